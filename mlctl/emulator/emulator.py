@@ -149,8 +149,8 @@ def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
     try:
         return OperationStyle(text.casefold())
     except ValueError:
-        known = ", ".join(each.value for each in OperationStyle)
-        raise Permanent("InvalidHeader", f"`{text}` is no style: {known}.") from None
+        styles = ", ".join(style.value for style in OperationStyle)
+        raise Permanent("InvalidHeader", f"`{text}` is no style: {styles}.") from None
 
 
 def _always(request: Request, number: str) -> dict[str, str]:

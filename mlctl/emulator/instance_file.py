@@ -56,15 +56,15 @@ class EmulatorInstance:
         make_ignored_folder(file.parent)
         files.write(file, json.dumps(asdict(self), indent=2).encode(), private=True)
 
-    def remove(self, file: Path, before: EmulatorInstance | None = None) -> None:
+    def remove(self, file: Path, previous: EmulatorInstance | None = None) -> None:
         """Remove the instance file, unless it is another emulator's by now.
 
         That of the one that ran `before` is restored, if that one still runs.
         """
         if _read(file) != self:
             return
-        if before is not None and before.is_running:
-            before.write(file)
+        if previous is not None and previous.is_running:
+            previous.write(file)
         else:
             file.unlink(missing_ok=True)
 
@@ -77,9 +77,9 @@ class EmulatorInstance:
             pass
         except OSError:
             return False
-        where = urlsplit(self.url)
+        address = urlsplit(self.url)
         try:
-            socket.create_connection((where.hostname or "", where.port or 0), _SOON).close()
+            socket.create_connection((address.hostname or "", address.port or 0), _SOON).close()
         except (OSError, UnicodeError):  # the second one: no host name
             return False
         return True
@@ -93,17 +93,17 @@ def distrust(file: Path) -> str | None:
     the folder that it was written to, and names an address of this machine.
     """
     try:
-        found, folder = file.lstat(), file.parent.lstat()
+        status, folder = file.lstat(), file.parent.lstat()
     except OSError:
         return None
     running = _read(file)
     reasons = {
         "it, or its folder, is a link": not (
-            stat.S_ISREG(found.st_mode) and stat.S_ISDIR(folder.st_mode)
+            stat.S_ISREG(status.st_mode) and stat.S_ISDIR(folder.st_mode)
         ),
-        "it, or its folder, belongs to another user": {found.st_uid, folder.st_uid}
+        "it, or its folder, belongs to another user": {status.st_uid, folder.st_uid}
         != {os.geteuid()},
-        "others can read it, and that of an emulator is private": bool(found.st_mode & 0o077),
+        "others can read it, and that of an emulator is private": bool(status.st_mode & 0o077),
         "it was not written here": running is not None
         and running.folder != str(file.parent.resolve()),
     }
@@ -149,36 +149,36 @@ def environment_variables(
     yield "AZURE_DEFAULTS_WORKSPACE", running.workspace
     host = url.partition("://")[2].rpartition(":")[0].strip("[]")
     for name in ("NO_PROXY", "no_proxy"):
-        held = [each for each in environment.get(name, "").split(",") if each]
-        yield name, ",".join(dict.fromkeys([*held, host, "127.0.0.1", "localhost"]))
+        hosts = [host_name for host_name in environment.get(name, "").split(",") if host_name]
+        yield name, ",".join(dict.fromkeys([*hosts, host, "127.0.0.1", "localhost"]))
 
 
 def export_lines(pairs: Iterator[tuple[str, str]]) -> str:
     """`export NAME=VALUE` lines for a POSIX shell."""
-    return "".join(f"export {name}={shlex.quote(held)}\n" for name, held in pairs)
+    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in pairs)
 
 
 def _read(file: Path) -> EmulatorInstance | None:
     """The content of an instance file; None where it is missing or malformed."""
     try:
-        found = EmulatorInstance(**json.loads(files.read(file, _LARGEST)))
-        return found if _is_sound(found) else None
+        instance = EmulatorInstance(**json.loads(files.read(file, _LARGEST)))
+        return instance if _is_sound(instance) else None
     except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 
-def _is_sound(found: EmulatorInstance) -> bool:
+def _is_sound(instance: EmulatorInstance) -> bool:
     """Whether every value is of its type, and the URL one with a port.
 
     Raises:
         ValueError: the URL is none.
     """
-    texts = [getattr(found, one.name) for one in fields(found) if one.type == "str"]
-    optional = (found.ca_file, found.bundle, found.token)
-    texts += [one for one in optional if one is not None]
-    if not all(isinstance(one, str) and one.isprintable() for one in texts):
+    texts = [getattr(instance, slot.name) for slot in fields(instance) if slot.type == "str"]
+    optional = (instance.ca_file, instance.bundle, instance.token)
+    texts += [text for text in optional if text is not None]
+    if not all(isinstance(text, str) and text.isprintable() for text in texts):
         return False
-    if type(found.pid) is not int or not 0 < found.pid < _MOST_PID:
+    if type(instance.pid) is not int or not 0 < instance.pid < _MOST_PID:
         return False
-    where = urlsplit(found.url)
-    return where.scheme in ("http", "https") and bool(where.hostname and where.port)
+    address = urlsplit(instance.url)
+    return address.scheme in ("http", "https") and bool(address.hostname and address.port)

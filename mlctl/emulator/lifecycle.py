@@ -53,7 +53,7 @@ def run(
         _recorded(config.record) as recorded,
     ):
         running, tls = _instance_and_tls(config, settings, listener)
-        before = find_running(FILE)
+        previous = find_running(FILE)
 
         def started() -> None:
             running.write(FILE)
@@ -65,7 +65,7 @@ def run(
             )
             server.serve(recorded(answer), listener, tls, started)
         finally:
-            running.remove(FILE, before)
+            running.remove(FILE, previous)
 
 
 @contextmanager
@@ -85,8 +85,8 @@ def _listener(config: ServerConfig) -> Iterator[socket.socket]:
     try:
         listener = server.listen(config.host, config.port)
     except OSError as error:
-        told = f"cannot listen on {config.host}, port {config.port}: {error.strerror or error}"
-        raise StartError(f"{told}; --port 0 takes a free port") from error
+        problem = f"cannot listen on {config.host}, port {config.port}: {error.strerror or error}"
+        raise StartError(f"{problem}; --port 0 takes a free port") from error
     with listener:
         yield listener
 
@@ -112,12 +112,12 @@ def _instance_and_tls(
 ) -> tuple[EmulatorInstance, tuple[Path, Path] | None]:
     """The content of the instance file, and the certificate and key to serve with."""
     at = "127.0.0.1" if config.host in host_check.ALL_INTERFACES else config.host
-    where = f"{f'[{at}]' if ':' in at else at}:{listener.getsockname()[1]}"
+    address = f"{f'[{at}]' if ':' in at else at}:{listener.getsockname()[1]}"
     home = settings.home
-    named = (home.subscription, home.resource_group, home.workspace, settings.token)
+    workspace = (home.subscription, home.resource_group, home.workspace, settings.token)
     process = (os.getpid(), str(FILE.parent.resolve()))
     if config.certificates is None:
-        return EmulatorInstance(f"http://{where}", None, None, *named, *process), None
+        return EmulatorInstance(f"http://{address}", None, None, *workspace, *process), None
     from mlctl.emulator.http import certificates  # noqa: PLC0415 - plain HTTP does without cryptography
 
     try:
@@ -125,10 +125,10 @@ def _instance_and_tls(
             config.certificates, (config.host, *config.names), datetime.now(UTC)
         )
     except OSError as error:
-        told = f"cannot make a certificate in `{config.certificates}`: {error.strerror}"
-        raise StartError(f"{told}; name another --cert-dir") from error
-    trusted, bundle = (str(each.absolute()) for each in (files.authority, files.bundle))
-    return EmulatorInstance(f"https://{where}", trusted, bundle, *named, *process), (
+        problem = f"cannot make a certificate in `{config.certificates}`: {error.strerror}"
+        raise StartError(f"{problem}; name another --cert-dir") from error
+    trusted, bundle = (str(path.absolute()) for path in (files.authority, files.bundle))
+    return EmulatorInstance(f"https://{address}", trusted, bundle, *workspace, *process), (
         files.certificate,
         files.key,
     )

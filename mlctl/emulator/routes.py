@@ -83,23 +83,23 @@ def _collection(kind: Kind) -> str:
 def _crud(kind: Kind) -> Iterator[Route]:
     pattern, name = _collection(kind), kind.name
     yield Route("GET", pattern, resources.show_all, name)
-    one = pattern + "/{name}"
-    yield Route("GET", one, resources.show, name)
-    yield Route("PUT", one, resources.write, name)
-    yield Route("PATCH", one, resources.patch, name)
-    yield Route("DELETE", one, resources.delete, name)
+    item = pattern + "/{name}"
+    yield Route("GET", item, resources.show, name)
+    yield Route("PUT", item, resources.write, name)
+    yield Route("PATCH", item, resources.patch, name)
+    yield Route("DELETE", item, resources.delete, name)
 
 
 def _versioned(kind: str) -> Iterator[Route]:
     every = f"{_WS}/{ALL[kind].collection}"
     yield Route("GET", every, assets.show_containers, kind)
-    one = every + "/{name}"
-    yield Route("GET", one, assets.show_container, kind)
-    yield Route("PUT", one, assets.write_container, kind)
-    yield Route("DELETE", one, assets.refuse_delete, kind)
-    yield Route("GET", one + "/labels/{label}", assets.show_label, kind)
-    yield Route("GET", one + "/versions", assets.show_versions, kind)
-    version = one + "/versions/{version}"
+    item = every + "/{name}"
+    yield Route("GET", item, assets.show_container, kind)
+    yield Route("PUT", item, assets.write_container, kind)
+    yield Route("DELETE", item, assets.refuse_delete, kind)
+    yield Route("GET", item + "/labels/{label}", assets.show_label, kind)
+    yield Route("GET", item + "/versions", assets.show_versions, kind)
+    version = item + "/versions/{version}"
     yield Route("GET", version, assets.show_version, kind)
     yield Route("PUT", version, assets.write_version, kind)
     yield Route("DELETE", version, assets.delete_version, kind)
@@ -233,20 +233,20 @@ def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
     Raises:
         ServiceError: 400, no such name can be; 404, nothing is at this path; 405, not this method.
     """
-    wanted = "GET" if method == "HEAD" else method
+    routed = "GET" if method == "HEAD" else method
     parts = _split(path)
     allowed: set[str] = set()
     for route, names in _matches(parts):
         methods = route.methods.split()
-        if wanted in methods:
+        if routed in methods:
             return route, names
         allowed |= set(methods)
     if allowed:
-        told = ", ".join(sorted(allowed))
-        text = f"The method {method} is not allowed here; allowed: {told}."
-        raise HttpError("MethodNotAllowed", text, status=405, headers={"allow": told})
-    shown = "/" + "/".join(parts)
-    raise NotFound("InvalidResourceType", f"There is no resource type at '{shown}'.")
+        methods_text = ", ".join(sorted(allowed))
+        text = f"The method {method} is not allowed here; allowed: {methods_text}."
+        raise HttpError("MethodNotAllowed", text, status=405, headers={"allow": methods_text})
+    shown_path = "/" + "/".join(parts)
+    raise NotFound("InvalidResourceType", f"There is no resource type at '{shown_path}'.")
 
 
 _LONGEST = 1024
@@ -269,11 +269,11 @@ def _matches(parts: Sequence[str]) -> Iterator[tuple[Route, dict[str, str]]]:
         if _agree(steps, folded):
             yield route, _named(steps, parts)
     for route, steps in _STARRED:
-        rest = len(parts) - len(steps) + 1
-        if rest < 0:
+        star_length = len(parts) - len(steps) + 1
+        if star_length < 0:
             continue
         at = next(at for at, step in enumerate(steps) if step.endswith("*}"))
-        fit = [*parts[:at], "/".join(parts[at : at + rest]), *parts[at + rest :]]
+        fit = [*parts[:at], "/".join(parts[at : at + star_length]), *parts[at + star_length :]]
         if _agree(steps, [part.casefold() for part in fit]):
             yield route, _named(steps, fit)
 

@@ -162,7 +162,7 @@ class LocalJobs:
             NotFound: there is no such endpoint or deployment.
         """
         archived = None if view is JobView.ALL else view is JobView.ARCHIVED
-        found = records.list_jobs(self.handle, endpoint, deployment, archived=archived, most=most)
+        found = records.list_jobs(self.handle, endpoint, deployment, archived=archived, limit=most)
         return [self._job(each) for each in found]
 
     def cancel(self, name: str) -> Job:

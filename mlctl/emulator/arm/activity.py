@@ -41,9 +41,11 @@ def show(call: Call) -> Response:
     home = call.home
     with home.store.read() as db:
         now = rows.workspace_state(db, home.scope, home.location).now
-    found = (one for one in _entries(call, matched) if span is None or one.at >= now - span)
-    wanted = [one for one in call.request.query_value("$select").split(",") if one]
-    return json_response({"value": [_chosen(_event(call, one), wanted) for one in found]})
+    entries = (entry for entry in _entries(call, matched) if span is None or entry.at >= now - span)
+    keys = [key for key in call.request.query_value("$select").split(",") if key]
+    return json_response(
+        {"value": [_chosen(_event(call, shown_entry), keys) for shown_entry in entries]}
+    )
 
 
 def _entries(call: Call, matched: re.Match[str]) -> Iterable[Entry]:
@@ -62,24 +64,24 @@ def _entries(call: Call, matched: re.Match[str]) -> Iterable[Entry]:
             return activity.beneath(call.home, subscription)
 
 
-def _length(since: str, until: str | None) -> float | None:
+def _length(start: str, end: str | None) -> float | None:
     """The seconds of the span; None where it has no end, and so no length."""
     try:
-        begun = datetime.fromisoformat(since)
-        return (datetime.fromisoformat(until) - begun).total_seconds() if until else None
+        begun = datetime.fromisoformat(start)
+        return (datetime.fromisoformat(end) - begun).total_seconds() if end else None
     except (ValueError, TypeError):
         raise Permanent("BadRequest", "A time of $filter is none.", target="$filter") from None
 
 
-def _event(call: Call, one: Entry) -> dict[str, Data]:
-    parts = one.resource.strip("/").split("/")
+def _event(call: Call, entry: Entry) -> dict[str, Data]:
+    parts = entry.resource.strip("/").split("/")
     types = parts[6::2]  # the names of collections, after the provider
-    operation = f"{PROVIDER}/{'/'.join(types)}/{one.verb}"
-    when = clock.iso(one.at)
-    guid = call.home_guid(f"activity/{one.number}")
+    operation = f"{PROVIDER}/{'/'.join(types)}/{entry.verb}"
+    moment = clock.iso(entry.at)
+    guid = call.home_guid(f"activity/{entry.number}")
     return {
-        "authorization": {"action": operation, "scope": one.resource},
-        "caller": one.caller,
+        "authorization": {"action": operation, "scope": entry.resource},
+        "caller": entry.caller,
         "channels": "Operation",
         "claims": {},
         "correlationId": guid,
@@ -87,19 +89,19 @@ def _event(call: Call, one: Entry) -> dict[str, Data]:
         "eventDataId": guid,
         "eventName": _named("EndRequest"),
         "category": _named("Administrative"),
-        "httpRequest": {"clientRequestId": guid, "method": _VERBS[one.verb]},
-        "id": f"{one.resource}/events/{guid}/ticks/{int(one.at * 10**7)}",
+        "httpRequest": {"clientRequestId": guid, "method": _VERBS[entry.verb]},
+        "id": f"{entry.resource}/events/{guid}/ticks/{int(entry.at * 10**7)}",
         "level": "Informational",
         "resourceGroupName": parts[3],
         "resourceProviderName": _named(PROVIDER),
-        "resourceId": one.resource,
+        "resourceId": entry.resource,
         "operationId": guid,
         "operationName": _named(operation),
         "properties": {"statusCode": "OK"},
         "status": _named("Succeeded"),
         "subStatus": _named("OK"),
-        "eventTimestamp": when,
-        "submissionTimestamp": when,
+        "eventTimestamp": moment,
+        "submissionTimestamp": moment,
         "subscriptionId": parts[1],
     }
 
@@ -108,5 +110,5 @@ def _named(text: str) -> dict[str, str]:
     return {"value": text, "localizedValue": text}
 
 
-def _chosen(event: dict[str, Data], wanted: list[str]) -> dict[str, Data]:
-    return {key: event[key] for key in wanted if key in event} if wanted else event
+def _chosen(event: dict[str, Data], keys: list[str]) -> dict[str, Data]:
+    return {key: event[key] for key in keys if key in event} if keys else event

@@ -44,13 +44,13 @@ class Container:
 
 def show_version(call: Call) -> Response:
     """GET of one version; `azureml_default` is the newest one of a component."""
-    meant = call.address
-    if meant.version == ALL[call.kind].content.default_version:
-        meant = meant.at(None)
-    found = service.read(call.handle, [meant]).get(meant)
-    if found is None:
+    address = call.address
+    if address.version == ALL[call.kind].content.default_version:
+        address = address.at(None)
+    resource = service.read(call.handle, [address]).get(address)
+    if resource is None:
         raise missing(call.address)
-    return json_response(views.resource_body(call, found))
+    return json_response(views.resource_body(call, resource))
 
 
 def show_label(call: Call) -> Response:
@@ -78,13 +78,13 @@ def show_versions(call: Call) -> Response:
     if not page.items and call.kind in _OF_NOTHING_404 and _container(call) is None:
         raise missing(call.address, as_container=True)
     return listing.page_response(
-        call, page, (views.resource_body(call, each) for each in page.items)
+        call, page, (views.resource_body(call, version) for version in page.items)
     )
 
 
 def _told(call: Call, address: Address | None) -> Response:
-    found = call.peek(address) if address else None
-    return json_response({"value": [views.resource_body(call, found)] if found else []})
+    resource = call.peek(address) if address else None
+    return json_response({"value": [views.resource_body(call, resource)] if resource else []})
 
 
 def write_version(call: Call) -> Response:
@@ -95,8 +95,8 @@ def write_version(call: Call) -> Response:
     """
     body = call.data
     if call.kind == ENVIRONMENT.name and call.request.query_value("api-version") < _ARCHIVES:
-        found = call.peek(call.address)
-        was = found.body["properties"]["isArchived"] if found else False
+        current = call.peek(call.address)
+        was = current.body["properties"]["isArchived"] if current else False
         body = {**body, "properties": {**(body.get("properties") or {}), "isArchived": was}}
     accepted = service.put(call.handle, call.address, body)
     created = accepted.created or call.kind in _ALWAYS_CREATED
@@ -110,43 +110,45 @@ def delete_version(call: Call) -> Response:
 
 def show_container(call: Call) -> Response:
     """GET of a container."""
-    found = _container(call)
-    if found is None:
+    container = _container(call)
+    if container is None:
         raise missing(call.address)
-    return json_response(_body(call, found))
+    return json_response(_body(call, container))
 
 
 def show_containers(call: Call) -> Response:
     """GET of all containers, the archived ones only where `listViewType` asks for them."""
-    wanted = call.request.query_value("listViewType", "ActiveOnly").casefold()
+    view = call.request.query_value("listViewType", "ActiveOnly").casefold()
     page = listing.names(call, _written(call))
     first, last = (page.items[0], page.items[-1]) if page.items else ("", "")
-    bodies = (_body(call, each) for each in _containers(call, first, last))
-    archived = {"activeonly": False, "archivedonly": True}.get(wanted)
-    kept = (each for each in bodies if archived in (None, each["properties"]["isArchived"]))
-    return listing.page_response(call, page, kept)
+    bodies = (_body(call, container) for container in _containers(call, first, last))
+    archived = {"activeonly": False, "archivedonly": True}.get(view)
+    listed = (body for body in bodies if archived in (None, body["properties"]["isArchived"]))
+    return listing.page_response(call, page, listed)
 
 
 def write_container(call: Call) -> Response:
     """PUT of a container: its description, tags or archiving. It may have no version yet."""
-    before = _container(call)
-    said = call.data.get("properties") or {}
-    note = {name: said[name] for name in _may_say(call) if said.get(name) is not None}
-    name = before.name if before else call.names["name"]
+    existing = _container(call)
+    sent = call.data.get("properties") or {}
+    note = {name: sent[name] for name in _may_say(call) if sent.get(name) is not None}
+    name = existing.name if existing else call.names["name"]
     now = clock.iso(call.state.now)
     old = call.blob_store.find(ItemKind.CONTAINER, _id(call, name))
-    made = old.note.get(_MADE, now) if old else now
-    call.blob_store.put(ItemKind.CONTAINER, _id(call, name), {**note, _MADE: made, _CHANGED: now})
-    body = _body(call, before or Container(name, [], []))
-    if before is None or call.kind in _ALWAYS_CREATED:
+    created = old.note.get(_MADE, now) if old else now
+    call.blob_store.put(
+        ItemKind.CONTAINER, _id(call, name), {**note, _MADE: created, _CHANGED: now}
+    )
+    body = _body(call, existing or Container(name, [], []))
+    if existing is None or call.kind in _ALWAYS_CREATED:
         return json_response(body, 201, {"location": call.url(_id(call, name))})
     return json_response(body)
 
 
 def refuse_delete(call: Call) -> Response:
     """DELETE of a container: the service deletes versions only."""
-    what = with_article(call.kind).capitalize()
-    text = f"{what} cannot be deleted as a whole: delete its versions, or archive it."
+    article_and_kind = with_article(call.kind).capitalize()
+    text = f"{article_and_kind} cannot be deleted as a whole: delete its versions, or archive it."
     raise Permanent("MethodNotAllowed", text, status=405)
 
 
@@ -158,47 +160,47 @@ def _written(call: Call) -> Iterator[str]:
 
 def _container(call: Call) -> Container | None:
     name = call.names["name"].lower()
-    found = next(_containers(call, name, name), None)
-    if found is None:
+    container = next(_containers(call, name, name), None)
+    if container is None:
         item = call.blob_store.find(ItemKind.CONTAINER, _id(call, name))
-        found = Container(item.name.rpartition("/")[2], [], []) if item else None
-    return found
+        container = Container(item.name.rpartition("/")[2], [], []) if item else None
+    return container
 
 
 def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
     """The containers of the kind from one name (in lower case) to another, by name."""
-    within = rows.collection_key(Address(call.kind, ""))
+    collection = rows.collection_key(Address(call.kind, ""))
     with call.store.read() as db:
-        found = db.execute(
+        version_rows = db.execute(
             "SELECT name, version, json_extract(body, '$.systemData') FROM resources"
             " WHERE workspace = ? AND kind = ? AND collection = ? AND lower(name) BETWEEN ? AND ?"
             " ORDER BY lower(name), id",
-            (call.state.id, call.kind, within, first, last),
+            (call.state.id, call.kind, collection, first, last),
         ).fetchall()
-    held: dict[str, Container] = {}
+    containers: dict[str, Container] = {}
     for name in _written(call):
         if first <= name.lower() <= last:
-            held[name.lower()] = Container(name, [], [])
-    for spelt, version, stamp in found:
-        container = held.setdefault(spelt.lower(), Container(spelt, [], []))
+            containers[name.lower()] = Container(name, [], [])
+    for spelt, version, stamp in version_rows:
+        container = containers.setdefault(spelt.lower(), Container(spelt, [], []))
         container.versions.append(version)
         container.stamps.append(stamp)
-    yield from (held[name] for name in sorted(held))
+    yield from (containers[name] for name in sorted(containers))
 
 
 def _body(call: Call, container: Container) -> dict[str, Data]:
     item = call.blob_store.find(ItemKind.CONTAINER, _id(call, container.name))
-    said = dict(item.note) if item else {}
-    made, changed = said.pop(_MADE, None), said.pop(_CHANGED, None)
-    properties = {**said, "latestVersion": container.versions[-1] if container.versions else None}
+    note = dict(item.note) if item else {}
+    created, changed = note.pop(_MADE, None), note.pop(_CHANGED, None)
+    properties = {**note, "latestVersion": container.versions[-1] if container.versions else None}
     properties["nextVersion"] = _next(call, container)
     shared = ALL[call.kind].arm.container_keys
     newest = call.peek(Address(call.kind, container.name)) if shared else None
     if newest is not None:
         properties |= {name: newest.body["properties"].get(name) for name in shared}
-    who = call.guid("user")
-    stamp = {"createdAt": made, "createdBy": who, "createdByType": "User"}
-    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": who, "lastModifiedByType": "User"}
+    user = call.guid("user")
+    stamp = {"createdAt": created, "createdBy": user, "createdByType": "User"}
+    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": user, "lastModifiedByType": "User"}
     stored = {
         "id": _id(call, container.name),
         "name": container.name,
@@ -213,7 +215,9 @@ def _next(call: Call, container: Container) -> str:
     """The version that comes next: of components a time, else a number."""
     if call.kind in _VERSIONED_BY_TIME:
         return re.sub(r"[T:.]", "-", clock.iso(call.state.now).rstrip("Z")) + "0000"
-    numbers = [int(each) for each in container.versions if each.isascii() and each.isdecimal()]
+    numbers = [
+        int(version) for version in container.versions if version.isascii() and version.isdecimal()
+    ]
     return str(max(numbers) + 1) if numbers else "1"
 
 

@@ -39,7 +39,7 @@ def put_lock(call: Call) -> Response:
         ServiceError: 400, its level is none.
     """
     properties = call.data.get("properties") or {}
-    levels = {each.value.casefold(): each for each in LockLevel}
+    levels = {lock_level.value.casefold(): lock_level for lock_level in LockLevel}
     level = levels.get(str(properties.get("level")).casefold())
     if level is None:
         text = f"`{properties.get('level')}` is no level of a lock: it is CanNotDelete or ReadOnly."
@@ -53,31 +53,31 @@ def put_lock(call: Call) -> Response:
 
 def show_lock(call: Call) -> Response:
     """GET of a lock."""
-    found = _find(call)
-    if found is None:
+    lock = _find(call)
+    if lock is None:
         raise not_found(f"Microsoft.Authorization/locks/{call.names['name']}", _scope(call) or "/")
-    return json_response(_body(found))
+    return json_response(_body(lock))
 
 
 def show_locks(call: Call) -> Response:
     """GET of the locks on a scope: those above it, its own, and those beneath."""
     scope = _scope(call)
     with call.store.read() as db:
-        found = [
-            each
-            for each in locks.list_locks(db)
-            if each.holds(scope) or Lock(scope, "").holds(each.scope)
+        covering = [
+            lock
+            for lock in locks.list_locks(db)
+            if lock.holds(scope) or Lock(scope, "").holds(lock.scope)
         ]
-    return json_response({"value": [_body(each) for each in found]})
+    return json_response({"value": [_body(found_lock) for found_lock in covering]})
 
 
 def delete_lock(call: Call) -> Response:
     """DELETE of a lock."""
-    found = _find(call)
-    if found is None:
+    lock = _find(call)
+    if lock is None:
         return Response(204)
     with call.store.write() as db:
-        locks.drop(db, found)
+        locks.drop(db, lock)
     return Response(200)
 
 
@@ -90,7 +90,7 @@ def permissions(_: Call) -> Response:
 def metrics(call: Call) -> Response:
     """GET of Azure Monitor's metrics of a workspace: the names asked for, each without a series."""
     scope = _scope(call) if "scope" in call.names else call.scope.id
-    asked = call.request.query_value("metricnames", "Preempted Nodes,Preempted Cores")
+    names = call.request.query_value("metricnames", "Preempted Nodes,Preempted Cores")
     now = clock.iso(call.state.now) if "workspace" in call.names else clock.iso(0.0)
     value = [
         {
@@ -101,7 +101,7 @@ def metrics(call: Call) -> Response:
             "timeseries": [],
             "errorCode": "Success",
         }
-        for name in asked.split(",")
+        for name in names.split(",")
         if name.strip()
     ]
     return json_response(

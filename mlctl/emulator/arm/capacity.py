@@ -25,17 +25,20 @@ _LOW_PRIORITY = "LowPriority"
 
 def usages(call: Call) -> Response:
     """GET of what is used of each quota of a region: totals, and cores by VM family and tier."""
-    known = {one.name: one for one in _quotas(call)}
-    families = [name for name in known if quota.is_family(name)]
+    quotas_by_name = {status.name: status for status in _quotas(call)}
+    families = [name for name in quotas_by_name if quota.is_family(name)]
     rows = [
-        _total(call, known[quota.COMPUTES], "Clusters", "Clusters"),
-        _total(call, known[quota.TOTAL], "DedicatedCores", "Cluster Dedicated Regional vCPUs"),
+        _total(call, quotas_by_name[quota.COMPUTES], "Clusters", "Clusters"),
+        _total(
+            call, quotas_by_name[quota.TOTAL], "DedicatedCores", "Cluster Dedicated Regional vCPUs"
+        ),
     ]
-    rows += [_of_family(call, known[name], name, _DEDICATED) for name in families]
-    low = known[quota.LOW_PRIORITY]
+    rows += [_of_family(call, quotas_by_name[name], name, _DEDICATED) for name in families]
+    low = quotas_by_name[quota.LOW_PRIORITY]
     rows.append(_total(call, low, "LowPriorityCores", "Cluster Low Priority Regional vCPUs"))
     rows += [
-        _of_family(call, known[low_priority_of(name)], name, _LOW_PRIORITY) for name in families
+        _of_family(call, quotas_by_name[low_priority_of(name)], name, _LOW_PRIORITY)
+        for name in families
     ]
     return json_response({"value": rows})
 
@@ -44,29 +47,29 @@ def quotas(call: Call) -> Response:
     """GET of the limits of a region: of each VM family, and of each workspace in it."""
     location = part.region_name(call.names["location"])
     subscription = call.names["subscription"]
-    there = [
-        one.scope
-        for one in control.status(_region(call)).workspaces
-        if part.region_name(one.location) == location
-        and one.scope.subscription.casefold() == subscription.casefold()
+    scopes = [
+        workspace.scope
+        for workspace in control.status(_region(call)).workspaces
+        if part.region_name(workspace.location) == location
+        and workspace.scope.subscription.casefold() == subscription.casefold()
     ]
     rows: list[Data] = []
-    for one in _quotas(call):
-        if quota.is_family(one.name):
-            rows.append(_limit(one, f"/subscriptions/{subscription}", "vmFamily", None))
-            rows += [_limit(one, scope.id, "workspaces", location) for scope in there]
+    for status in _quotas(call):
+        if quota.is_family(status.name):
+            rows.append(_limit(status, f"/subscriptions/{subscription}", "vmFamily", None))
+            rows += [_limit(status, scope.id, "workspaces", location) for scope in scopes]
     return json_response({"value": rows})
 
 
 def update_quotas(call: Call) -> Response:
     """POST of limits for single workspaces, which the simulated cloud does not have."""
-    asked = call.data.get("value") or []
-    return json_response({"value": [_not_updated(one) for one in asked]})
+    requested = call.data.get("value") or []
+    return json_response({"value": [_not_updated(limit) for limit in requested]})
 
 
 def sizes(_: Call) -> Response:
     """GET of the VM sizes that clusters can have."""
-    return json_response({"value": [_size(each) for each in catalog.sizes().values()]})
+    return json_response({"value": [_size(vm_size) for vm_size in catalog.sizes().values()]})
 
 
 def _quotas(call: Call) -> tuple[QuotaStatus, ...]:
@@ -79,42 +82,42 @@ def _region(call: Call) -> WorkspaceHandle:
     return WorkspaceHandle(call.store, scope, part.region_name(call.names["location"]))
 
 
-def _total(call: Call, one: QuotaStatus, what: str, words: str) -> Data:
+def _total(call: Call, status: QuotaStatus, unit: str, words: str) -> Data:
     return _usage(
-        one,
-        {"value": f"Total{what}", "localizedValue": f"Total {words}"},
-        f"total{what}",
+        status,
+        {"value": f"Total{unit}", "localizedValue": f"Total {words}"},
+        f"total{unit}",
         f"/subscriptions/{call.names['subscription']}",
     )
 
 
-def _of_family(call: Call, one: QuotaStatus, family: str, tier: str) -> Data:
+def _of_family(call: Call, status: QuotaStatus, family: str, tier: str) -> Data:
     return _usage(
-        one,
+        status,
         {"value": family, "localizedValue": localized(family, tier)},
         f"vmFamily/{tier[0].lower()}{tier[1:]}Cores",
         f"/subscriptions/{call.names['subscription']}/usages/{_in_id(family)}",
     )
 
 
-def _usage(one: QuotaStatus, name: Data, sort: str, id_: str) -> Data:
+def _usage(status: QuotaStatus, name: Data, sort: str, id_: str) -> Data:
     return {
         "unit": "Count",
-        "currentValue": one.used,
-        "limit": _UNLIMITED if one.limit is None else one.limit,
+        "currentValue": status.used,
+        "limit": _UNLIMITED if status.limit is None else status.limit,
         "name": name,
         "type": f"{PROVIDER}/{sort}/usages",
         "id": id_,
     }
 
 
-def _limit(one: QuotaStatus, scope: str, of: str, location: str | None) -> Data:
+def _limit(status: QuotaStatus, scope: str, of: str, location: str | None) -> Data:
     return {
         "unit": "Count",
-        "limit": _UNLIMITED if one.limit is None else one.limit,
-        "name": {"value": one.name, "localizedValue": localized(one.name, _DEDICATED)},
+        "limit": _UNLIMITED if status.limit is None else status.limit,
+        "name": {"value": status.name, "localizedValue": localized(status.name, _DEDICATED)},
         "type": f"{PROVIDER}/{of}/dedicatedCores/quotas",
-        "id": f"{scope}/quotas/{_in_id(one.name)}",
+        "id": f"{scope}/quotas/{_in_id(status.name)}",
         "location": location,
     }
 
@@ -132,16 +135,16 @@ def _in_id(family: str) -> str:
     return family.replace(" ", "_")
 
 
-def _not_updated(asked: Mapping[str, Data]) -> Data:
+def _not_updated(requested: Mapping[str, Data]) -> Data:
     """The specification's answer for one limit, with the reason why it is as it was."""
-    family = str(asked.get("id")).rpartition("/")[2].replace("_", " ")
-    known = catalog.family(family) in quota.families()
+    family = str(requested.get("id")).rpartition("/")[2].replace("_", " ")
+    is_family = catalog.family(family) in quota.families()
     return {
-        "id": asked.get("id"),
-        "type": asked.get("type"),
-        "limit": asked.get("limit"),
-        "unit": asked.get("unit"),
-        "status": "OperationNotEnabledForRegion" if known else "InvalidVMFamilyName",
+        "id": requested.get("id"),
+        "type": requested.get("type"),
+        "limit": requested.get("limit"),
+        "unit": requested.get("unit"),
+        "status": "OperationNotEnabledForRegion" if is_family else "InvalidVMFamilyName",
     }
 
 

@@ -21,35 +21,35 @@ _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in a note
 
 def show(call: Call) -> Response:
     """GET of one."""
-    found = _find(call)
-    if found is None:
+    connection = _find(call)
+    if connection is None:
         text = f"The connection `{call.names['name']}` was not found."
         raise NotFound("ResourceNotFound", text)
-    return json_response(_body(call, found))
+    return json_response(_body(call, connection))
 
 
 def show_all(call: Call) -> Response:
     """GET of all."""
     page = listing.paginate(call, _every(call), lambda item: item.name.casefold())
-    return listing.page_response(call, page, (_body(call, each) for each in page.items))
+    return listing.page_response(call, page, (_body(call, connection) for connection in page.items))
 
 
 def write(call: Call) -> Response:
     """PUT: create or overwrite, done at once and 200 (recorded: connection-put)."""
     old, now = _find(call), clock.iso(call.state.now)
-    given = call.data.get("properties")
-    properties = dict(given) if isinstance(given, dict) else {}
+    sent = call.data.get("properties")
+    properties = dict(sent) if isinstance(sent, dict) else {}
     properties.pop("credentials", None)
     note = {"properties": properties, _CHANGED: now, _MADE: old.note[_MADE] if old else now}
-    where = old.name if old else _id(call, call.names["name"])
-    call.blob_store.put(ItemKind.CONNECTION, where, note)
-    return json_response(_body(call, StoredItem(where, note)))
+    id_ = old.name if old else _id(call, call.names["name"])
+    call.blob_store.put(ItemKind.CONNECTION, id_, note)
+    return json_response(_body(call, StoredItem(id_, note)))
 
 
 def delete(call: Call) -> Response:
     """DELETE; 204 where there is none."""
-    gone = call.blob_store.delete(ItemKind.CONNECTION, _id(call, call.names["name"]))
-    return Response(200 if gone else _NO_CONTENT)
+    is_deleted = call.blob_store.delete(ItemKind.CONNECTION, _id(call, call.names["name"]))
+    return Response(200 if is_deleted else _NO_CONTENT)
 
 
 def _every(call: Call) -> Iterator[StoredItem]:
@@ -60,19 +60,19 @@ def _find(call: Call) -> StoredItem | None:
     return call.blob_store.find(ItemKind.CONNECTION, _id(call, call.names["name"]))
 
 
-def _body(call: Call, found: StoredItem) -> dict[str, Data]:
-    who = call.guid("user")
+def _body(call: Call, connection: StoredItem) -> dict[str, Data]:
+    user = call.guid("user")
     stored = {
-        "id": found.name,
-        "name": found.name.rpartition("/")[2],
+        "id": connection.name,
+        "name": connection.name.rpartition("/")[2],
         "type": f"{PROVIDER}/workspaces/connections",
-        "properties": found.note["properties"],
+        "properties": connection.note["properties"],
         "systemData": {
-            "createdAt": found.note[_MADE],
-            "createdBy": who,
+            "createdAt": connection.note[_MADE],
+            "createdBy": user,
             "createdByType": "User",
-            "lastModifiedAt": found.note[_CHANGED],
-            "lastModifiedBy": who,
+            "lastModifiedAt": connection.note[_CHANGED],
+            "lastModifiedBy": user,
             "lastModifiedByType": "User",
         },
     }

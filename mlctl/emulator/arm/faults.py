@@ -36,34 +36,34 @@ def raise_refusal(struck: Sequence[HttpFault], now: float) -> None:
     Raises:
         ServiceError: there is such a fault.
     """
-    for each in struck:
-        if each.kind is HttpFaultKind.REFUSE:
+    for fault in struck:
+        if fault.kind is HttpFaultKind.REFUSE:
             raise HttpError(
-                each.reason, each.message, status=each.status, headers=_retry(each, now)
+                fault.reason, fault.message, status=fault.status, headers=_retry(fault, now)
             )
-        if each.kind is HttpFaultKind.HANG_UP:
-            raise HttpError("ConnectionLost", each.message, status=503, cut=DROPPED)
+        if fault.kind is HttpFaultKind.HANG_UP:
+            raise HttpError("ConnectionLost", fault.message, status=503, cut=DROPPED)
 
 
 def operation_style(struck: Sequence[HttpFault], usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that this request gets."""
-    return next((each.style for each in struck if each.kind is HttpFaultKind.STYLE), usual)
+    return next((fault.style for fault in struck if fault.kind is HttpFaultKind.STYLE), usual)
 
 
 def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
     """The response with the faults of its transfer: delays and truncation."""
-    for each in struck:
-        if each.kind is HttpFaultKind.SLOW:
-            response = replace(response, wait=response.wait + each.seconds)
-        if each.kind is HttpFaultKind.TRUNCATE and len(response.body) > each.bytes:
-            response = replace(response, cut=each.bytes)
+    for fault in struck:
+        if fault.kind is HttpFaultKind.SLOW:
+            response = replace(response, wait=response.wait + fault.seconds)
+        if fault.kind is HttpFaultKind.TRUNCATE and len(response.body) > fault.bytes:
+            response = replace(response, cut=fault.bytes)
     return response
 
 
 def show(call: Call) -> Response:
     """GET /mlctl/faults: all faults, and how many calls each has matched."""
     return json_response(
-        {"value": [each.to_json() for each in control.status(_place(call)).faults]}
+        {"value": [fault.to_json() for fault in control.status(_place(call)).faults]}
     )
 
 

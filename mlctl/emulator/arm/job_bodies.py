@@ -27,16 +27,16 @@ def job_body(call: Call, job: JobRecord, status: str | None = None) -> dict[str,
         return tell(CHILD, body, Occasion(call))
     stored = _stored(call, job)
     services = {name: {"jobServiceType": name, "endpoint": url} for name, url in _urls(call, job)}
-    more = {"services": services} | ({"status": status} if status else {})
+    additions = {"services": services} | ({"status": status} if status else {})
     shape = JOBS.get(str(stored["jobType"]), JOBS["Command"])
-    return tell(shape, {**body, "properties": stored | more}, Occasion(call))
+    return tell(shape, {**body, "properties": stored | additions}, Occasion(call))
 
 
 def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
     """A job as the data plane tells it: in the answer to its invocation, and in its lists."""
     deployment = _deployment(job)
-    held = call.peek(deployment)
-    settings = dict(held.body["properties"]) if held else {}
+    resource = call.peek(deployment)
+    settings = dict(resource.body["properties"]) if resource else {}
     note = job.row.note
     nodes = note.get("compute") if isinstance(note.get("compute"), dict) else {}
     names = ("miniBatchSize", "errorThreshold", "outputFileName", "retrySettings", "loggingLevel")
@@ -53,18 +53,18 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
         "name": display_name(call, job),
     }
     head = _head(call, job)
-    own = {
+    identity = {
         "id": f"{deployment.id(call.scope)}/jobs/{job.row.name}",
         "type": f"{PROVIDER}/workspaces/batchEndpoints/deployments/jobs",
     }
-    return tell(INVOCATION, {**head, **own, "properties": stored}, Occasion(call))
+    return tell(INVOCATION, {**head, **identity, "properties": stored}, Occasion(call))
 
 
 def display_name(call: Call, job: JobRecord) -> Data:
     """The name that people see: the job's own, or one that the service makes up."""
-    given = job.row.note.get("displayName")
-    if given != job.row.name:
-        return given
+    declared = job.row.note.get("displayName")
+    if declared != job.row.name:
+        return declared
     number = int(call.guid(f"display/{job.row.name}").replace("-", ""), 16)
     word = f"{_ADJECTIVES[number % 8]}_{_NOUNS[number // 8 % 8]}"
     return f"{word}_{number // 64 % 10}{number:x}"[: len(word) + 9]
@@ -83,17 +83,17 @@ def _stored(call: Call, job: JobRecord) -> dict[str, Data]:
     if job.view.members is None:
         return _command(call, job)
     properties = job.body(call.scope)["properties"]
-    told = {key: held for key, held in properties.items() if key not in _OURS}
-    return {**told, "inputs": told.get("inputs") or None}
+    fields = {key: value for key, value in properties.items() if key not in _OURS}
+    return {**fields, "inputs": fields.get("inputs") or None}
 
 
 def _command(call: Call, job: JobRecord) -> dict[str, Data]:
     properties = job.body(call.scope)["properties"]
-    stored = {key: held for key, held in properties.items() if key not in _OURS}
+    stored = {key: value for key, value in properties.items() if key not in _OURS}
     cluster = str(stored.get("computeId") or "").rpartition("/")[2]
-    told = {"_azureml.ComputeTargetType": "amlctrain"}
+    recorded = {"_azureml.ComputeTargetType": "amlctrain"}
     if "/computes/" in str(stored.get("computeId")) and _version(call) >= "2024":
-        told["_azureml.ClusterName"] = cluster
+        recorded["_azureml.ClusterName"] = cluster
     moments = {"StartTimeUtc": job.view.started, "EndTimeUtc": job.view.ended}
     times = {
         name: clock.iso(at)[:19].replace("T", " ") for name, at in moments.items() if at is not None
@@ -101,19 +101,19 @@ def _command(call: Call, job: JobRecord) -> dict[str, Data]:
     default = {"uri": _DEFAULT_OUTPUT.format(job.row.name), "jobOutputType": "uri_folder"}
     return {
         **stored,
-        "properties": {**told, **(stored.get("properties") or {}), **times},
+        "properties": {**recorded, **(stored.get("properties") or {}), **times},
         "outputs": {"default": default, **(stored.get("outputs") or {})},
     }
 
 
 def _pipeline(call: Call, job: JobRecord) -> dict[str, Data]:
     row = job.row
-    held = call.peek(_deployment(job))
-    where = f"endpoint: {row.endpoint}, deployment: {row.deployment}"
+    resource = call.peek(_deployment(job))
+    origin = f"endpoint: {row.endpoint}, deployment: {row.deployment}"
     return {
-        "description": row.note.get("description") or f"Pipeline submission for {where}.",
+        "description": row.note.get("description") or f"Pipeline submission for {origin}.",
         "tags": _tags(job),
-        "properties": _run(call, job, held.body["properties"] if held else {}),
+        "properties": _run(call, job, resource.body["properties"] if resource else {}),
         "displayName": display_name(call, job),
         "status": _status(job),
         "experimentName": row.endpoint,
@@ -132,8 +132,8 @@ def _status(job: JobRecord) -> str:
 
 
 def _tags(job: JobRecord) -> dict[str, Data]:
-    own = {"azureml.batchrun": "true", "azureml.deploymentname": job.row.deployment}
-    return {**own, **(job.row.note.get("tags") or {})}
+    run_tags = {"azureml.batchrun": "true", "azureml.deploymentname": job.row.deployment}
+    return {**run_tags, **(job.row.note.get("tags") or {})}
 
 
 def _run(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, Data]:
@@ -141,7 +141,7 @@ def _run(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, 
     note = job.row.note
     retry = {**(settings.get("retrySettings") or {}), **(note.get("retrySettings") or {})}
     nodes = get(note, ("compute", "instanceCount")) or get(settings, ("resources", "instanceCount"))
-    wanted = {
+    arguments = {
         "run_max_try": retry.get("maxRetries"),
         "run_invocation_timeout": str(retry.get("timeout") or "").strip("PTS"),
         "mini_batch_size": note.get("miniBatchSize", settings.get("miniBatchSize")),
@@ -149,7 +149,7 @@ def _run(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, 
         "NodeCount": nodes,
         "append_row_file_name": note.get("outputFileName", settings.get("outputFileName")),
     }
-    texts = {name: str(held) for name, held in wanted.items() if held is not None}
+    texts = {name: str(value) for name, value in arguments.items() if value is not None}
     return {
         "azureml.runsource": "azureml.PipelineRun",
         "runSource": "Unavailable",

@@ -43,20 +43,22 @@ def invoke(call: Call) -> Response:
     if endpoint is None:
         raise missing(Address("batch-endpoint", call.names["parent"]))
     default = get(endpoint.body, ("properties", "defaults", "deploymentName"))
-    wanted = call.request.header(_DEPLOYMENT) or default
-    if not wanted:
+    deployment_name = call.request.header(_DEPLOYMENT) or default
+    if not deployment_name:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
         raise Permanent("NoDefaultDeployment", text)
-    if call.peek(Address("batch-deployment", wanted, endpoint.address.name)) is None:
-        text = f"There is no deployment `{wanted}` in endpoint `{endpoint.address.name}`."
-        raise NotFound("DeploymentNotFound", text, target=wanted)
-    asked = bodies.read(call.request.body).get("properties") or {}
-    said = {**asked, "name": asked.get("jobName") or asked.get("name")}
-    made = creation.invoke(call.handle, Invocation(endpoint.address.name, wanted, said))
-    deployment = Address("batch-deployment", str(made.row.deployment), made.row.endpoint)
+    if call.peek(Address("batch-deployment", deployment_name, endpoint.address.name)) is None:
+        text = f"There is no deployment `{deployment_name}` in endpoint `{endpoint.address.name}`."
+        raise NotFound("DeploymentNotFound", text, target=deployment_name)
+    sent = bodies.read(call.request.body).get("properties") or {}
+    properties = {**sent, "name": sent.get("jobName") or sent.get("name")}
+    job = creation.invoke(
+        call.handle, Invocation(endpoint.address.name, deployment_name, properties)
+    )
+    deployment = Address("batch-deployment", str(job.row.deployment), job.row.endpoint)
     at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
     headers = {_DEPLOYMENT: deployment.name, "location": at, "x-ms-response-type": "standard"}
-    return json_response(invocation_body(call, made), 201, headers)
+    return json_response(invocation_body(call, job), 201, headers)
 
 
 def create(call: Call) -> Response:
@@ -67,18 +69,18 @@ def create(call: Call) -> Response:
         ServiceError: 400, jobs of its type do not run here.
     """
     name = call.names["name"]
-    there = _known(call, name)
-    if there is not None:
-        given = call.data.get("properties") or {}
-        changes = {key: given[key] for key in _CHANGEABLE if given.get(key) is not None}
-        if any(there.row.note.get(key) != held for key, held in changes.items()):
-            there = records.change(call.handle, name, changes)
-        return json_response(job_body(call, there))
+    job = _known(call, name)
+    if job is not None:
+        sent = call.data.get("properties") or {}
+        changes = {key: sent[key] for key in _CHANGEABLE if sent.get(key) is not None}
+        if any(job.row.note.get(key) != value for key, value in changes.items()):
+            job = records.change(call.handle, name, changes)
+        return json_response(job_body(call, job))
     properties = call.data.get("properties") or {}
-    made = creation.create(call.handle, JobRequest(name, properties))
+    new_job = creation.create(call.handle, JobRequest(name, properties))
     at = {"location": call.url(call.request.path)}
-    first = "Preparing" if made.view.members is not None else "Starting"
-    return json_response(job_body(call, made, status=first), 201, at)
+    first = "Preparing" if new_job.view.members is not None else "Starting"
+    return json_response(job_body(call, new_job, status=first), 201, at)
 
 
 def show_all(call: Call) -> Response:
@@ -86,11 +88,11 @@ def show_all(call: Call) -> Response:
 
     Of the workspace those that are archived only where `listViewType` asks for them.
     """
-    wanted = call.request.query_value("listViewType", "ActiveOnly").casefold()
-    found = [each for each in _jobs(call) if _is_wanted(each, wanted)]
-    page = listing.paginate(call, sorted(found, key=_key), _key)
-    told = invocation_body if "parent" in call.names else job_body
-    return listing.page_response(call, page, (told(call, each) for each in page.items))
+    view = call.request.query_value("listViewType", "ActiveOnly").casefold()
+    listed = [job for job in _jobs(call) if _is_wanted(job, view)]
+    page = listing.paginate(call, sorted(listed, key=_key), _key)
+    body_of = invocation_body if "parent" in call.names else job_body
+    return listing.page_response(call, page, (body_of(call, shown_job) for shown_job in page.items))
 
 
 def show(call: Call) -> Response:
@@ -100,9 +102,9 @@ def show(call: Call) -> Response:
 
 def cancel(call: Call) -> Response:
     """POST of a cancellation; a job that has ended stays as it is."""
-    known = job_of(call)
-    if known.view.ended is None:
-        records.cancel(call.handle, _kept(known))
+    job = job_of(call)
+    if job.view.ended is None:
+        records.cancel(call.handle, _kept(job))
     return Response(200)
 
 
@@ -112,10 +114,10 @@ def wait_for(call: Call) -> JobRecord:
     Raises:
         ServiceError: 404, there is none.
     """
-    known = job_of(call)
-    if call.settings.pace is not VIRTUAL or known.view.ended is not None:
-        return known
-    deque(job_events.follow(call.handle, _kept(known), _POLL, detail=False), maxlen=0)
+    job = job_of(call)
+    if call.settings.pace is not VIRTUAL or job.view.ended is not None:
+        return job
+    deque(job_events.follow(call.handle, _kept(job), _POLL, detail=False), maxlen=0)
     return job_of(call)
 
 
@@ -134,11 +136,11 @@ def get_job(call: Call, name: str) -> JobRecord:
     Raises:
         ServiceError: 404, there is none.
     """
-    known = _known(call, name) or _step(call, name)
-    if known is None:
-        what = f"{PROVIDER}/workspaces/jobs/{name}"
-        raise nothing(what, f"workspace '{call.scope.workspace}'")
-    return known
+    job = _known(call, name) or _step(call, name)
+    if job is None:
+        resource = f"{PROVIDER}/workspaces/jobs/{name}"
+        raise nothing(resource, f"workspace '{call.scope.workspace}'")
+    return job
 
 
 def _known(call: Call, name: str) -> JobRecord | None:
@@ -162,9 +164,9 @@ def _step(call: Call, name: str) -> JobRecord | None:
 
 def _jobs(call: Call) -> list[JobRecord]:
     endpoint, deployment = call.names.get("parent"), call.names.get("deployment")
-    there = [Address("batch-endpoint", endpoint)] if endpoint else []
-    there += [Address("batch-deployment", deployment, endpoint)] if deployment else []
-    if any(call.peek(each) is None for each in there):
+    parents = [Address("batch-endpoint", endpoint)] if endpoint else []
+    parents += [Address("batch-deployment", deployment, endpoint)] if deployment else []
+    if any(call.peek(address) is None for address in parents):
         return []
     return records.list_jobs(call.handle, endpoint, deployment)
 

@@ -30,57 +30,69 @@ def show(call: Call) -> Response:
         ServiceError: there is no such cluster (404) or metric.
         ServiceError: 400, the filter is of something else, or a span or interval is none.
     """
-    asked = call.request.query_value
-    if not asked("$filter"):
+    parameter = call.request.query_value
+    if not parameter("$filter"):
         return authorization.metrics(call)
-    named = _CLUSTER.fullmatch(asked("$filter"))
-    if named is None:
+    cluster_filter = _CLUSTER.fullmatch(parameter("$filter"))
+    if cluster_filter is None:
         text = "The emulator knows one filter: ClusterName eq 'NAME'."
         raise Permanent("BadRequest", text, target="$filter")
-    cluster = Address("compute", named[1].replace("''", "'"))
-    names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
-    interval = _length(asked("interval", "PT1M"), "interval")
-    span = _span(asked("timespan"))
-    found = metrics.of_cluster(call.handle, cluster, names, interval=interval, span=span)
-    wanted = {one.strip().casefold() for one in asked("aggregation", "Total").split(",")}
-    kept = [one for one in _AGGREGATIONS if one in wanted]
+    cluster = Address("compute", cluster_filter[1].replace("''", "'"))
+    names = [
+        metric_name
+        for metric_name in parameter("metricnames", "Preempted Nodes").split(",")
+        if metric_name
+    ]
+    interval = _length(parameter("interval", "PT1M"), "interval")
+    span = _span(parameter("timespan"))
+    series = metrics.of_cluster(call.handle, cluster, names, interval=interval, span=span)
+    requested = {
+        aggregation.strip().casefold()
+        for aggregation in parameter("aggregation", "Total").split(",")
+    }
+    aggregations = [
+        known_aggregation for known_aggregation in _AGGREGATIONS if known_aggregation in requested
+    ]
     return json_response(
         {
             "cost": 0,
-            "timespan": asked("timespan"),
+            "timespan": parameter("timespan"),
             "interval": format_iso(interval),
             "namespace": "Microsoft.MachineLearningServices/workspaces",
             "resourceregion": call.state.location,
-            "value": [_metric(call, one, kept, cluster) for one in found],
+            "value": [_metric(call, metric, aggregations, cluster) for metric in series],
         }
     )
 
 
-def _metric(call: Call, one: MetricSeries, kept: list[str], cluster: Address) -> Data:
+def _metric(call: Call, metric: MetricSeries, aggregations: list[str], cluster: Address) -> Data:
     name = {"value": "clustername", "localizedValue": "clustername"}
     return {
-        "id": f"{call.scope.id}/providers/Microsoft.Insights/metrics/{one.name}",
+        "id": f"{call.scope.id}/providers/Microsoft.Insights/metrics/{metric.name}",
         "type": "Microsoft.Insights/metrics",
-        "name": {"value": one.name, "localizedValue": one.name},
+        "name": {"value": metric.name, "localizedValue": metric.name},
         "unit": "Count",
         "errorCode": "Success",
         "timeseries": [
             {
                 "metadatavalues": [{"name": name, "value": cluster.name}],
-                "data": [_point(each, kept) for each in one.buckets],
+                "data": [_point(bucket, aggregations) for bucket in metric.buckets],
             }
         ],
     }
 
 
-def _point(each: Bucket, kept: list[str]) -> Data:
+def _point(bucket: Bucket, aggregations: list[str]) -> Data:
     numbers = {
-        "total": each.total,
-        "average": each.average,
-        "minimum": each.minimum,
-        "maximum": each.maximum,
+        "total": bucket.total,
+        "average": bucket.average,
+        "minimum": bucket.minimum,
+        "maximum": bucket.maximum,
     }
-    return {"timeStamp": metrics.interval_start(each), **{name: numbers[name] for name in kept}}
+    return {
+        "timeStamp": metrics.interval_start(bucket),
+        **{name: numbers[name] for name in aggregations},
+    }
 
 
 def _span(text: str) -> float:
@@ -95,8 +107,8 @@ def _span(text: str) -> float:
     return max(length.total_seconds(), 0.0)
 
 
-def _length(text: str, what: str) -> float:
+def _length(text: str, target: str) -> float:
     try:
         return parse_iso(text)
     except ValueError as error:
-        raise Permanent("BadRequest", f"{error}.", target=what) from None
+        raise Permanent("BadRequest", f"{error}.", target=target) from None

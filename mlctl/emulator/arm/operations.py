@@ -40,8 +40,8 @@ def write_response(
     202 to a PATCH that goes on.
     """
     running = _begun(call, number)
-    found = call.peek(call.address)
-    if found is None:  # somebody else deleted it in this very moment
+    resource = call.peek(call.address)
+    if resource is None:  # somebody else deleted it in this very moment
         text = f"The resource `{call.address}` is gone."
         raise Permanent("Conflict", text, target=str(call.address), status=409)
     goes_on = running is not None and running.status == RUNNING
@@ -52,8 +52,8 @@ def write_response(
         status = _CREATED if created else protocol.overwritten if running else _OK
     headers = _headers(call, running) if running else {}
     if status == _CREATED and protocol.locates and call.style is not OperationStyle.LOCATION:
-        headers["location"] = call.url(found.address.id(call.scope))
-    return json_response(views.resource_body(call, found), status, headers)
+        headers["location"] = call.url(resource.address.id(call.scope))
+    return json_response(views.resource_body(call, resource), status, headers)
 
 
 def action_response(call: Call, number: int | None) -> Response:
@@ -92,18 +92,18 @@ def result(call: Call) -> Response:
         ServiceError: 404, it has ended, and is no way to ask for what there is: only an operation
             that has no other URL tells its workspace in this one.
     """
-    asked, call = call, call.at_home()
+    original, call = call, call.at_home()
     running = _polled(call)
     if running.status == RUNNING:
-        here = call.url(call.request.path, call.request.query)
-        return Response(_ACCEPTED, {"location": here, **retry_headers(call, running.number)})
+        location = call.url(call.request.path, call.request.query)
+        return Response(_ACCEPTED, {"location": location, **retry_headers(call, running.number)})
     if not call.request.query_value(_WORKSPACE):
         raise NoSuchData(call.names["token"])
-    call = _there(asked)
+    call = _there(original)
     if running.failure and running.status == FAILED:
         raise _failed(running.failure)
-    found = None if running.verb is OperationKind.DELETE else call.peek(running.address)
-    return json_response(views.resource_body(call, found)) if found else Response(_NO_CONTENT)
+    resource = None if running.verb is OperationKind.DELETE else call.peek(running.address)
+    return json_response(views.resource_body(call, resource)) if resource else Response(_NO_CONTENT)
 
 
 def retry_headers(call: Call, number: int) -> dict[str, str]:
@@ -112,8 +112,8 @@ def retry_headers(call: Call, number: int) -> dict[str, str]:
     if call.settings.pace is not VIRTUAL:
         with call.store.read() as db:
             running = operations.find(db, number)
-        left = running.due - call.state.now if running else 0.0
-        wait = min(max(left / call.settings.pace, _SOON), _LATE)
+        remaining = running.due - call.state.now if running else 0.0
+        wait = min(max(remaining / call.settings.pace, _SOON), _LATE)
     return {"x-ms-retry-after-ms": str(round(wait * 1000))}
 
 
@@ -181,7 +181,7 @@ def _polled(call: Call) -> LongRunningOperation:
 def _status(call: Call, running: LongRunningOperation) -> Data:
     protocol, goes_on = protocol_of(running.address.kind), running.status == RUNNING
     path = call.request.path
-    told: dict[str, Data] = {
+    fields: dict[str, Data] = {
         "id": path.replace(protocol.status, protocol.result) if protocol.named_by_result else path,
         "name": call.names["token"],
         "startTime": dotnet_time(clock.iso(running.started)),
@@ -190,7 +190,7 @@ def _status(call: Call, running: LongRunningOperation) -> Data:
         "status": protocol.running if goes_on else running.status,
     }
     keys = protocol.keys if goes_on else protocol.last_keys
-    body = {key: told[key] for key in keys if told[key] is not None}
+    body = {key: fields[key] for key in keys if fields[key] is not None}
     if running.failure and running.status == FAILED:
         body["error"] = {
             "code": running.failure.code,

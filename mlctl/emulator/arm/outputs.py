@@ -26,35 +26,37 @@ def run_data(call: Call) -> Response:
         ServiceError: 404, there is no such run.
     """
     name = str(bodies.read(call.request.body).get("runId") or "")
-    known = jobs.get_job(call, name)
+    job = jobs.get_job(call, name)
     outputs = {
-        each: {"assetId": f"{known.row.name}/{each}", "type": "uri_folder"}
-        for each in write_blobs(call, known)
+        output: {"assetId": f"{job.row.name}/{output}", "type": "uri_folder"}
+        for output in write_blobs(call, job)
     }
-    status = known.view.status.value
+    status = job.view.status.value
     return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
 
 
 def resolved(call: Call) -> Response:
     """POST of the ids of outputs: their URIs."""
-    wanted = bodies.read(call.request.body).get("values") or []
-    return json_response({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
+    ids = bodies.read(call.request.body).get("values") or []
+    return json_response(
+        {"values": {output_id: {"uri": _uri(call, str(output_id))} for output_id in ids}}
+    )
 
 
-def write_blobs(call: Call, known: JobRecord) -> list[str]:
+def write_blobs(call: Call, job: JobRecord) -> list[str]:
     """Write the files that a job has so far as blobs; the names of its named outputs."""
     names: dict[str, None] = {}
-    for path, text in artifacts.files_of(known):
-        of_all, *rest = path.parts
+    for path, text in artifacts.files_of(job):
+        of_all, *inner = path.parts
         if of_all == artifacts.OUTPUTS:
-            names[rest[0]] = None
+            names[inner[0]] = None
         store, folder = (
             (uploads.ARTIFACTS, _LEFT)
             if of_all == artifacts.ARTIFACTS
             else (uploads.DEFAULT, _NAMED)
         )
-        where = "/".join([folder.format(run=known.row.name), *rest])
-        blobs.write_blob(call, uploads.container(call, store), where, text.encode())
+        blob_name = "/".join([folder.format(run=job.row.name), *inner])
+        blobs.write_blob(call, uploads.container(call, store), blob_name, text.encode())
     return list(names)
 
 

@@ -31,16 +31,16 @@ def discovery(call: Call) -> Response:
 def containers(call: Call) -> Response:
     """GET of the assets that a registry lists."""
     kind, registry = _kind(call), call.names["registry"]
-    found = (registries.container(registry, Address(kind, name)) for name in _names(call, kind))
-    return json_response({"value": list(found)})
+    assets = (registries.container(registry, Address(kind, name)) for name in _names(call, kind))
+    return json_response({"value": list(assets)})
 
 
 def container(call: Call) -> Response:
     """GET of what stands for all versions of an asset."""
-    found = registries.container(call.names["registry"], _address(call))
-    if found is None:
+    asset = registries.container(call.names["registry"], _address(call))
+    if asset is None:
         raise _missing(call)
-    return json_response(found)
+    return json_response(asset)
 
 
 def version(call: Call) -> Response:
@@ -63,8 +63,8 @@ def versions(call: Call) -> Response:
     Of what the registry does not list, one is there too, as references may name it.
     """
     registry, address = call.names["registry"], _address(call)
-    found = list(registries.versions(registry, address))
-    return json_response({"value": found or [registries.version(registry, address.at("1"))]})
+    listed = list(registries.versions(registry, address))
+    return json_response({"value": listed or [registries.version(registry, address.at("1"))]})
 
 
 def _names(call: Call, kind: str) -> list[str]:
@@ -84,5 +84,5 @@ def _kind(call: Call) -> str:
 
 def _missing(call: Call) -> NotFound:
     names = call.names
-    where = f"registry {names['registry']}"
-    return NotFound("UserError", f"{_kind(call)} {names['name']} was not found in {where}.")
+    place = f"registry {names['registry']}"
+    return NotFound("UserError", f"{_kind(call)} {names['name']} was not found in {place}.")

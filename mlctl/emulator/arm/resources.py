@@ -27,15 +27,16 @@ _NO_CONTENT = 204
 def show(call: Call) -> Response:
     """GET of one resource. Who sees it in motion lets time pass: the next one sees it done."""
     call = _of_type(call)
-    found = service.read(call.handle, [call.address]).get(call.address)
-    if found is None:
+    resource = service.read(call.handle, [call.address]).get(call.address)
+    if resource is None:
         raise missing(call.address)
-    if found.operation is None:
-        return json_response(views.resource_body(call, found))
+    if resource.operation is None:
+        return json_response(views.resource_body(call, resource))
     response = json_response(
-        views.resource_body(call, found), headers=operations.retry_headers(call, found.operation)
+        views.resource_body(call, resource),
+        headers=operations.retry_headers(call, resource.operation),
     )
-    call.finish(found.operation)
+    call.finish(resource.operation)
     return response
 
 
@@ -43,10 +44,12 @@ def show_all(call: Call) -> Response:
     """GET of a collection, paged; kinds that share the collection of another follow on its last."""
     parent = call.names.get("parent")
     page = listing.resources(call, parent)
-    found = list(page.items)
+    stored = list(page.items)
     for kind in sharing(call.kind)[1:] if page.after is None else ():
-        found += service.list_resources(call.handle, kind.name, parent)
-    return listing.page_response(call, page, (views.resource_body(call, each) for each in found))
+        stored += service.list_resources(call.handle, kind.name, parent)
+    return listing.page_response(
+        call, page, (views.resource_body(call, resource) for resource in stored)
+    )
 
 
 def write(call: Call) -> Response:
@@ -63,8 +66,8 @@ def patch(call: Call) -> Response:
         ServiceError: there is nothing to patch (404).
     """
     call = _of_type(call)
-    found = call.peek(call.address)
-    if found is None:
+    resource = call.peek(call.address)
+    if resource is None:
         raise missing(call.address)
     kind = ALL[call.kind]
     allowed = kind.arm.patchable
@@ -72,13 +75,13 @@ def patch(call: Call) -> Response:
     if extra:
         text = f"A PATCH cannot change `{extra[0]}`; it can change {_spelt(allowed)}. Use PUT."
         raise Permanent("BadArgument", text, target=extra[0])
-    body: dict[str, Data] = json.loads(json.dumps(found.body))
+    body: dict[str, Data] = json.loads(json.dumps(resource.body))
     for at in allowed:
-        wanted = pointer.get(call.data, at)
-        if wanted is not None:
-            held = pointer.get(body, at)
-            merge = isinstance(wanted, dict) and isinstance(held, dict) and kind.arm.patched
-            pointer.put(body, at, {**held, **wanted} if merge else wanted)
+        new = pointer.get(call.data, at)
+        if new is not None:
+            current = pointer.get(body, at)
+            merge = isinstance(new, dict) and isinstance(current, dict) and kind.arm.patched
+            pointer.put(body, at, {**current, **new} if merge else new)
     return _put(call, body, patched=True)
 
 
@@ -99,7 +102,7 @@ def delete(call: Call) -> Response:
 
 def nodes(call: Call) -> Response:
     """POST listNodes: under `nodes`, not `value`, and all of them on one page."""
-    found = [
+    listed = [
         {
             "nodeId": node.id,
             "privateIpAddress": node.private_ip,
@@ -110,7 +113,7 @@ def nodes(call: Call) -> Response:
         }
         for node in cluster_nodes.list_nodes(call.handle, call.address)
     ]
-    return json_response({"computeType": "AmlCompute", "nodes": found})
+    return json_response({"computeType": "AmlCompute", "nodes": listed})
 
 
 def start(call: Call) -> Response:
@@ -130,14 +133,14 @@ def _powered(call: Call, state: str) -> Response:
         ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
     """
     call = _of_type(call)
-    found = call.peek(call.address)
-    if found is None:
+    resource = call.peek(call.address)
+    if resource is None:
         raise missing(call.address)
-    inner = found.body["properties"]["properties"]
+    inner = resource.body["properties"]["properties"]
     if "state" not in inner:
         raise Permanent("BadArgument", "A cluster is neither started nor stopped: it scales.")
     inner["state"] = state
-    return operations.action_response(call, _write(call, found.body).operation)
+    return operations.action_response(call, _write(call, resource.body).operation)
 
 
 def _of_type(call: Call) -> Call:
@@ -150,24 +153,24 @@ def _of_type(call: Call) -> Call:
     if not kinds[1:]:
         return call
     typed = [replace(call, kind=kind.name) for kind in kinds]
-    for each in typed:
-        if each.peek(each.address) is not None:
-            return each
-    for kind, each in zip(kinds, typed, strict=True):
+    for candidate in typed:
+        if candidate.peek(candidate.address) is not None:
+            return candidate
+    for kind, candidate in zip(kinds, typed, strict=True):
         at, word = kind.arm.live_type or ((), "")
         if call.request.method == "PUT" and pointer.get(call.data, at) == word:
-            return each
+            return candidate
     return call
 
 
 def keys(call: Call) -> Response:
     """POST listKeys: none of an endpoint that takes tokens."""
-    found = call.peek(call.address)
-    if found is None:
+    endpoint = call.peek(call.address)
+    if endpoint is None:
         raise missing(call.address)
-    by_key = str(found.body["properties"].get("authMode", "Key")).casefold() == "key"
-    held = [call.guid(f"{name}{call.address}") if by_key else None for name in ("one", "two")]
-    return json_response(dict(zip(("primaryKey", "secondaryKey"), held, strict=True)))
+    by_key = str(endpoint.body["properties"].get("authMode", "Key")).casefold() == "key"
+    values = [call.guid(f"{name}{call.address}") if by_key else None for name in ("one", "two")]
+    return json_response(dict(zip(("primaryKey", "secondaryKey"), values, strict=True)))
 
 
 def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:
@@ -186,10 +189,10 @@ def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterabl
     """What a body names that is not allowed."""
     if at in allowed or data is None:
         return
-    inside = any(one[: len(at)] == at for one in allowed)
+    inside = any(allowed_pointer[: len(at)] == at for allowed_pointer in allowed)
     if inside and isinstance(data, dict):
-        for key, held in data.items():
-            yield from _leaves(held, allowed, (*at, key))
+        for key, value in data.items():
+            yield from _leaves(value, allowed, (*at, key))
     else:
         yield pointer.dotted(at)
 

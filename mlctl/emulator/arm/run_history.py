@@ -32,18 +32,18 @@ def details(call: Call) -> Response:
     Raises:
         ServiceError: 404, there is no such run.
     """
-    known = jobs.wait_for(call)
-    name, view = known.row.name, known.view
+    job = jobs.wait_for(call)
+    name, view = job.row.name, job.view
     if view.started is not None:
-        outputs.write_blobs(call, known)  # where a job has a default output, logs are read from it
+        outputs.write_blobs(call, job)  # where a job has a default output, logs are read from it
     body: dict[str, Data] = {
         "runId": name,
-        "target": known.row.note.get("compute"),
+        "target": job.row.note.get("compute"),
         "status": view.status.value,
-        "createdTimeUtc": clock.iso(known.row.created),
+        "createdTimeUtc": clock.iso(job.row.created),
         "properties": {},
-        "logFiles": {path: _url(call, name, path) for path, _ in _logs(known)},
-        "warnings": [{"source": "mlctl", "message": one} for one in _warnings(known)],
+        "logFiles": {path: _url(call, name, path) for path, _ in _logs(job)},
+        "warnings": [{"source": "mlctl", "message": text} for text in _warnings(job)],
     }
     if view.status is JobStatus.FAILED:
         body["error"] = {"error": {"code": "UserError", "message": view.reason}}
@@ -67,11 +67,11 @@ def children(call: Call) -> Response:
     Raises:
         ServiceError: 404, there is no such run.
     """
-    known = jobs.job_of(call)
-    found = [] if scoring.is_step(known) else records.children(call.handle, known.row.name)
-    if known.row.endpoint and not found:
-        found = [scoring.step(known)]
-    return json_response({"value": [_run(call, each) for each in found]})
+    job = jobs.job_of(call)
+    beneath_job = [] if scoring.is_step(job) else records.children(call.handle, job.row.name)
+    if job.row.endpoint and not beneath_job:
+        beneath_job = [scoring.step(job)]
+    return json_response({"value": [_run(call, child) for child in beneath_job]})
 
 
 def modify(call: Call) -> Response:
@@ -80,12 +80,16 @@ def modify(call: Call) -> Response:
     Raises:
         ServiceError: 404, there is no such run.
     """
-    known, given = jobs.job_of(call), bodies.read(call.request.body)
-    changes = {name: given[key] for key, name in _CHANGEABLE.items() if given.get(key) is not None}
+    job, changes_sent = jobs.job_of(call), bodies.read(call.request.body)
+    changes = {
+        name: changes_sent[key]
+        for key, name in _CHANGEABLE.items()
+        if changes_sent.get(key) is not None
+    }
     for key in ("tags", "properties"):
-        if isinstance(given.get(key), dict):
-            changes[key] = {**(known.row.note.get(key) or {}), **given[key]}
-    return json_response(_run(call, records.change(call.handle, known.row.name, changes)))
+        if isinstance(changes_sent.get(key), dict):
+            changes[key] = {**(job.row.note.get(key) or {}), **changes_sent[key]}
+    return json_response(_run(call, records.change(call.handle, job.row.name, changes)))
 
 
 _CHANGEABLE = {"displayName": "displayName", "description": "description", "hidden": "isArchived"}
@@ -97,10 +101,10 @@ def _run(call: Call, job: JobRecord) -> dict[str, Data]:
     user = {"userObjectId": call.guid("user"), "userTenantId": call.guid("tenant"), "upn": None}
     free = note.get("properties") or {}
     length = None if view.started is None or view.ended is None else view.ended - view.started
-    told = {"duration": _length(length), "computeDuration": _length(length)}
+    durations = {"duration": _length(length), "computeDuration": _length(length)}
     kind = str(free.get("azureml.runsource") or "azureml.scriptrun")
     stored = {
-        **told,
+        **durations,
         "runNumber": int(row.created),
         "rootRunId": free.get("azureml.rootpipelinerunid") or row.parent or row.name,
         "createdUtc": clock.iso(view.submitted),
@@ -125,7 +129,7 @@ def _run(call: Call, job: JobRecord) -> dict[str, Data]:
         "hidden": note.get("isArchived"),
         "runType": kind,
         "runTypeV2": {"orchestrator": None, "traits": [kind], "attribution": None},
-        "properties": {key: str(held) for key, held in free.items()},
+        "properties": {key: str(value) for key, value in free.items()},
         "target": str(note.get("computeId") or "").rpartition("/")[2] or None,
         "tags": note.get("tags"),
     }
@@ -136,9 +140,9 @@ def _length(seconds: float | None) -> str | None:
     """A length of time as .NET writes it: `00:01:40.0000000`."""
     if seconds is None:
         return None
-    minutes, rest = divmod(seconds, 60)
+    minutes, seconds_left = divmod(seconds, 60)
     hours, minutes = divmod(int(minutes), 60)
-    return f"{hours:02}:{minutes:02}:{rest:010.7f}"
+    return f"{hours:02}:{minutes:02}:{seconds_left:010.7f}"
 
 
 def log(call: Call) -> Response:
@@ -149,17 +153,17 @@ def log(call: Call) -> Response:
     """
     blobs.authorize(call)
     texts = dict(_logs(jobs.job_of(call)))
-    asked = call.names["log"]
-    if asked not in texts:
-        raise not_found(f"{PROVIDER}/workspaces/jobs/logs/{asked}", f"job '{call.names['name']}'")
-    return Response(200, {"content-type": "text/plain; charset=utf-8"}, texts[asked].encode())
+    path = call.names["log"]
+    if path not in texts:
+        raise not_found(f"{PROVIDER}/workspaces/jobs/logs/{path}", f"job '{call.names['name']}'")
+    return Response(200, {"content-type": "text/plain; charset=utf-8"}, texts[path].encode())
 
 
-def _logs(known: JobRecord) -> Iterator[tuple[str, str]]:
+def _logs(job: JobRecord) -> Iterator[tuple[str, str]]:
     """The logs so far, under the names that the SDK prints."""
-    for path, text in artifacts.files_of(known):
+    for path, text in artifacts.files_of(job):
         name = path.relative_to(path.parts[0]).as_posix()
-        if path.parts[0] != artifacts.ARTIFACTS or known.view.started is None:
+        if path.parts[0] != artifacts.ARTIFACTS or job.view.started is None:
             continue
         if name.startswith("user_logs/"):
             yield name, text
@@ -167,8 +171,8 @@ def _logs(known: JobRecord) -> Iterator[tuple[str, str]]:
             yield _STEPS, text
 
 
-def _warnings(known: JobRecord) -> Iterator[str]:
-    view = known.view
+def _warnings(job: JobRecord) -> Iterator[str]:
+    view = job.view
     if view.warning:
         yield view.warning
     if view.reason and view.status is JobStatus.CANCELED:
@@ -176,5 +180,5 @@ def _warnings(known: JobRecord) -> Iterator[str]:
 
 
 def _url(call: Call, name: str, path: str) -> str:
-    where = f"{ROOT}{call.scope.id}/runs/{name}/logs/{path}"
-    return f"{call.request.base}{where}?{blobs.sas(call.settings)}"
+    log_path = f"{ROOT}{call.scope.id}/runs/{name}/logs/{path}"
+    return f"{call.request.base}{log_path}?{blobs.sas(call.settings)}"

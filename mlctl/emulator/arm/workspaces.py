@@ -74,9 +74,11 @@ def show(call: Call) -> Response:
 
 def show_all(call: Call) -> Response:
     """GET of the workspaces of a subscription, or of a resource group of it."""
-    found = sorted(_known(call), key=_key)
-    page = listing.paginate(call, found, _key)
-    return listing.page_response(call, page, (_workspace(call, each) for each in page.items))
+    workspaces = sorted(_known(call), key=_key)
+    page = listing.paginate(call, workspaces, _key)
+    return listing.page_response(
+        call, page, (_workspace(call, workspace) for workspace in page.items)
+    )
 
 
 def make(call: Call) -> Response:
@@ -86,20 +88,20 @@ def make(call: Call) -> Response:
         ServiceError: 400, there is no such region.
     """
     names = call.names
-    asked = Scope(names["subscription"], names["group"], names["workspace"])
+    scope = Scope(names["subscription"], names["group"], names["workspace"])
     location = part.region_name(call.data.get("location") or DEFAULT_LOCATION)
     if location not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise Permanent("LocationNotAvailableForResourceType", text, target="location")
     with call.store.write() as db:
-        made = rows.workspace_state(db, asked, location).id == NO_WORKSPACE
-        if made:
-            rows.add_workspace(db, asked, location)
-        world = rows.workspace_state(db, asked, location)
-    kept = {key: held for key, held in call.data.items() if key not in _OWN}
-    call.blob_store.put(ItemKind.WORKSPACE, world.scope.id, kept)
+        is_new = rows.workspace_state(db, scope, location).id == NO_WORKSPACE
+        if is_new:
+            rows.add_workspace(db, scope, location)
+        world = rows.workspace_state(db, scope, location)
+    note = {key: value for key, value in call.data.items() if key not in _OWN}
+    call.blob_store.put(ItemKind.WORKSPACE, world.scope.id, note)
     body = _workspace(call, Workspace(world.scope, world.location))
-    return json_response(body, 201 if made else 200)
+    return json_response(body, 201 if is_new else 200)
 
 
 def discovery(call: Call) -> Response:
@@ -116,35 +118,44 @@ def tenants(_: Call) -> Response:
 
 def subscriptions(call: Call) -> Response:
     """GET of the subscriptions in use."""
-    ids = {each.scope.subscription.casefold(): each.scope.subscription for each in _all(call)}
-    return json_response({"value": [_subscription(each) for _, each in sorted(ids.items())]})
+    ids = {
+        workspace.scope.subscription.casefold(): workspace.scope.subscription
+        for workspace in _all(call)
+    }
+    return json_response({"value": [_subscription(pair) for _, pair in sorted(ids.items())]})
 
 
 def subscription(call: Call) -> Response:
     """GET of one subscription."""
-    wanted = call.names["subscription"]
-    known = {each.scope.subscription.casefold(): each.scope.subscription for each in _all(call)}
-    if call.settings.strict and wanted.casefold() not in known:
-        text = f"The subscription '{wanted}' could not be found."
+    subscription_id = call.names["subscription"]
+    spellings = {
+        workspace.scope.subscription.casefold(): workspace.scope.subscription
+        for workspace in _all(call)
+    }
+    if call.settings.strict and subscription_id.casefold() not in spellings:
+        text = f"The subscription '{subscription_id}' could not be found."
         raise NotFound("SubscriptionNotFound", text)
-    return json_response(_subscription(known.get(wanted.casefold(), wanted)))
+    return json_response(_subscription(spellings.get(subscription_id.casefold(), subscription_id)))
 
 
 def groups(call: Call) -> Response:
     """GET of the resource groups in use."""
-    found = {each.scope.resource_group.casefold(): each for each in reversed([*_known(call)])}
-    return json_response({"value": [_group(found[name]) for name in sorted(found)]})
+    by_group = {
+        workspace.scope.resource_group.casefold(): workspace
+        for workspace in reversed([*_known(call)])
+    }
+    return json_response({"value": [_group(by_group[name]) for name in sorted(by_group)]})
 
 
 def group(call: Call) -> Response:
     """GET of one resource group."""
-    found = next(_known(call), None)
-    if found is None and call.settings.strict:
+    workspace = next(_known(call), None)
+    if workspace is None and call.settings.strict:
         text = f"Resource group '{call.names['group']}' could not be found."
         raise NotFound("ResourceGroupNotFound", text)
     names = call.names
     unused = Workspace(Scope(names["subscription"], names["group"], ""), DEFAULT_LOCATION)
-    return json_response(_group(found or unused))
+    return json_response(_group(workspace or unused))
 
 
 def providers(call: Call) -> Response:
@@ -154,8 +165,10 @@ def providers(call: Call) -> Response:
 
 def provider(call: Call) -> Response:
     """GET of one resource provider, or POST to register it, as it always is."""
-    wanted = call.names["namespace"].casefold()
-    name = next((each for each in _TYPES if each.casefold() == wanted), None)
+    namespace = call.names["namespace"].casefold()
+    name = next(
+        (provider_name for provider_name in _TYPES if provider_name.casefold() == namespace), None
+    )
     if name is None:
         text = f"The resource namespace '{call.names['namespace']}' is invalid."
         raise NotFound("InvalidResourceNamespace", text)
@@ -166,19 +179,19 @@ def _all(call: Call) -> Iterator[Workspace]:
     """The workspaces that were made, and the one that exists from the start."""
     home = call.settings.home
     with call.store.read() as db:
-        found = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
-    if not any(is_same_workspace(each.scope, home) for each in found):
+        workspaces = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
+    if not any(is_same_workspace(workspace.scope, home) for workspace in workspaces):
         yield Workspace(home, DEFAULT_LOCATION)
-    yield from found
+    yield from workspaces
 
 
 def _known(call: Call) -> Iterator[Workspace]:
     """Those in the subscription, and the resource group, that the path names."""
-    names = {key: held.casefold() for key, held in call.names.items()}
-    for each in _all(call):
-        in_group = names.get("group") in (None, each.scope.resource_group.casefold())
-        if in_group and each.scope.subscription.casefold() == names["subscription"]:
-            yield each
+    names = {key: value.casefold() for key, value in call.names.items()}
+    for workspace in _all(call):
+        in_group = names.get("group") in (None, workspace.scope.resource_group.casefold())
+        if in_group and workspace.scope.subscription.casefold() == names["subscription"]:
+            yield workspace
 
 
 def _key(workspace: Workspace) -> str:
@@ -190,17 +203,17 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
     names = {"group": scope.resource_group, "workspace": scope.workspace}
     call = replace(call, names={**call.names, **names})
     name, host = call.guid("workspace"), call.request.base.partition("://")[2]
-    moment, who = clock.iso(0.0), call.guid("user")
+    moment, user = clock.iso(0.0), call.guid("user")
     item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
-    said = item.note if item else {}
-    own = {
+    note = item.note if item else {}
+    service_properties = {
         "workspaceId": name,
         "creationTime": moment,
         "discoveryUrl": f"{call.request.base}/discovery",
         "mlFlowTrackingUri": f"azureml://{host}/mlflow/v1.0{scope.id}",
     }
     stored = {
-        **said,
+        **note,
         "id": scope.id,
         "name": scope.workspace,
         "type": f"{PROVIDER}/workspaces",
@@ -208,13 +221,13 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
         "identity": {"type": "SystemAssigned", "principalId": name, "tenantId": TENANT},
         "systemData": {
             "createdAt": moment,
-            "createdBy": who,
+            "createdBy": user,
             "createdByType": "User",
             "lastModifiedAt": moment,
-            "lastModifiedBy": who,
+            "lastModifiedBy": user,
             "lastModifiedByType": "User",
         },
-        "properties": {**(said.get("properties") or {}), **own},
+        "properties": {**(note.get("properties") or {}), **service_properties},
     }
     return tell(WORKSPACE, stored, Occasion(call))
 
@@ -245,8 +258,8 @@ def _group(workspace: Workspace) -> Data:
 
 def _provider(call: Call, name: str) -> Data:
     types = [
-        {"resourceType": each, "locations": [], "apiVersions": list(VERSIONS)}
-        for each in _TYPES[name]
+        {"resourceType": resource_type, "locations": [], "apiVersions": list(VERSIONS)}
+        for resource_type in _TYPES[name]
     ]
     return {
         "id": f"/subscriptions/{call.names['subscription']}/providers/{name}",

@@ -74,13 +74,13 @@ def _good(files: CertificateFiles, hosts: Collection[str], now: datetime) -> boo
     if key.public_key() != certificate.public_key():
         return False
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    held = {str(each) for each in names.get_values_for_type(x509.IPAddress)}
-    held |= set(names.get_values_for_type(x509.DNSName))
-    return now < certificate.not_valid_after_utc - _SPARE and set(hosts) <= held
+    covered = {str(ip) for ip in names.get_values_for_type(x509.IPAddress)}
+    covered |= set(names.get_values_for_type(x509.DNSName))
+    return now < certificate.not_valid_after_utc - _SPARE and set(hosts) <= covered
 
 
 def _make(files: CertificateFiles, hosts: Collection[str], now: datetime) -> None:
-    top, own = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    top, server_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     authority = (
         _unsigned("mlctl emulator CA", top.public_key(), top.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -89,17 +89,17 @@ def _make(files: CertificateFiles, hosts: Collection[str], now: datetime) -> Non
     purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     names = x509.SubjectAlternativeName([_name(host) for host in hosts])
     server = (
-        _unsigned("mlctl emulator", own.public_key(), top.public_key(), now)
+        _unsigned("mlctl emulator", server_key.public_key(), top.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(authority=False), critical=True)
         .add_extension(purpose, critical=False)
         .add_extension(names, critical=False)
     )
     trusted, ours = (
-        each.sign(top, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-        for each in (authority, server)
+        builder.sign(top, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        for builder in (authority, server)
     )
-    key = own.private_bytes(
+    key = server_key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
@@ -120,13 +120,13 @@ def _unsigned(
         for text in ("mlctl emulator CA", name)
     )
     number = x509.random_serial_number()
-    own = x509.SubjectKeyIdentifier.from_public_key(key)
+    key_id = x509.SubjectKeyIdentifier.from_public_key(key)
     above = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer)
     return (
         x509.CertificateBuilder(issuer, subject, key, number)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + _LIFE)
-        .add_extension(own, critical=False)
+        .add_extension(key_id, critical=False)
         .add_extension(above, critical=False)
     )
 

@@ -14,19 +14,19 @@ ABORT = "mlctl.break"  # in the scope of a request: how to break its connection
 READ_TIMEOUT = 30.0  # seconds that the head of a request, or more of its body, may take
 
 
-def protocol(*arguments: Any, **named: Any) -> Any:
+def protocol(*arguments: Any, **keywords: Any) -> Any:
     """A connection; uvicorn calls this like its own protocol classes."""
     make: Any = AutoHTTPProtocol
-    made = make(*arguments, **named)
-    application, watch = made.app, _Watch(made)
+    inner = make(*arguments, **keywords)
+    application, watch = inner.app, _Watch(inner)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await application({**scope, ABORT: made.transport.abort}, receive, send)
+        await application({**scope, ABORT: inner.transport.abort}, receive, send)
 
-    made.app = app
-    made.connection_made, made.data_received = watch.connection_made, watch.data_received
-    made.send_400_response = lambda text: _end(made.transport, Permanent("BadRequest", text))
-    return made
+    inner.app = app
+    inner.connection_made, inner.data_received = watch.connection_made, watch.data_received
+    inner.send_400_response = lambda text: _end(inner.transport, Permanent("BadRequest", text))
+    return inner
 
 
 def timeout_response() -> Response:
@@ -39,9 +39,9 @@ def timeout_response() -> Response:
 class _Watch:
     """Closes a connection whose next request does not complete its head in time."""
 
-    def __init__(self, made: Any) -> None:
-        self._made = made
-        self._begin, self._receive = made.connection_made, made.data_received
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._begin, self._receive = inner.connection_made, inner.data_received
         self._alarm: Any = None
 
     def connection_made(self, transport: Any) -> None:
@@ -61,16 +61,16 @@ class _Watch:
     @property
     def _waits(self) -> bool:
         """Whether no request is being answered."""
-        cycle = self._made.cycle
+        cycle = self._inner.cycle
         return cycle is None or bool(cycle.response_complete)
 
     def _expect(self) -> None:
-        self._alarm = self._made.loop.call_later(READ_TIMEOUT, self._give_up)
+        self._alarm = self._inner.loop.call_later(READ_TIMEOUT, self._give_up)
 
     def _give_up(self) -> None:
         self._alarm = None
         if self._waits:
-            _write(self._made.transport, timeout_response())
+            _write(self._inner.transport, timeout_response())
 
 
 def _end(transport: Any, error: ServiceError) -> None:
@@ -88,7 +88,7 @@ def _write(transport: Any, response: Response) -> None:
     }
     lines = [
         f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
-        *(f"{name}: {held}" for name, held in headers.items()),
+        *(f"{name}: {value}" for name, value in headers.items()),
     ]
     transport.write("\r\n".join([*lines, "", ""]).encode("latin-1") + response.body)
     transport.close()

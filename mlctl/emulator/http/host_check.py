@@ -19,21 +19,21 @@ _LOOPBACK = "localhost"
 
 
 def with_host_check(
-    answer: Callable[[Request], Response], bound: str, more: Collection[str]
+    answer: Callable[[Request], Response], bound: str, names: Collection[str]
 ) -> Callable[[Request], Response]:
     """A handler that refuses requests for other hosts (421) and those of web pages (403).
 
     Allowed hosts are the address it is `bound` to (every address, where that is all interfaces),
     loopback, and the names in `more`.
     """
-    known = {each.casefold().strip("[]") for each in (bound, *more)}
+    allowed = {allowed_name.casefold().strip("[]") for allowed_name in (bound, *names)}
 
     def admitted(request: Request) -> Response:
         host = _name(request.header("host"))
         if _is_cross_origin(request):
             text = "This request was sent by a web page of another origin."
             return error_response(Permanent("CrossOriginRequest", text, status=403))
-        if host in known or _is_ours(host, anywhere=bound in ALL_INTERFACES):
+        if host in allowed or _is_ours(host, anywhere=bound in ALL_INTERFACES):
             return answer(request)
         text = (
             f"This emulator is not known as '{host}'. If it should be, start it with"

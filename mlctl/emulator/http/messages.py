@@ -46,8 +46,10 @@ class Request:
 
     def query_value(self, name: str, default: str = "") -> str:
         """A query parameter; ARM ignores the case of their names."""
-        wanted = name.casefold()
-        return next((held for key, held in self.query.items() if key.casefold() == wanted), default)
+        folded = name.casefold()
+        return next(
+            (value for key, value in self.query.items() if key.casefold() == folded), default
+        )
 
     def header(self, name: str, default: str = "") -> str:
         """A header, by its name in lower case."""
@@ -119,15 +121,18 @@ def with_error_body(
     error: ServiceError, body: Mapping[str, Data], headers: Mapping[str, str]
 ) -> Response:
     """The answer with an error in it, and the headers that go with it."""
-    own, cut = _on_the_wire(error)
-    told = {key: value for key, value in body.items() if value is not None}
-    return replace(json_response({"error": told}, error.status, {**headers, **own}), cut=cut)
+    error_headers, cut = _on_the_wire(error)
+    fields = {key: value for key, value in body.items() if value is not None}
+    return replace(
+        json_response({"error": fields}, error.status, {**headers, **error_headers}), cut=cut
+    )
 
 
 def detail_bodies(messages: Iterable[str], code: str = "") -> list[Data]:
     """ARM's `error.details`."""
     return [
-        {"code": code, "message": each, "details": [], "additionalInfo": []} for each in messages
+        {"code": code, "message": message, "details": [], "additionalInfo": []}
+        for message in messages
     ]
 
 
@@ -146,7 +151,7 @@ def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
             return {}, COMPLETE
 
 
-def not_found(what: str, scope: str) -> NotFound:
+def not_found(resource: str, scope: str) -> NotFound:
     """ARM's 404: `what` is a type and a name, `scope` where it was searched."""
-    text = f"The Resource '{what}' under {scope} was not found."
+    text = f"The Resource '{resource}' under {scope} was not found."
     return NotFound("ResourceNotFound", text)

@@ -74,11 +74,11 @@ def _redacted(data: Data) -> Data:
     match data:
         case dict():
             return {
-                key: MASK if _is_secret(key, held) else _redacted(held)
-                for key, held in data.items()
+                key: MASK if _is_secret(key, value) else _redacted(value)
+                for key, value in data.items()
             }
         case list():
-            return [_redacted(each) for each in data]
+            return [_redacted(item) for item in data]
         case str():
             return mask(data)
         case _:

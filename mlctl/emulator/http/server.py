@@ -84,8 +84,8 @@ def serve(
         ready()
 
     server.startup = startup
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, _ignored)  # uvicorn raises them again when it has ended
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, _ignored)  # uvicorn raises them again when it has ended
     server.run([listener])
 
 
@@ -140,7 +140,7 @@ def _too_large(largest: int, headers: Mapping[str, str] | None = None) -> Respon
 
 
 def _request(scope: Message) -> Request:
-    headers = {name.decode("latin-1"): held.decode("latin-1") for name, held in scope["headers"]}
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     base = f"{scope['scheme']}://{headers.get('host', '')}"
@@ -175,7 +175,7 @@ async def _send(response: Response, scope: Message, send: Send) -> None:
         scope[connection.ABORT]()
         return
     headers = _with_length(response)
-    start = [(name.encode("latin-1"), held.encode("latin-1")) for name, held in headers.items()]
+    start = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": start})
     if response.cut is COMPLETE:
         await send({"type": "http.response.body", "body": response.body})

@@ -29,11 +29,13 @@ def authenticate(request: Request, settings: EmulatorSettings) -> None:
     """
     if settings.token is None:
         return
-    scheme, _, given = request.header("authorization").partition(" ")
-    if scheme.casefold() == "bearer" and _valid(given, settings):
+    scheme, _, token = request.header("authorization").partition(" ")
+    if scheme.casefold() == "bearer" and _valid(token, settings):
         return
-    what = "is missing" if not given else "is not one that this emulator gave out, or has expired"
-    text = f"Authentication failed. The access token {what}."
+    problem = (
+        "is missing" if not token else "is not one that this emulator gave out, or has expired"
+    )
+    text = f"Authentication failed. The access token {problem}."
     challenge = f'Bearer authorization_uri="{request.base}/{TENANT}", error="invalid_token"'
     raise HttpError(
         "AuthenticationFailed", text, status=401, headers={"www-authenticate": challenge}
@@ -82,8 +84,8 @@ def app_service(call: Call) -> Response:
         ServiceError: 401, the secret header is missing or wrong.
     """
     secret = call.request.header("x-identity-header")
-    wanted = call.settings.token
-    if not secret or (wanted is not None and not _equal(secret, wanted)):
+    expected = call.settings.token
+    if not secret or (expected is not None and not _equal(secret, expected)):
         raise Permanent(
             "Unauthorized", "The header X-IDENTITY-HEADER is missing or wrong.", status=401
         )
@@ -109,8 +111,8 @@ def entra(call: Call) -> Response:
         ServiceError: 401, the client's secret is not the token.
     """
     form = dict(parse_qsl(call.request.body.decode(errors="replace")))
-    wanted = call.settings.token
-    if wanted is not None and not _equal(form.get("client_secret", ""), wanted):
+    expected = call.settings.token
+    if expected is not None and not _equal(form.get("client_secret", ""), expected):
         raise Permanent(
             "invalid_client", "The client's secret is not the emulator's token.", status=401
         )
@@ -121,14 +123,14 @@ def entra(call: Call) -> Response:
 
 def openid(call: Call) -> Response:
     """GET of the OpenID configuration of a tenant."""
-    here = f"{call.request.base}/{call.names['tenant']}"
+    tenant_url = f"{call.request.base}/{call.names['tenant']}"
     return json_response(
         {
             "issuer": f"{call.request.base}/{TENANT}/v2.0",
-            "token_endpoint": f"{here}/oauth2/v2.0/token",
-            "authorization_endpoint": f"{here}/oauth2/v2.0/authorize",
-            "device_authorization_endpoint": f"{here}/oauth2/v2.0/devicecode",
-            "jwks_uri": f"{here}/discovery/v2.0/keys",
+            "token_endpoint": f"{tenant_url}/oauth2/v2.0/token",
+            "authorization_endpoint": f"{tenant_url}/oauth2/v2.0/authorize",
+            "device_authorization_endpoint": f"{tenant_url}/oauth2/v2.0/devicecode",
+            "jwks_uri": f"{tenant_url}/discovery/v2.0/keys",
             "tenant_region_scope": "WW",
         }
     )
@@ -178,10 +180,10 @@ def _token(call: Call, resource: str, expires: int) -> str:
     return f"{signed}.{_signature(signed, call.settings)}"
 
 
-def _valid(given: str, settings: EmulatorSettings) -> bool:
-    if _equal(given, settings.token or ""):
+def _valid(token: str, settings: EmulatorSettings) -> bool:
+    if _equal(token, settings.token or ""):
         return True
-    signed, _, signature = given.rpartition(".")
+    signed, _, signature = token.rpartition(".")
     if not _equal(signature, _signature(signed, settings)):
         return False
     try:
@@ -191,9 +193,9 @@ def _valid(given: str, settings: EmulatorSettings) -> bool:
         return False
 
 
-def _equal(one: str, other: str) -> bool:
+def _equal(left_text: str, right_text: str) -> bool:
     """A comparison in constant time."""
-    return hmac.compare_digest(one.encode(), other.encode())
+    return hmac.compare_digest(left_text.encode(), right_text.encode())
 
 
 def _signature(signed: str, settings: EmulatorSettings) -> str:

@@ -112,10 +112,10 @@ class BlobStore:
     def delete(self, kind: ItemKind, name: str) -> bool:
         """Delete an item; whether there was one."""
         with self._store.write() as db:
-            gone = db.execute(
+            deleted = db.execute(
                 "DELETE FROM shelf WHERE sort = ? AND key = ?", (kind.value, _key(kind, name))
             )
-            return gone.rowcount > 0
+            return deleted.rowcount > 0
 
 
 def _key(kind: ItemKind, name: str) -> str:

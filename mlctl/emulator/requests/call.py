@@ -48,22 +48,22 @@ class Call:
             ServiceError: 404, there is no such workspace and the emulator is strict.
         """
         names = self.names
-        asked = Scope(names["subscription"], names["group"], names["workspace"])
+        requested = Scope(names["subscription"], names["group"], names["workspace"])
         home = self.settings.home
-        at_home = is_same_workspace(asked, home)
+        at_home = is_same_workspace(requested, home)
         with self.store.read() as db:
-            world = rows.workspace_state(db, home if at_home else asked, DEFAULT_LOCATION)
+            world = rows.workspace_state(db, home if at_home else requested, DEFAULT_LOCATION)
         if self.settings.strict and world.id == NO_WORKSPACE and not at_home:
-            raise self._no_workspace(asked)
+            raise self._no_workspace(requested)
         return world
 
-    def _no_workspace(self, asked: Scope) -> NotFound:
+    def _no_workspace(self, requested: Scope) -> NotFound:
         """What the resource manager says of it; it lets no write beneath through."""
         if self.request.method != "GET":
             why = "Can not perform requested operation on nested resource. Parent resource"
-            return NotFound("ParentResourceNotFound", f"{why} '{asked.workspace}' not found.")
-        group = f"resource group '{asked.resource_group}'"
-        return not_found(f"{PROVIDER}/workspaces/{asked.workspace}", group)
+            return NotFound("ParentResourceNotFound", f"{why} '{requested.workspace}' not found.")
+        group = f"resource group '{requested.resource_group}'"
+        return not_found(f"{PROVIDER}/workspaces/{requested.workspace}", group)
 
     @property
     def scope(self) -> Scope:
@@ -78,12 +78,12 @@ class Call:
     def at_home(self) -> Call:
         """The call in the workspace that always exists, for what all workspaces share."""
         home = self.settings.home
-        named = {
+        home_names = {
             "subscription": home.subscription,
             "group": home.resource_group,
             "workspace": home.workspace,
         }
-        return replace(self, names={**self.names, **named})
+        return replace(self, names={**self.names, **home_names})
 
     @property
     def caller(self) -> str:
@@ -91,8 +91,8 @@ class Call:
         token = self.request.header("authorization").rpartition(" ")[2].split(".")
         try:
             claims = json.loads(base64.urlsafe_b64decode(token[1] + "=="))
-            said = (claims.get(name) for name in _CALLERS)
-            return str(next((one for one in said if one), ""))
+            claimed = (claims.get(name) for name in _CALLERS)
+            return str(next((name for name in claimed if name), ""))
         except (ValueError, IndexError, AttributeError, RecursionError):
             return ""
 
@@ -133,8 +133,8 @@ class Call:
     def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """The absolute URL of a path of the emulator."""
         pairs = {"api-version": self.request.query_value("api-version"), **(query or {})}
-        asked = urlencode({key: held for key, held in pairs.items() if held}, quote_via=quote)
-        return f"{self.request.base}{quote(path, safe='/:')}{'?' if asked else ''}{asked}"
+        encoded = urlencode({key: value for key, value in pairs.items() if value}, quote_via=quote)
+        return f"{self.request.base}{quote(path, safe='/:')}{'?' if encoded else ''}{encoded}"
 
     def finish(self, number: int | None) -> None:
         """In virtual time, advance the clock until an operation has ended."""
@@ -142,6 +142,6 @@ class Call:
             service.finish(self.handle, number)
 
 
-def is_same_workspace(one: Scope, other: Scope) -> bool:
+def is_same_workspace(scope: Scope, other_scope: Scope) -> bool:
     """Whether two scopes name the same workspace."""
-    return str(one).casefold() == str(other).casefold()
+    return str(scope).casefold() == str(other_scope).casefold()

@@ -40,20 +40,20 @@ def page_response(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Respon
     body: dict[str, Data] = {"value": list(bodies)}
     if page.after is not None:
         token = base64.urlsafe_b64encode(json.dumps(page.after).encode()).decode()
-        kept = {k: v for k, v in call.request.query.items() if k.casefold() != "$skiptoken"}
+        query = {k: v for k, v in call.request.query.items() if k.casefold() != "$skiptoken"}
         top = _top(call)
         if top is not None and call.kind not in _LED_ON:
-            kept = {k: v for k, v in kept.items() if k.casefold() != "$top"}
-            kept["$top"] = str(top - len(page.items))
-        body["nextLink"] = call.url(call.request.path, {**kept, "$skipToken": token})
+            query = {k: v for k, v in query.items() if k.casefold() != "$top"}
+            query["$top"] = str(top - len(page.items))
+        body["nextLink"] = call.url(call.request.path, {**query, "$skipToken": token})
     return json_response(body)
 
 
 def paginate(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
     """The page that the request asks for, of items in the order of their keys."""
-    after = _after(call, str)
-    rest = [each for each in items if after is None or [key(each)] > after]
-    return _page(call, rest, lambda each: [key(each)])
+    position = _after(call, str)
+    later = [item for item in items if position is None or [key(item)] > position]
+    return _page(call, later, lambda paged: [key(paged)])
 
 
 def resources(call: Call, parent: str | None) -> Page[StoredResource]:
@@ -63,23 +63,25 @@ def resources(call: Call, parent: str | None) -> Page[StoredResource]:
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
     name, number = _after(call, str, int) or ["", 0]
-    found = service.list_page(call.handle, call.kind, parent, (name, number), _limit(call) + 1)
-    return _page(call, found, lambda each: [each.address.name.lower(), each.id])
+    stored = service.list_page(call.handle, call.kind, parent, (name, number), _limit(call) + 1)
+    return _page(call, stored, lambda resource: [resource.address.name.lower(), resource.id])
 
 
-def names(call: Call, others: Iterable[str] = ()) -> Page[str]:
+def names(call: Call, more_names: Iterable[str] = ()) -> Page[str]:
     """The names of the call's kind and some others, each once, in lower case."""
-    (after,) = _after(call, str) or [""]
-    within = rows.collection_key(Address(call.kind, ""))
+    (last_name,) = _after(call, str) or [""]
+    collection = rows.collection_key(Address(call.kind, ""))
     limit = _limit(call) + 1
     with call.store.read() as db:
-        found = db.execute(
+        name_rows = db.execute(
             "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
             " AND collection = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
-            (call.state.id, call.kind, within, after, limit),
+            (call.state.id, call.kind, collection, last_name, limit),
         ).fetchall()
-    every = {name for (name,) in found} | {each.lower() for each in others if each.lower() > after}
-    return _page(call, sorted(every)[:limit], lambda each: [each])
+    every = {name for (name,) in name_rows} | {
+        extra.lower() for extra in more_names if extra.lower() > last_name
+    }
+    return _page(call, sorted(every)[:limit], lambda paged: [paged])
 
 
 def versions(call: Call, name: str) -> Page[StoredResource]:
@@ -88,54 +90,54 @@ def versions(call: Call, name: str) -> Page[StoredResource]:
     newest_first = not order or order.endswith(" desc")
     sign, order = ("<", "DESC") if newest_first else (">", "ASC")
     first = rows.key(Address(call.kind, name))
-    (after,) = _after(call, int) or [2**62 if newest_first else 0]
+    (last_id,) = _after(call, int) or [2**62 if newest_first else 0]
     query = (  # each plus leads SQLite away from an index that has more to read
         f"WHERE +workspace = ? AND key >= ? AND key < ? AND +id {sign} ?{_archived(call)}"
         f" ORDER BY +id {order} LIMIT ?"
     )
-    until = first[:-1] + ";"  # the character after `:`
-    found = _select(call, query, (first, until, after, _limit(call) + 1))
-    return _page(call, found, lambda each: [each.id])
+    end = first[:-1] + ";"  # the character after `:`
+    stored = _select(call, query, (first, end, last_id, _limit(call) + 1))
+    return _page(call, stored, lambda resource: [resource.id])
 
 
 def _archived(call: Call) -> str:
     """SQL for `listViewType`: the active ones unless it says otherwise."""
-    held = " AND json_extract(body, '$.properties.isArchived') IS "
+    is_archived = " AND json_extract(body, '$.properties.isArchived') IS "
     match call.request.query_value("listViewType", "All").casefold():
         case "activeonly":
-            return held + "NOT 1"
+            return is_archived + "NOT 1"
         case "archivedonly":
-            return held + "1"
+            return is_archived + "1"
         case _:
             return ""
 
 
-def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[StoredResource]:
+def _select(call: Call, condition: str, arguments: Sequence[Data]) -> list[StoredResource]:
     with call.store.read() as db:
         workspace = call.state.id
-        read = db.execute(_COLUMNS + where, (workspace, *arguments)).fetchall()
-        found = [
+        read = db.execute(_COLUMNS + condition, (workspace, *arguments)).fetchall()
+        stored = [
             StoredResource(
                 number, Address(kind, name, parent, version), state, operation, json.loads(text)
             )
             for number, kind, name, parent, version, state, operation, text in read
         ]
-        service.show_nodes(call.handle, db, workspace, found)
-    return found
+        service.show_nodes(call.handle, db, workspace, stored)
+    return stored
 
 
-def _page(call: Call, rest: list[Item], key: Callable[[Item], Sequence[Data]]) -> Page[Item]:
+def _page(call: Call, items_left: list[Item], key: Callable[[Item], Sequence[Data]]) -> Page[Item]:
     """The first of `rest`, which may hold one item more than the page does."""
     limit = _limit(call)
-    items = rest[:limit]
+    items = items_left[:limit]
     top = _top(call)
-    more = len(rest) > limit and (top is None or top > limit or call.kind in _LED_ON)
-    return Page(items, key(items[-1]) if more and items else None)
+    has_more = len(items_left) > limit and (top is None or top > limit or call.kind in _LED_ON)
+    return Page(items, key(items[-1]) if has_more and items else None)
 
 
 def _limit(call: Call) -> int:
-    wanted = [_number(call, name) for name in ("$top", "count")]
-    return min(call.settings.page, *(each for each in wanted if each), call.settings.page)
+    limits = [_number(call, name) for name in ("$top", "count")]
+    return min(call.settings.page, *(limit for limit in limits if limit), call.settings.page)
 
 
 def _top(call: Call) -> int | None:
@@ -148,8 +150,8 @@ def _number(call: Call, name: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:10]) < 2**31):
-        told = f"`{name}` must be a whole number from 1, not `{text}`."
-        raise Permanent("InvalidQueryParameterValue", told, target=name)
+        message = f"`{name}` must be a whole number from 1, not `{text}`."
+        raise Permanent("InvalidQueryParameterValue", message, target=name)
     return int(text)
 
 
@@ -159,10 +161,10 @@ def _after(call: Call, *shape: type) -> list[Data] | None:
     if not token:
         return None
     try:
-        after = json.loads(base64.urlsafe_b64decode(token.encode()))
+        position = json.loads(base64.urlsafe_b64decode(token.encode()))
     except (ValueError, binascii.Error, RecursionError):
-        after = None
-    if not isinstance(after, list) or [type(each) for each in after] != list(shape):
-        told = f"`{token}` is no $skipToken of this list."
-        raise Permanent("InvalidQueryParameterValue", told, target="$skipToken")
-    return after
+        position = None
+    if not isinstance(position, list) or [type(part) for part in position] != list(shape):
+        message = f"`{token}` is no $skipToken of this list."
+        raise Permanent("InvalidQueryParameterValue", message, target="$skipToken")
+    return position

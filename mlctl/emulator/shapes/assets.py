@@ -53,8 +53,8 @@ _OF_DATA_CONTAINER: Shape = {
 
 
 def _system_data_of_nobody(place: Place) -> Data:
-    told = tell(SYSTEM_DATA, place.stored or {}, place.occasion)
-    return {key: value for key, value in told.items() if key.endswith("At")}
+    system_data = tell(SYSTEM_DATA, place.stored or {}, place.occasion)
+    return {key: value for key, value in system_data.items() if key.endswith("At")}
 
 
 def _staged(shape: Shape, *, anonymous: str = "Development", archived: str = "") -> Rule:
@@ -74,21 +74,27 @@ def _staged(shape: Shape, *, anonymous: str = "Development", archived: str = "")
 def _labels(place: Place) -> Data:
     """The free properties of an environment: the service labels the newest version `latest`."""
     occasion, address = place.occasion, place.occasion.address
-    own = {key: value for key, value in (place.stored or {}).items() if key != "azureml.labels"}
+    properties = {
+        key: value for key, value in (place.stored or {}).items() if key != "azureml.labels"
+    }
     if address is None or occasion.api_version < _STATES:
-        return own
+        return properties
     newest = occasion.call.peek(address.at(None))
-    named = newest is not None and not newest.body["properties"].get("isAnonymous")
-    latest = named and newest is not None and newest.address.version == address.version
-    return {**own, "azureml.labels": "latest" if latest else ""}
+    is_named = newest is not None and not newest.body["properties"].get("isAnonymous")
+    latest = is_named and newest is not None and newest.address.version == address.version
+    return {**properties, "azureml.labels": "latest" if latest else ""}
 
 
 def _conda(place: Place) -> Data:
     """A conda file as JSON text, with indentation; "" where there is none."""
     if not isinstance(place.stored, str) or not place.stored.strip():
         return ""
-    told = source.plain(place.stored)
-    return json.dumps(told, indent=2, ensure_ascii=False) if isinstance(told, dict) else told
+    document = source.plain(place.stored)
+    return (
+        json.dumps(document, indent=2, ensure_ascii=False)
+        if isinstance(document, dict)
+        else document
+    )
 
 
 _COMMON: Shape = {

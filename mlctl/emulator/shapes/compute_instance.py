@@ -25,9 +25,9 @@ from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state import clock
 
 
-def _own(told: Callable[[Place], Data]) -> Rule:
+def _own(computed: Callable[[Place], Data]) -> Rule:
     """What is stored, or what the service says of its own; null while an operation goes on."""
-    return when_done(lambda place: told(place) if place.stored is None else place.stored)
+    return when_done(lambda place: computed(place) if place.stored is None else place.stored)
 
 
 def _creator(place: Place) -> Data:

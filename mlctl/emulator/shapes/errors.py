@@ -50,9 +50,11 @@ class NoSuchData(NotFound):
 
 
 def _no_model(address: Address, scope: Scope, _version: str) -> ErrorForm:
-    where = f"Account Subscription: {scope.subscription}, ResourceGroup: {scope.resource_group}"
-    named = f"{address.name}:{address.version}" if address.version else address.name
-    text = f"There is no registered model in {where}, Workspace: {scope.workspace} with id {named}"
+    place = f"Account Subscription: {scope.subscription}, ResourceGroup: {scope.resource_group}"
+    full_name = f"{address.name}:{address.version}" if address.version else address.name
+    text = (
+        f"There is no registered model in {place}, Workspace: {scope.workspace} with id {full_name}"
+    )
     return ErrorForm("UserError", _NOT_FOUND, ("NoSuchModelRegistered", text))
 
 
@@ -69,9 +71,9 @@ def _no_endpoint(address: Address, scope: Scope, version: str) -> ErrorForm:
 
 
 def _no_component(address: Address, _scope: Scope, _version: str) -> ErrorForm:
-    named = f"{address.name}:{address.version}" if address.version else address.name
+    full_name = f"{address.name}:{address.version}" if address.version else address.name
     inner = ("NotFound", "ComponentNotFound")
-    return ErrorForm("UserError", f"Not found component {named}.", inner=inner)
+    return ErrorForm("UserError", f"Not found component {full_name}.", inner=inner)
 
 
 # 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, batch-endpoint-get-404-2023-10,
@@ -123,5 +125,5 @@ def _additional_info(call: Call, request_id: str, form: ErrorForm) -> list[Data]
 
 def _chain(codes: tuple[str, ...]) -> Data:
     """The codes, each inside the one before."""
-    first, *rest = codes
-    return {"code": first, "innerError": _chain(tuple(rest)) if rest else None}
+    first, *inner = codes
+    return {"code": first, "innerError": _chain(tuple(inner)) if inner else None}

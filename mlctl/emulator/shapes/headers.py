@@ -26,8 +26,8 @@ _FIRST_ERROR = 400
 
 def is_of_service(request: Request) -> bool:
     """Whether the provider of Azure Machine Learning answers, not the resource manager."""
-    found = [*_OF_SERVICE.finditer(request.path)]
-    return bool(found) and not _ELSEWHERE.search(request.path, found[-1].start() + 1)
+    matches = [*_OF_SERVICE.finditer(request.path)]
+    return bool(matches) and not _ELSEWHERE.search(request.path, matches[-1].start() + 1)
 
 
 def service_headers(request: Request, response: Response) -> dict[str, str]:
@@ -39,6 +39,9 @@ def service_headers(request: Request, response: Response) -> dict[str, str]:
     if request.method in ("PUT", "PATCH") and _DEPLOYMENT.search(request.path):
         limits = {f"{_LIMIT}resource-requests": _DEPLOYMENTS_LEFT}
     else:
-        name, left, of_tenant = _LEFT.get(request.method, _WRITES)
-        limits = {f"{_LIMIT}{name}": left, f"{_LIMIT}global-{name}": of_tenant}
-    return {"x-ms-response-type": kind, **{key: str(left) for key, left in limits.items()}}
+        name, remaining, of_tenant = _LEFT.get(request.method, _WRITES)
+        limits = {f"{_LIMIT}{name}": remaining, f"{_LIMIT}global-{name}": of_tenant}
+    return {
+        "x-ms-response-type": kind,
+        **{key: str(remaining_calls) for key, remaining_calls in limits.items()},
+    }

@@ -43,22 +43,22 @@ def _each(shape: Shape) -> Rule:
     """Every value of a map, in one shape."""
 
     def told(place: Place) -> Data:
-        given = place.stored or {}
-        return {name: tell(shape, one, place.occasion) for name, one in given.items()}
+        stored = place.stored or {}
+        return {name: tell(shape, value, place.occasion) for name, value in stored.items()}
 
     return told
 
 
-def _service(kind: str, **more: Rule) -> Shape:
-    return {kind: held, "port": null, "endpoint": held, **more}
+def _service(kind: str, **extra: Rule) -> Shape:
+    return {kind: held, "port": null, "endpoint": held, **extra}
 
 
 def _queue(place: Place) -> Data:
     """A cluster's jobs have a tier of the name `Null`; earlier they had no queue settings."""
-    given = place.stored or {}
+    stored = place.stored or {}
     if place.occasion.api_version < "2024":
-        return {"jobTier": None, "priority": None, **given} if given else None
-    return {**given, "jobTier": given.get("jobTier") or "Null"}
+        return {"jobTier": None, "priority": None, **stored} if stored else None
+    return {**stored, "jobTier": stored.get("jobTier") or "Null"}
 
 
 SYSTEM_DATA: Shape = {"createdAt": time, "createdBy": held, "createdByType": held}

@@ -51,13 +51,13 @@ def _system_data(place: Place) -> Data:
 def _own_properties(place: Place) -> Data:
     occasion = place.occasion
     address, scope = occasion.address, occasion.call.scope
-    own = (
+    endpoint_id = (
         f"/subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
         f"/providers/{PROVIDER.lower()}/workspaces/{scope.workspace}"
         f"/onlineendpoints/{address.name if address else ''}"
     )
-    named = {} if _is_brief(place) else {"azureml.onlineendpointid": own}
-    return {**(place.stored or {}), **named, **_operation(place)}
+    id_property = {} if _is_brief(place) else {"azureml.onlineendpointid": endpoint_id}
+    return {**(place.stored or {}), **id_property, **_operation(place)}
 
 
 def _at_host(path: str) -> Rule:

@@ -67,12 +67,13 @@ def tell(
     shape: Shape, stored: Mapping[str, Data], occasion: Occasion, sent: Data = None
 ) -> dict[str, Data]:
     """The JSON object of a shape over what is stored; `sent` is the body of the request."""
-    given = sent if isinstance(sent, Mapping) else {}
-    told = (
-        (key, rule(Place(stored.get(key), given.get(key), occasion))) for key, rule in shape.items()
+    sent_keys = sent if isinstance(sent, Mapping) else {}
+    values = (
+        (key, rule(Place(stored.get(key), sent_keys.get(key), occasion)))
+        for key, rule in shape.items()
     )
-    rest = {key: value for key, value in stored.items() if key not in shape}
-    return {key: value for key, value in told if value is not OMITTED} | rest
+    unshaped = {key: value for key, value in stored.items() if key not in shape}
+    return {key: value for key, value in values if value is not OMITTED} | unshaped
 
 
 def held(place: Place) -> Data:
@@ -145,9 +146,9 @@ def when_done(rule: Rule, meanwhile: Rule = null) -> Rule:
     return lambda place: (rule if place.occasion.phase is Phase.DONE else meanwhile)(place)
 
 
-def once_created(rule: Rule, before: Rule = null) -> Rule:
+def once_created(rule: Rule, until_created: Rule = null) -> Rule:
     """`before` until the resource has been created."""
-    return lambda place: (before if place.occasion.phase is Phase.CREATING else rule)(place)
+    return lambda place: (until_created if place.occasion.phase is Phase.CREATING else rule)(place)
 
 
 def since(version: str, rule: Rule) -> Rule:
@@ -157,8 +158,8 @@ def since(version: str, rule: Rule) -> Rule:
 
 def preview_since(version: str, rule: Rule) -> Rule:
     """A key of previews, from one api-version on."""
-    told = since(version, rule)
-    return lambda place: told(place) if "preview" in place.occasion.api_version else OMITTED
+    from_version = since(version, rule)
+    return lambda place: from_version(place) if "preview" in place.occasion.api_version else OMITTED
 
 
 def until(version: str, rule: Rule) -> Rule:
@@ -171,5 +172,5 @@ def dotnet_time(text: Data) -> Data:
     if not isinstance(text, str) or not text.endswith("Z"):
         return text
     seconds, _, fraction = text[:-1].partition(".")
-    kept = fraction.rstrip("0")
-    return f"{seconds}{'.' if kept else ''}{kept}+00:00"
+    digits = fraction.rstrip("0")
+    return f"{seconds}{'.' if digits else ''}{digits}+00:00"

@@ -33,21 +33,21 @@ _WRITES = ("PUT", "PATCH")
 _PHASES = {OperationKind.CREATE: Phase.CREATING, OperationKind.UPDATE: Phase.CHANGING}
 
 
-def resource_body(call: Call, found: StoredResource) -> dict[str, Data]:
+def resource_body(call: Call, resource: StoredResource) -> dict[str, Data]:
     """The body of a resource, as the service tells it."""
-    shape = SHAPES.get(found.address.kind)
+    shape = SHAPES.get(resource.address.kind)
     if shape is None:
-        found.body["properties"]["provisioningState"] = found.state
-        return found.body
-    phase = _phase(call, found)
-    occasion = Occasion(call, found.address, found.state, found.operation, phase)
+        resource.body["properties"]["provisioningState"] = resource.state
+        return resource.body
+    phase = _phase(call, resource)
+    occasion = Occasion(call, resource.address, resource.state, resource.operation, phase)
     sent = call.data if call.request.method in _WRITES else None
-    return tell(shape, found.body, occasion, sent)
+    return tell(shape, resource.body, occasion, sent)
 
 
-def _phase(call: Call, found: StoredResource) -> Phase:
-    if found.operation is None:
+def _phase(call: Call, resource: StoredResource) -> Phase:
+    if resource.operation is None:
         return Phase.DONE
     with call.store.read() as db:
-        running = operations.find(db, found.operation)
+        running = operations.find(db, resource.operation)
     return _PHASES.get(running.verb, Phase.DONE) if running else Phase.DONE

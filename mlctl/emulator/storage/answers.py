@@ -49,8 +49,11 @@ def ranged(call: Call, whole: Response) -> Response:
     if first >= size:
         raise Permanent("InvalidRange", "The range specified is invalid for this blob.", status=416)
     part = whole.body[first : last + 1]
-    held = {"content-length": str(len(part)), "content-range": f"bytes {first}-{last}/{size}"}
-    return replace(whole, status=206, headers={**whole.headers, **held}, body=part)
+    range_headers = {
+        "content-length": str(len(part)),
+        "content-range": f"bytes {first}-{last}/{size}",
+    }
+    return replace(whole, status=206, headers={**whole.headers, **range_headers}, body=part)
 
 
 def _offset(digits: str) -> int:
@@ -60,12 +63,12 @@ def _offset(digits: str) -> int:
 
 def entry(call: Call, name: str, note: Mapping[str, Data]) -> str:
     """A blob in a list of blobs."""
-    meta = "".join(f"<{key}>{escape(held)}</{key}>" for key, held in note["meta"].items())
-    told = {
-        header.removeprefix("x-ms-").title().replace("-", ""): held
-        for header, held in leases.headers(note, call.settings.now()).items()
+    meta = "".join(f"<{key}>{escape(value)}</{key}>" for key, value in note["meta"].items())
+    lease_fields = {
+        header.removeprefix("x-ms-").title().replace("-", ""): value
+        for header, value in leases.headers(note, call.settings.now()).items()
     }
-    lease = "".join(f"<{key}>{held}</{key}>" for key, held in told.items())
+    lease = "".join(f"<{key}>{value}</{key}>" for key, value in lease_fields.items())
     return (
         f"<Blob><Name>{escape(name)}</Name><Properties>"
         f"<Last-Modified>{_date(note['modified'])}</Last-Modified><Etag>{escape(note['etag'])}</Etag>"

@@ -70,10 +70,10 @@ def authorize(call: Call) -> None:
     token = call.settings.token
     if token is None:
         return
-    given = call.request.query_value("sig")
+    signature = call.request.query_value("sig")
     bearer = call.request.header("authorization").partition(" ")[2]
-    for one, other in ((given, _signature(call.settings)), (bearer, token)):
-        if hmac.compare_digest(one.encode(), other.encode()):
+    for presented, expected in ((signature, _signature(call.settings)), (bearer, token)):
+        if hmac.compare_digest(presented.encode(), expected.encode()):
             return
     raise Permanent(
         "AuthenticationFailed", "Server failed to authenticate the request.", status=403
@@ -141,10 +141,10 @@ def _put_block(call: Call) -> Response:
 
 def _put_blocks(call: Call) -> Response:
     try:
-        wanted = [each.text or "" for each in ElementTree.fromstring(call.request.body)]  # noqa: S314
+        block_ids = [element.text or "" for element in ElementTree.fromstring(call.request.body)]  # noqa: S314
     except ElementTree.ParseError as error:
         raise Permanent("InvalidXmlDocument", f"The block list is no XML: {error}.") from None
-    names = [f"{_path(call)}\n{each}" for each in wanted]
+    names = [f"{_path(call)}\n{block_id}" for block_id in block_ids]
     if any(call.blob_store.find(ItemKind.BLOCK, name) is None for name in names):
         raise Permanent("InvalidBlockList", "The specified block list is invalid.")
     response = _put(call, b"".join(call.blob_store.content(ItemKind.BLOCK, name) for name in names))
@@ -155,9 +155,9 @@ def _put_blocks(call: Call) -> Response:
 
 def _describe(call: Call) -> Response:
     def change(old: Data) -> Data:
-        kept = {name: held for name, held in _there(old).items() if name != leases.NOTE}
+        unchanged = {name: value for name, value in _there(old).items() if name != leases.NOTE}
         lease = leases.after_write(old, call.request, call.settings.now())
-        return {**kept, "meta": _meta(call.request.headers), **lease}
+        return {**unchanged, "meta": _meta(call.request.headers), **lease}
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
     return Response(200, answers.dated(call, call.settings.now(), note))
@@ -165,17 +165,17 @@ def _describe(call: Call) -> Response:
 
 def _lease(call: Call) -> Response:
     """An operation of the blob's lease, which changes neither its content nor its etag."""
-    now, done = call.settings.now(), list[tuple[int, dict[str, str]]]()
+    now, answered = call.settings.now(), list[tuple[int, dict[str, str]]]()
 
     def change(old: Data) -> Data:
-        kept = {name: held for name, held in _there(old).items() if name != leases.NOTE}
+        unchanged = {name: value for name, value in _there(old).items() if name != leases.NOTE}
         _check_conditions(call, old)
         lease, answer = leases.changed(leases.BlobLease.of(old), call.request, now)
-        done.append(answer)
-        return {**kept, **lease.as_note()}
+        answered.append(answer)
+        return {**unchanged, **lease.as_note()}
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
-    (status, headers), *_ = done
+    (status, headers), *_ = answered
     return Response(status, {**answers.dated(call, note["modified"], note), **headers})
 
 
@@ -187,8 +187,8 @@ def _check_conditions(call: Call, note: Data) -> None:
     """
     if call.request.header("if-none-match") == "*" and note is not None:
         raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
-    wanted = call.request.header("if-match")
-    if wanted not in ("", "*") and wanted != (note or {}).get("etag"):
+    etag = call.request.header("if-match")
+    if etag not in ("", "*") and etag != (note or {}).get("etag"):
         text = "The condition specified using HTTP conditional header(s) is not met."
         raise Permanent("ConditionNotMet", text, status=412)
 
@@ -207,7 +207,7 @@ def _show(call: Call) -> Response:
         "content-length": str(note["size"]),
         "x-ms-blob-type": "BlockBlob",
         "accept-ranges": "bytes",
-        **{_META + name: held for name, held in note["meta"].items()},
+        **{_META + name: value for name, value in note["meta"].items()},
     }
     if call.request.method == "HEAD":
         return Response(200, headers)
@@ -224,24 +224,28 @@ def _drop(call: Call) -> Response:
 
 def _list(call: Call) -> Response:
     """The blobs of a container, as XML; folders where a delimiter is given."""
-    root, asked = _container(call) + "/", call.request.query_value
-    prefix, delimiter, marker = asked("prefix"), asked("delimiter"), asked("marker")
+    root, parameter = _container(call) + "/", call.request.query_value
+    prefix, delimiter, marker = parameter("prefix"), parameter("delimiter"), parameter("marker")
     lines, folders = [], set()
     for item in call.blob_store.list(ItemKind.BLOB, root + prefix):
         name = item.name.removeprefix(root)
-        head, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
-        if found:
+        head, is_folder, _ = (
+            name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
+        )
+        if is_folder:
             folders.add(f"{prefix}{head}{delimiter}")
         elif name > marker:
             lines.append((name, item.note))
-    more = lines[_PAGE - 1][0] if len(lines) > _PAGE else ""
-    blobs = "".join(answers.entry(call, *each) for each in lines[:_PAGE])
-    found_folders = (f"<BlobPrefix><Name>{escape(each)}</Name></BlobPrefix>" for each in folders)
+    next_marker = lines[_PAGE - 1][0] if len(lines) > _PAGE else ""
+    blobs = "".join(answers.entry(call, *line) for line in lines[:_PAGE])
+    found_folders = (
+        f"<BlobPrefix><Name>{escape(folder)}</Name></BlobPrefix>" for folder in folders
+    )
     body = (
         '<?xml version="1.0" encoding="utf-8"?><EnumerationResults>'
         f"<Prefix>{escape(prefix)}</Prefix><Blobs>"
         f"{''.join(sorted(found_folders))}{blobs}"
-        f"</Blobs><NextMarker>{escape(more)}</NextMarker></EnumerationResults>"
+        f"</Blobs><NextMarker>{escape(next_marker)}</NextMarker></EnumerationResults>"
     )
     return Response(200, {"content-type": "application/xml"}, body.encode())
 
@@ -274,7 +278,7 @@ def _there(note: Data) -> Data:
 
 
 def _meta(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name[len(_META) :]: held for name, held in headers.items() if name.startswith(_META)}
+    return {name[len(_META) :]: value for name, value in headers.items() if name.startswith(_META)}
 
 
 def _signature(settings: EmulatorSettings) -> str:

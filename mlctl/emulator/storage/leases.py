@@ -70,11 +70,11 @@ def headers(note: Mapping[str, Data], now: float) -> dict[str, str]:
     """What the properties of a blob say of its lease."""
     lease = BlobLease.of(note)
     state = lease.state(now)
-    told = {"x-ms-lease-state": state.value}
-    told["x-ms-lease-status"] = "locked" if state in _LOCKED else "unlocked"
+    fields = {"x-ms-lease-state": state.value}
+    fields["x-ms-lease-status"] = "locked" if state in _LOCKED else "unlocked"
     if state is LeaseState.LEASED:
-        told["x-ms-lease-duration"] = "infinite" if lease.duration == _INFINITE else "fixed"
-    return told
+        fields["x-ms-lease-duration"] = "infinite" if lease.duration == _INFINITE else "fixed"
+    return fields
 
 
 def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -> dict[str, Data]:
@@ -117,40 +117,40 @@ def changed(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, 
     """
     match request.header("x-ms-lease-action").casefold():
         case "acquire":
-            made = _acquired(lease, request, now)
-            return made, (201, {_ID: made.id})
+            new = _acquired(lease, request, now)
+            return new, (201, {_ID: new.id})
         case "renew":
-            made = _renewed(lease, request.header(_ID), now)
-            return made, (200, {_ID: made.id})
+            new = _renewed(lease, request.header(_ID), now)
+            return new, (200, {_ID: new.id})
         case "change":
-            wanted = request.header("x-ms-proposed-lease-id")
-            made = _renamed(lease, request.header(_ID), wanted, now)
-            return made, (200, {_ID: made.id})
+            new_id = request.header("x-ms-proposed-lease-id")
+            new = _renamed(lease, request.header(_ID), new_id, now)
+            return new, (200, {_ID: new.id})
         case "release":
             _check_holder(lease, request.header(_ID))
             return BlobLease(), (200, {})
         case "break":
-            made = _broken(lease, request, now)
-            left = math.ceil(max(0.0, (made.breaks_at or now) - now))
-            return made, (202, {"x-ms-lease-time": str(left)})
+            new = _broken(lease, request, now)
+            remaining = math.ceil(max(0.0, (new.breaks_at or now) - now))
+            return new, (202, {"x-ms-lease-time": str(remaining)})
         case _:
             raise _invalid("x-ms-lease-action")
 
 
 def _acquired(lease: BlobLease, request: Request, now: float) -> BlobLease:
-    wanted = request.header("x-ms-proposed-lease-id")
+    proposed_id = request.header("x-ms-proposed-lease-id")
     state = lease.state(now)
-    if state is LeaseState.BREAKING and lease.is_of(wanted):
+    if state is LeaseState.BREAKING and lease.is_of(proposed_id):
         text = "There is already a breaking lease, and can't be acquired."
         raise _conflict("LeaseIsBreakingAndCannotBeAcquired", text)
-    if state in _LOCKED and not lease.is_of(wanted):
+    if state in _LOCKED and not lease.is_of(proposed_id):
         raise _conflict("LeaseAlreadyPresent", "There is already a lease present.")
     duration = _number(request, "x-ms-lease-duration")
     if duration != _INFINITE and not _SHORTEST <= (duration or 0) <= _LONGEST:
         raise _invalid("x-ms-lease-duration")
     assert duration is not None
-    until = math.inf if duration == _INFINITE else now + duration
-    return BlobLease(wanted or str(uuid4()), duration, until)
+    expires_at = math.inf if duration == _INFINITE else now + duration
+    return BlobLease(proposed_id or str(uuid4()), duration, expires_at)
 
 
 def _renewed(lease: BlobLease, name: str, now: float) -> BlobLease:
@@ -158,23 +158,23 @@ def _renewed(lease: BlobLease, name: str, now: float) -> BlobLease:
     if lease.state(now) in (LeaseState.BREAKING, LeaseState.BROKEN):
         text = "The lease ID matched, but the lease has been broken explicitly and cannot be"
         raise _conflict("LeaseIsBrokenAndCannotBeRenewed", f"{text} renewed.")
-    until = math.inf if lease.duration == _INFINITE else now + lease.duration
-    return replace(lease, until=until)
+    expires_at = math.inf if lease.duration == _INFINITE else now + lease.duration
+    return replace(lease, until=expires_at)
 
 
-def _renamed(lease: BlobLease, name: str, wanted: str, now: float) -> BlobLease:
-    if not wanted:
+def _renamed(lease: BlobLease, name: str, new_id: str, now: float) -> BlobLease:
+    if not new_id:
         raise _invalid("x-ms-proposed-lease-id")
     state = lease.state(now)
     if state not in _LOCKED:
         raise _absent()
-    is_same = lease.is_of(wanted) and state is LeaseState.LEASED  # asked for again
+    is_same = lease.is_of(new_id) and state is LeaseState.LEASED  # asked for again
     if not lease.is_of(name) and not is_same:
         raise _mismatch()
     if state is LeaseState.BREAKING:
         text = "The lease ID matched, but the lease is currently in breaking state and cannot be"
         raise _conflict("LeaseIsBreakingAndCannotBeChanged", f"{text} changed.")
-    return replace(lease, id=wanted)
+    return replace(lease, id=new_id)
 
 
 def _broken(lease: BlobLease, request: Request, now: float) -> BlobLease:
@@ -189,11 +189,11 @@ def _broken(lease: BlobLease, request: Request, now: float) -> BlobLease:
         case LeaseState.EXPIRED:
             return replace(lease, breaks_at=now)
         case LeaseState.BREAKING:
-            left = (lease.breaks_at or now) - now
+            remaining = (lease.breaks_at or now) - now
         case LeaseState.LEASED:
-            left = lease.until - now
-    usual = 0.0 if math.isinf(left) else left
-    return replace(lease, breaks_at=now + (usual if period is None else min(period, left)))
+            remaining = lease.until - now
+    usual = 0.0 if math.isinf(remaining) else remaining
+    return replace(lease, breaks_at=now + (usual if period is None else min(period, remaining)))
 
 
 def _check_holder(lease: BlobLease, name: str) -> None:

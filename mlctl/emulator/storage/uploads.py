@@ -57,12 +57,14 @@ def start_pending_upload(call: Call) -> Response:
 
 def datastores(call: Call) -> Response:
     """GET of the datastores, newest first, or with `isDefault=true` of the default one."""
-    found = list(_datastores(call))
-    wanted = {"true": True, "false": False}.get(call.request.query_value("isDefault").casefold())
-    if wanted is not None:
-        found = [each for each in found if each["properties"]["isDefault"] is wanted]
-    page = listing.paginate(call, enumerate(found), lambda each: f"{each[0]:09}")
-    return listing.page_response(call, page, (each for _, each in page.items))
+    stores = list(_datastores(call))
+    is_default = {"true": True, "false": False}.get(
+        call.request.query_value("isDefault").casefold()
+    )
+    if is_default is not None:
+        stores = [store for store in stores if store["properties"]["isDefault"] is is_default]
+    page = listing.paginate(call, enumerate(stores), lambda numbered: f"{numbered[0]:09}")
+    return listing.page_response(call, page, (listed for _, listed in page.items))
 
 
 def datastore(call: Call) -> Response:
@@ -94,19 +96,19 @@ def delete_datastore(call: Call) -> Response:
     if call.names["name"].casefold() in _BUILT_IN:
         text = f"The datastore `{call.names['name']}` belongs to the workspace."
         raise Permanent("UserError", text)
-    gone = call.blob_store.delete(ItemKind.DATASTORE, _id(call, call.names["name"]))
-    return Response(200 if gone else 204)
+    is_deleted = call.blob_store.delete(ItemKind.DATASTORE, _id(call, call.names["name"]))
+    return Response(200 if is_deleted else 204)
 
 
 def secrets(call: Call) -> Response:
     """POST listSecrets: a signature that expires where one is asked for, else a key."""
-    found = _found(call)
-    credentials = found["properties"].get("credentials") or {}
+    store = _found(call)
+    credentials = store["properties"].get("credentials") or {}
     kind = str(credentials.get("credentialsType", "None"))
     if call.data.get("expirableSecret") and kind == "AccountKey":
         return json_response({"secretsType": "Sas", "sasToken": blobs.account_sas(call.settings)})
     if kind not in _SECRETS:
-        text = f"The datastore `{found['name']}` has no secrets."
+        text = f"The datastore `{store['name']}` has no secrets."
         raise Permanent("UserError", text)
     secret = blobs.sas(call.settings) if kind == "Sas" else blobs.account_key(call.settings)
     return json_response({"secretsType": kind, _SECRETS[kind]: secret})
@@ -117,10 +119,10 @@ def _key(datastore: dict[str, Data]) -> str:
 
 
 def _found(call: Call) -> dict[str, Data]:
-    wanted = call.names["name"].casefold()
-    for each in _datastores(call):
-        if _key(each) == wanted:
-            return each
+    name = call.names["name"].casefold()
+    for store in _datastores(call):
+        if _key(store) == name:
+            return store
     why = f"Could not find datastore: {call.names['name']}."
     raise NotFound("UserError", why, inner=("NotFoundError",))
 
@@ -141,14 +143,14 @@ def _built_in(call: Call, name: str, kind: str, container: str) -> dict[str, Dat
     guid = call.guid("storage")
     host = call.request.base.partition("://")[2]
     account = f"{host}/{blobs.ROOT}/{_account(call)}"
-    where = {"containerName" if kind == "AzureBlob" else "fileShareName": container}
-    own = {"subscriptionId": call.scope.subscription, "resourceGroup": call.scope.resource_group}
+    containers = {"containerName" if kind == "AzureBlob" else "fileShareName": container}
+    home = {"subscriptionId": call.scope.subscription, "resourceGroup": call.scope.resource_group}
     identity = "WorkspaceSystemAssignedIdentity" if name == DEFAULT else "None"
     return {
-        **(own if name == DEFAULT else {}),
+        **(home if name == DEFAULT else {}),
         "datastoreType": kind,
         "accountName": account,
-        **{key: held.format(guid=guid) for key, held in where.items()},
+        **{key: template.format(guid=guid) for key, template in containers.items()},
         "endpoint": "core.windows.net",
         "protocol": "https",
         "serviceDataAccessAuthIdentity": identity,
@@ -164,19 +166,23 @@ def _account(call: Call) -> str:
 def _own(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
     """A datastore that the service has made."""
     moment = clock.iso(0.0)
-    who = call.guid("application")
-    stamp = {"createdAt": moment, "createdBy": who, "createdByType": "Application"}
-    stamp |= {"lastModifiedAt": moment, "lastModifiedBy": who, "lastModifiedByType": "Application"}
+    application = call.guid("application")
+    stamp = {"createdAt": moment, "createdBy": application, "createdByType": "Application"}
+    stamp |= {
+        "lastModifiedAt": moment,
+        "lastModifiedBy": application,
+        "lastModifiedByType": "Application",
+    }
     return tell(OWN_DATASTORE, _stored(call, name, properties, stamp), Occasion(call))
 
 
 def _written(call: Call, name: str, note: Data) -> dict[str, Data]:
     """A datastore that somebody has written."""
     properties = dict(note)
-    who, moment = call.guid("user"), clock.iso(0.0)
-    stamp = {"createdAt": properties.pop(_MADE, moment), "createdBy": who, "createdByType": "User"}
+    user, moment = call.guid("user"), clock.iso(0.0)
+    stamp = {"createdAt": properties.pop(_MADE, moment), "createdBy": user, "createdByType": "User"}
     changed = properties.pop(_CHANGED, moment)
-    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": who, "lastModifiedByType": "User"}
+    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": user, "lastModifiedByType": "User"}
     return tell(DATASTORE, _stored(call, name, properties, stamp), Occasion(call))
 
 

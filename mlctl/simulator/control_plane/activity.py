@@ -40,18 +40,18 @@ def record(
 def of_resource(workspace: WorkspaceHandle, resource: str) -> list[Entry]:
     """What was done to a resource, by its ARM id, newest first."""
     with workspace.store.read() as db:
-        found = db.execute(
+        entries = db.execute(
             "SELECT id, resource, at, verb, caller FROM activity WHERE key = ? ORDER BY id DESC",
             (resource.casefold(),),
         )
-        return [Entry(*row) for row in found]
+        return [Entry(*row) for row in entries]
 
 
 def beneath(workspace: WorkspaceHandle, scope: str) -> Iterator[Entry]:
     """What was done to all that a scope contains (a resource group, a subscription)."""
     with workspace.store.read() as db:
-        found = db.execute(
+        entries = db.execute(
             "SELECT id, resource, at, verb, caller FROM activity ORDER BY id DESC"
         ).fetchall()
     start = f"{scope.casefold().rstrip('/')}/"
-    return (Entry(*row) for row in found if row[1].casefold().startswith(start))
+    return (Entry(*row) for row in entries if row[1].casefold().startswith(start))

@@ -45,25 +45,29 @@ def of_workspace(
         workspace_id = rows.workspace_state(db, workspace.scope, workspace.location).id
     with replay.current(workspace.store) as now:
         mine = command_log.engine_name(workspace_id, "")
-        found = [_used(each, ratio) for each in usage.usage(now) if each.name.startswith(mine)]
-    return [*found, *_totals(found)]
+        usages = [
+            _used(of_resource, ratio)
+            for of_resource in usage.usage(now)
+            if of_resource.name.startswith(mine)
+        ]
+    return [*usages, *_totals(usages)]
 
 
-def _used(each: usage.Usage, ratio: float) -> UsageRow:
-    cost = each.cost
-    if cost is not None and each.tier is Tier.LOW_PRIORITY:
+def _used(of_resource: usage.Usage, ratio: float) -> UsageRow:
+    cost = of_resource.cost
+    if cost is not None and of_resource.tier is Tier.LOW_PRIORITY:
         cost *= ratio / prices.LOW_PRIORITY_RATIO
-    name, hours = command_log.resource_name(each.name), each.node_s / HOUR
-    return UsageRow(each.kind, name, each.tier.value, hours, cost, each.gone)
+    name, hours = command_log.resource_name(of_resource.name), of_resource.node_s / HOUR
+    return UsageRow(of_resource.kind, name, of_resource.tier.value, hours, cost, of_resource.gone)
 
 
-def _totals(found: list[UsageRow]) -> Iterator[UsageRow]:
+def _totals(usages: list[UsageRow]) -> Iterator[UsageRow]:
     for tier in Tier:
-        own = [one for one in found if one.kind != usage.JOB and one.tier == tier.value]
-        known = [one.cost for one in own if one.cost is not None]
-        if own:
-            hours = sum(one.node_hours for one in own)
-            unknown = any(one.cost is None and one.node_hours for one in own)
+        of_tier = [row for row in usages if row.kind != usage.JOB and row.tier == tier.value]
+        costs = [row.cost for row in of_tier if row.cost is not None]
+        if of_tier:
+            hours = sum(row.node_hours for row in of_tier)
+            unknown = any(row.cost is None and row.node_hours for row in of_tier)
             yield UsageRow(
-                "total", "", tier.value, hours, None if unknown else sum(known), gone=False
+                "total", "", tier.value, hours, None if unknown else sum(costs), gone=False
             )

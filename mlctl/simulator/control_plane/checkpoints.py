@@ -65,11 +65,11 @@ def is_due(cache: EngineCache, *, arrived: bool) -> bool:
     To store a node or a job that runs takes about as long as to replay an event.
     """
     world = cache.world
-    most = _EVENTS_PER_CHECKPOINT
+    limit = _EVENTS_PER_CHECKPOINT
     if arrived:
-        there = sum(len(cluster.nodes) for cluster in world.clusters.values())
-        most = min(most, _EVENTS_TO_REPLAY + there + len(world.queue))
-    return world.number - cache.saved > most
+        node_count = sum(len(cluster.nodes) for cluster in world.clusters.values())
+        limit = min(limit, _EVENTS_TO_REPLAY + node_count + len(world.queue))
+    return world.number - cache.saved > limit
 
 
 def save(db: Connection, cache: EngineCache) -> None:
@@ -81,14 +81,14 @@ def save(db: Connection, cache: EngineCache) -> None:
     cache.saved = world.number
     data, leaving = snapshot.dump(world), may_leave(world)
     jobs = data.get("jobs", [])
-    data["jobs"] = [each for each in jobs if each[0] not in leaving]
+    data["jobs"] = [job for job in jobs if job[0] not in leaving]
     stored = db.execute(
         "UPDATE engine SET now = ?, last_at = ?, last_command = ?, state = ?"
         " WHERE generation = ? AND now <= ?",
         (world.now, *cache.last, _encode(data), cache.generation, world.now),
     )
     if stored.rowcount:
-        ended_jobs.add(db, world.number, (each for each in jobs if each[0] in leaving))
+        ended_jobs.add(db, world.number, (job for job in jobs if job[0] in leaving))
         world.ended_jobs = ended_jobs.EndedJobs(db, world.number)
         for name in leaving:
             del world.jobs[name]

@@ -35,10 +35,12 @@ def append(db: Connection, at: float, command: CommandData, *, quiet: bool = Fal
 
     As long as all commands are `quiet` (no cluster has nodes), `is_active` is false.
     """
-    made = db.execute("INSERT INTO commands (at, command) VALUES (?, ?)", (at, _encode(command)))
+    inserted = db.execute(
+        "INSERT INTO commands (at, command) VALUES (?, ?)", (at, _encode(command))
+    )
     if not quiet:
         db.execute("UPDATE engine SET active = 1 WHERE active = 0")
-    return int(made.lastrowid or 0)
+    return int(inserted.lastrowid or 0)
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -66,13 +68,13 @@ def create_command(
 
 def quotas_command(limits: Mapping[str, int]) -> CommandData:
     """The command that sets the limits of core quotas, by the engine's names."""
-    return {"is": "SetQuotas", "limits": [list(one) for one in limits.items()]}
+    return {"is": "SetQuotas", "limits": [list(limit) for limit in limits.items()]}
 
 
 def delete_command(workspace_id: int, address: Address) -> CommandData | None:
     """The command that deletes a cluster or pool; None for other kinds."""
-    what = behaviour_of(kind_of(address)).delete_command
-    return {"is": what, "name": engine_name(workspace_id, address.name)} if what else None
+    command = behaviour_of(kind_of(address)).delete_command
+    return {"is": command, "name": engine_name(workspace_id, address.name)} if command else None
 
 
 def lock_command(name: str, *, locked: bool) -> CommandData:
@@ -93,9 +95,9 @@ def needs_no_node(command: CommandData) -> bool:
     return command["is"] != "AddCluster" or not command["spec"]["min_instances"]
 
 
-def is_shrinking(command: CommandData, before: CommandData | None) -> bool:
+def is_shrinking(command: CommandData, old_command: CommandData | None) -> bool:
     """Whether a command reduces a pool's VMs; these are billed until the operation begins."""
-    if before is None or command["is"] != "AddPool":
+    if old_command is None or command["is"] != "AddPool":
         return False
-    vms, had = int(command["spec"]["vms"]), int(before["spec"]["vms"])
-    return vms < had
+    vms, old_vms = int(command["spec"]["vms"]), int(old_command["spec"]["vms"])
+    return vms < old_vms

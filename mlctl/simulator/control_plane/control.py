@@ -63,7 +63,7 @@ def status(workspace: WorkspaceHandle) -> CloudStatus:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
         return CloudStatus(
             *(workspace.store.path, state.now, clock.iso(state.now), state.seed, state.settings),
-            tuple(WorkspaceSummary(*each) for each in rows.workspaces(db)),
+            tuple(WorkspaceSummary(*row) for row in rows.workspaces(db)),
             tuple(operations.pending(db)),
             tuple(faults.active_faults(db)),
             tuple(locks.list_locks(db)),
@@ -119,10 +119,10 @@ def cloud_settings(workspace: WorkspaceHandle) -> CloudSettings:
         return rows.workspace_state(db, workspace.scope, workspace.location).settings
 
 
-def configure(workspace: WorkspaceHandle, wanted: CloudSettings) -> None:
+def configure(workspace: WorkspaceHandle, settings: CloudSettings) -> None:
     """Replace the settings of the control plane."""
     with workspace.store.write() as db:
-        rows.save_settings(db, wanted)
+        rows.save_settings(db, settings)
 
 
 def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
@@ -138,9 +138,9 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
     families: list[str] = []
     if location != quota.EVERYWHERE:
         general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
-        low = {one.partition("/")[2] for one in used if is_low_priority_of_family(one)}
-        named = {*quota.families(), *filter(quota.is_family, (*used, *limits)), *low}
-        families = sorted(named, key=str.casefold)
+        low = {name.partition("/")[2] for name in used if is_low_priority_of_family(name)}
+        names = {*quota.families(), *filter(quota.is_family, (*used, *limits)), *low}
+        families = sorted(names, key=str.casefold)
     return tuple(
         QuotaStatus(
             name,
@@ -160,16 +160,19 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
     """
     if not all(0 <= limit <= quota.MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {quota.MOST}")
-    spelling = {quota_key(one.name): one.name for one in quotas(workspace, location)}
-    known = {spelling.get(quota_key(name), name): limit for name, limit in limits.items()}
+    spelling = {
+        quota_key(region_quota.name): region_quota.name
+        for region_quota in quotas(workspace, location)
+    }
+    limits_by_name = {spelling.get(quota_key(name), name): limit for name, limit in limits.items()}
     subscription = workspace.scope.subscription
     cores = {
         quota.engine_name(subscription, location, name): limit
-        for name, limit in known.items()
+        for name, limit in limits_by_name.items()
         if quota.is_of_cores(name)
     }
     with workspace.store.write() as db:
-        for name, limit in known.items():
+        for name, limit in limits_by_name.items():
             quota_usage.set_limit(db, subscription, location, name, limit)
         if cores:
             now = rows.workspace_state(db, workspace.scope, workspace.location).now
@@ -193,8 +196,8 @@ def clear_faults(workspace: WorkspaceHandle, numbers: Collection[int] = ()) -> i
         if not numbers:
             return db.execute("DELETE FROM faults").rowcount
         for number in numbers:
-            gone = db.execute("DELETE FROM faults WHERE id = ?", (number,)).rowcount
-            if not gone:
+            removed = db.execute("DELETE FROM faults WHERE id = ?", (number,)).rowcount
+            if not removed:
                 text = (
                     f"There is no fault {number}: `mlctl local fault list` shows those there are."
                 )

@@ -47,12 +47,12 @@ from mlctl.workload import Workload
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Every setting with its value and source: the engine's, then those of the control plane."""
     with replay.current(workspace.store) as now:
-        found = [*model.parameters(now.settings), *waiting.assumed(now)]
+        engine_parameters = [*model.parameters(now.settings), *waiting.assumed(now)]
     with workspace.store.read() as db:
-        own = rows.workspace_state(db, workspace.scope, workspace.location).settings
+        settings = rows.workspace_state(db, workspace.scope, workspace.location).settings
     return [
-        *found,
-        *(Parameter(name, getattr(own, name), *origin) for name, origin in _OWN.items()),
+        *engine_parameters,
+        *(Parameter(name, getattr(settings, name), *origin) for name, origin in _OWN.items()),
     ]
 
 
@@ -80,11 +80,11 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
     Raises:
         ServiceError: there is no such setting, or a value is not valid.
     """
-    known = {slot.name: slot for slot in fields(SimulationSettings)}
+    slots = {slot.name: slot for slot in fields(SimulationSettings)}
     for name in changes:
-        if name not in known:
-            raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
-    read: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
+        if name not in slots:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join(slots)}.")
+    read: dict[str, Any] = {name: _read(slots[name], value) for name, value in changes.items()}
     changed = replace(settings, **read)
     try:
         check_settings(changed)
@@ -102,8 +102,8 @@ def preemption(workspace: WorkspaceHandle) -> list[str]:
 def capacity(workspace: WorkspaceHandle) -> dict[Tier, str]:
     """How many nodes each region has, by tier, in words."""
     with replay.current(workspace.store) as now:
-        known = {tier: described(process) for tier, process in now.capacity.items()}
-        return {tier: known.get(tier, "unlimited") for tier in Tier}
+        descriptions = {tier: described(process) for tier, process in now.capacity.items()}
+        return {tier: descriptions.get(tier, "unlimited") for tier in Tier}
 
 
 def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
@@ -112,18 +112,20 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
     Raises:
         ServiceError: there is no such setting, or a value is not valid.
     """
-    known = [slot.name for slot in fields(SimulationSettings)]
-    own = {slot.name: slot for slot in fields(CloudSettings) if slot.name in _OWN}
+    engine_names = [slot.name for slot in fields(SimulationSettings)]
+    own_slots = {slot.name: slot for slot in fields(CloudSettings) if slot.name in _OWN}
     for name in changes:
-        if name not in {*known, *own}:
-            raise bad(f"There is no setting `{name}`; there is: {', '.join([*known, *own])}.")
+        if name not in {*engine_names, *own_slots}:
+            raise bad(
+                f"There is no setting `{name}`; there is: {', '.join([*engine_names, *own_slots])}."
+            )
     mine: dict[str, Any] = {
-        name: _read(own[name], value) for name, value in changes.items() if name in own
+        name: _read(own_slots[name], value) for name, value in changes.items() if name in own_slots
     }
-    wanted = {name: value for name, value in changes.items() if name not in own}
+    engine_changes = {name: value for name, value in changes.items() if name not in own_slots}
     with _engine_transaction(workspace) as (transaction, state):
-        if wanted:
-            changed = with_changes(transaction.world.settings, wanted)
+        if engine_changes:
+            changed = with_changes(transaction.world.settings, engine_changes)
             replay.command(transaction, Configure(changed))
         rows.save_settings(transaction.db, replace(state.settings, **mine))
 
@@ -147,8 +149,10 @@ def set_preemption(
             u = rng.uniform(f"{now.seed}/trace-start/{now.now}")
             available = trace_start == "available"
             processes = tuple(
-                traces.begun(one, u, available=available) if isinstance(one, Trace) else one
-                for one in processes
+                traces.begun(process, u, available=available)
+                if isinstance(process, Trace)
+                else process
+                for process in processes
             )
         replay.command(transaction, SetPreemption(processes))
 
@@ -162,8 +166,8 @@ def set_capacity(
         ServiceError: it has an invalid value.
     """
     with _engine_transaction(workspace) as (transaction, _):
-        for each in [tier] if tier else list(Tier):
-            replay.command(transaction, SetCapacity(capacity, each))
+        for each_tier in [tier] if tier else list(Tier):
+            replay.command(transaction, SetCapacity(capacity, each_tier))
 
 
 def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> int:
@@ -173,14 +177,14 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
         ServiceError: there is no such cluster (404), it is dedicated, or has fewer nodes.
     """
     with _engine_transaction(workspace) as (transaction, state):
-        there = require_resource(transaction.db, state, cluster)
-        batch_jobs.ensure_in_engine(transaction, state, there)
-        name = command_log.engine_name(state.id, there.address.name)
+        resource = require_resource(transaction.db, state, cluster)
+        batch_jobs.ensure_in_engine(transaction, state, resource)
+        name = command_log.engine_name(state.id, resource.address.name)
         nodes = transaction.world.clusters[name].nodes
         up = sorted(number for number, node in nodes.items() if node.state in UP_STATES)
         if count is not None and count > len(up):
             has = f"{len(up)} that could be lost" if up else "none that could be lost"
-            raise bad(f"Cluster `{there.address.name}` has not {count} nodes, but {has}.")
+            raise bad(f"Cluster `{resource.address.name}` has not {count} nodes, but {has}.")
         preempted = tuple(up if count is None else up[:count])
         replay.command(transaction, Preempt(name, preempted))
         return len(preempted)
@@ -198,18 +202,18 @@ def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) 
         state = rows.workspace_state(db, workspace.scope, workspace.location)
         every = rows.list_resources(db, state.id, "compute", None)
         chosen = [require_resource(db, state, name) for name in names] or list(every)
-        for each in chosen:
-            scope = each.address.id(state.scope)
+        for found_cluster in chosen:
+            scope = found_cluster.address.id(state.scope)
             if locked:
                 locks.put(db, Lock(scope, _LOCAL))
                 continue
-            for one in locks.covering(db, scope):
-                if not names or one.scope.casefold() == scope.casefold():
-                    locks.drop(db, one)
+            for existing in locks.covering(db, scope):
+                if not names or existing.scope.casefold() == scope.casefold():
+                    locks.drop(db, existing)
         return [
-            each.address
-            for each in chosen
-            if bool(locks.covering(db, each.address.id(state.scope))) is locked
+            found_cluster.address
+            for found_cluster in chosen
+            if bool(locks.covering(db, found_cluster.address.id(state.scope))) is locked
         ]
 
 
@@ -222,15 +226,15 @@ def workloads(workspace: WorkspaceHandle) -> dict[str, Workload]:
         return {name: stored_workloads.get(db, name) for name in stored_workloads.names(db)}
 
 
-def set_workload(workspace: WorkspaceHandle, name: str, given: Workload) -> Workload:
+def set_workload(workspace: WorkspaceHandle, name: str, figures: Workload) -> Workload:
     """Set figures of a workload; what is not given stays. The whole workload.
 
     Raises:
         ServiceError: a figure is not valid.
     """
-    stored_workloads.check(given)
+    stored_workloads.check(figures)
     with workspace.store.write() as db:
-        stored_workloads.save(db, name, given.over(stored_workloads.stored(db, name)))
+        stored_workloads.save(db, name, figures.over(stored_workloads.stored(db, name)))
         return stored_workloads.get(db, name)
 
 

@@ -70,12 +70,16 @@ class CallFault:
         if self.verb not in (ANY, verb):
             return False
         target = self.target.casefold()
-        wanted = (target, f"{target}/*", f"{target}:*")
-        return any(fnmatchcase(each.casefold(), one) for each in addresses for one in wanted)
+        patterns = (target, f"{target}/*", f"{target}:*")
+        return any(
+            fnmatchcase(address.casefold(), pattern)
+            for address in addresses
+            for pattern in patterns
+        )
 
-    def applies(self, seen: int) -> bool:
+    def applies(self, number: int) -> bool:
         """Whether the fault applies to the matching call number `seen` (from 1)."""
-        return http_faults.applies(seen, self.nth, self.times, every=self.every)
+        return http_faults.applies(number, self.nth, self.times, every=self.every)
 
     def failure(self) -> OperationFailure:
         """The failure of the operation, for `FAIL_OPERATION`."""
@@ -120,8 +124,8 @@ class ActiveFault:
 def to_json(fault: AnyFault) -> dict[str, Data]:
     """A fault as JSON data for `from_json`; `kind` is `trouble` there, `verb` is `operation`."""
     return {
-        _JSON_NAMES.get(name, name): held.value if isinstance(held, Enum) else held
-        for name, held in asdict(fault).items()
+        _JSON_NAMES.get(name, name): value.value if isinstance(value, Enum) else value
+        for name, value in asdict(fault).items()
     }
 
 
@@ -132,36 +136,38 @@ def from_json(data: Mapping[str, Data]) -> AnyFault:
         ValueError: the data are not a fault; says why.
     """
     name = data.get("trouble")
-    is_http = name in [each.value for each in http_faults.HttpFaultKind]
-    made = HttpFault if is_http else CallFault
-    slots = {_JSON_NAMES.get(slot.name, slot.name): slot for slot in fields(made)}
-    if not is_http and name not in [each.value for each in FaultKind]:
-        known = ", ".join(each.value for each in (*FaultKind, *http_faults.HttpFaultKind))
-        raise ValueError(f"`{name}` is no trouble: it is one of {known}")
-    given: dict[str, Any] = {}
-    for key, held in data.items():
+    is_http = name in [http_kind.value for http_kind in http_faults.HttpFaultKind]
+    fault_class = HttpFault if is_http else CallFault
+    slots = {_JSON_NAMES.get(slot.name, slot.name): slot for slot in fields(fault_class)}
+    if not is_http and name not in [call_kind.value for call_kind in FaultKind]:
+        kinds_text = ", ".join(
+            any_kind.value for any_kind in (*FaultKind, *http_faults.HttpFaultKind)
+        )
+        raise ValueError(f"`{name}` is no trouble: it is one of {kinds_text}")
+    values: dict[str, Any] = {}
+    for key, value in data.items():
         slot = slots.get("operation" if key == "verb" else key)
         if slot is None:
             raise ValueError(f"`{name}` takes no `{key}`; it takes {', '.join(slots)}")
-        given[slot.name] = _value(slot.name, slot.default, held)
+        values[slot.name] = _value(slot.name, slot.default, value)
     kinds: type[Enum] = http_faults.HttpFaultKind if is_http else FaultKind
-    return made(**(given | {"kind": kinds(name)}))
+    return fault_class(**(values | {"kind": kinds(name)}))
 
 
 _JSON_NAMES = {"verb": "operation", "kind": "trouble"}
 _ENUMS: dict[str, type[Enum]] = {"retry_after": RetryAfter, "style": OperationStyle}
 
 
-def _value(name: str, usual: object, held: Data) -> object:
+def _value(name: str, usual: object, value: Data) -> object:
     if name == "kind":
-        return held
+        return value
     if name in _ENUMS:
-        return _ENUMS[name](held)
-    if name == "times" and held in (0, None) and held is not False:
+        return _ENUMS[name](value)
+    if name == "times" and value in (0, None) and value is not False:
         return None
-    if type(held) is not type(usual) and not (type(usual) is float and type(held) is int):
-        raise ValueError(f"`{_JSON_NAMES.get(name, name)}` cannot be {held!r}")
-    return held
+    if type(value) is not type(usual) and not (type(usual) is float and type(value) is int):
+        raise ValueError(f"`{_JSON_NAMES.get(name, name)}` cannot be {value!r}")
+    return value
 
 
 def dump(fault: AnyFault) -> str:
@@ -177,8 +183,8 @@ def load(text: str) -> AnyFault:
 def active_faults(db: Connection) -> list[ActiveFault]:
     """All faults, in the order in which they were set."""
     return [
-        ActiveFault(number, load(text), seen)
-        for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
+        ActiveFault(number, load(text), count)
+        for number, text, count in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
     ]
 
 
@@ -190,38 +196,38 @@ def any_active(db: Connection) -> bool:
 def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[CallFault, ...]:
     """Count a call for every fault that matches it; the faults that apply to it."""
     return tuple(
-        each.fault
-        for each in active_faults(db)
-        if isinstance(each.fault, CallFault) and each.fault.matches(verb, addresses)
-        if each.fault.applies(_counted(db, each))
+        active.fault
+        for active in active_faults(db)
+        if isinstance(active.fault, CallFault) and active.fault.matches(verb, addresses)
+        if active.fault.applies(_counted(db, active))
     )
 
 
 def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ...]:
     """Count an HTTP request for every fault that matches it; the faults that apply to it."""
     return tuple(
-        each.fault
-        for each in active_faults(db)
-        if isinstance(each.fault, HttpFault) and each.fault.matches(method, path)
-        if each.fault.applies(_counted(db, each))
+        active.fault
+        for active in active_faults(db)
+        if isinstance(active.fault, HttpFault) and active.fault.matches(method, path)
+        if active.fault.applies(_counted(db, active))
     )
 
 
-def _counted(db: Connection, each: ActiveFault) -> int:
-    db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
-    return each.seen + 1
+def _counted(db: Connection, active: ActiveFault) -> int:
+    db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (active.number,))
+    return active.seen + 1
 
 
 def total_delay(matched: tuple[CallFault, ...]) -> float:
     """The seconds that the faults delay a call, together."""
-    return sum(each.seconds for each in matched if each.kind is FaultKind.DELAY)
+    return sum(fault.seconds for fault in matched if fault.kind is FaultKind.DELAY)
 
 
 def operation_failure(matched: tuple[CallFault, ...]) -> OperationFailure | None:
     """How the operation will fail; None unless a fault was set for it."""
-    for each in matched:
-        if each.kind is FaultKind.FAIL_OPERATION:
-            return each.failure()
+    for fault in matched:
+        if fault.kind is FaultKind.FAIL_OPERATION:
+            return fault.failure()
     return None
 
 
@@ -231,6 +237,6 @@ def lose_answer(matched: tuple[CallFault, ...]) -> None:
     Raises:
         ServiceError: the answer is lost.
     """
-    for each in matched:
-        if each.kind is FaultKind.DROP:
-            raise each.error()
+    for fault in matched:
+        if fault.kind is FaultKind.DROP:
+            raise fault.error()

@@ -79,8 +79,10 @@ class HttpFault:
     @property
     def reason(self) -> str:
         """The error code: the one given, or else that of the status, as ARM spells it."""
-        known = {each.value for each in HTTPStatus}
-        phrase = HTTPStatus(self.status).phrase if self.status in known else "Service Unavailable"
+        statuses = {http_status.value for http_status in HTTPStatus}
+        phrase = (
+            HTTPStatus(self.status).phrase if self.status in statuses else "Service Unavailable"
+        )
         return self.code or phrase.replace(" ", "").replace("-", "")
 
     def matches(self, method: str, path: str) -> bool:
@@ -89,9 +91,9 @@ class HttpFault:
             path.casefold(), self.path.casefold()
         )
 
-    def applies(self, seen: int) -> bool:
+    def applies(self, number: int) -> bool:
         """Whether the fault applies to the matching request number `seen` (from 1)."""
-        return applies(seen, self.nth, self.times, every=self.every)
+        return applies(number, self.nth, self.times, every=self.every)
 
 
 def check_schedule(nth: int, times: int | None, seconds: float) -> None:
@@ -106,8 +108,8 @@ def check_schedule(nth: int, times: int | None, seconds: float) -> None:
         raise ValueError(f"a delay is between 0 and {LONGEST:.0f} seconds")
 
 
-def applies(seen: int, nth: int, times: int | None, *, every: bool) -> bool:
+def applies(number: int, nth: int, times: int | None, *, every: bool) -> bool:
     """Whether a fault applies to the matching call number `seen` (from 1)."""
     if every:
-        return seen % nth == 0 and (times is None or seen // nth <= times)
-    return seen >= nth and (times is None or seen < nth + times)
+        return number % nth == 0 and (times is None or number // nth <= times)
+    return number >= nth and (times is None or number < nth + times)

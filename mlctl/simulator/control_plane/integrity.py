@@ -32,17 +32,17 @@ def check(store: Store) -> None:
         LocalStateError: the file is damaged; says where, and what to do.
     """
     with store.read() as db:
-        found = next(_damage(db), None)
-    if found is not None:
-        text = f"the local state `{store.path}` is damaged ({found}): {START_ANEW}."
+        damage = next(_damage(db), None)
+    if damage is not None:
+        text = f"the local state `{store.path}` is damaged ({damage}): {START_ANEW}."
         raise LocalStateError(text)
 
 
 def _damage(db: Connection) -> Iterator[str]:
     """What is wrong, in a few words each."""
-    (told,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if told != "ok":
-        yield str(told).replace("\n", " ")
+    (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        yield str(verdict).replace("\n", " ")
         return
     for table, name, declared, is_required in _columns(db):
         allowed = _TYPES[declared] + ("" if is_required else ", 'null'")
@@ -77,8 +77,8 @@ def _world(db: Connection) -> None:
 
 
 def _resources(db: Connection) -> None:
-    found = db.execute("SELECT key, kind, name, parent, version, body FROM resources")
-    for key, *parts, text in found.fetchall():
+    resources = db.execute("SELECT key, kind, name, parent, version, body FROM resources")
+    for key, *parts, text in resources.fetchall():
         address, body = Address(*parts), json.loads(text)
         kind = kind_of(address)
         if key != rows.key(address):
@@ -93,8 +93,8 @@ def _resources(db: Connection) -> None:
 
 
 def _operations(db: Connection) -> None:
-    for one in operations.pending(db):
-        kind_of(one.address)
+    for operation in operations.pending(db):
+        kind_of(operation.address)
 
 
 def _engine(db: Connection) -> None:

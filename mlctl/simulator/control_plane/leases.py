@@ -39,24 +39,26 @@ class LeaseRow:
         return bool(self.id) and abs(now - self.renewed) < self.duration
 
 
-def acquire(workspace: WorkspaceHandle, wanted: LeaseRow, now: float) -> tuple[LeaseRow, bool]:
+def acquire(workspace: WorkspaceHandle, request: LeaseRow, now: float) -> tuple[LeaseRow, bool]:
     """Take a lease with the next token, and True; the one that another has, and False."""
     with workspace.store.write() as db:
-        old = find(db, workspace, wanted.project)
+        old = find(db, workspace, request.project)
         if old is not None and old.is_held(now):
             return old, False
         token = old.token + 1 if old else 1
-        made = LeaseRow(wanted.project, token, wanted.id, wanted.holder, now, now, wanted.duration)
+        lease = LeaseRow(
+            request.project, token, request.id, request.holder, now, now, request.duration
+        )
         db.execute(
             "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
             " token = excluded.token, id = excluded.id, holder = excluded.holder,"
             " since = excluded.since, renewed = excluded.renewed, duration = excluded.duration",
             (
-                *(_key(workspace), made.project, token, made.id, json.dumps(made.holder)),
-                *(now, now, made.duration),
+                *(_key(workspace), lease.project, token, lease.id, json.dumps(lease.holder)),
+                *(now, now, lease.duration),
             ),
         )
-        return made, True
+        return lease, True
 
 
 def renew(workspace: WorkspaceHandle, now: float) -> None:
@@ -98,7 +100,7 @@ def held(workspace: WorkspaceHandle, now: float) -> list[LeaseRow]:
     """The leases of the workspace that last at a moment, by project."""
     with workspace.store.read() as db:
         rows = db.execute(_SELECT + "WHERE workspace = ? ORDER BY project", (_key(workspace),))
-        return [one for one in map(_row, rows.fetchall()) if one.is_held(now)]
+        return [lease for lease in map(_row, rows.fetchall()) if lease.is_held(now)]
 
 
 def check(db: Connection, workspace: WorkspaceHandle) -> None:
@@ -109,11 +111,11 @@ def check(db: Connection, workspace: WorkspaceHandle) -> None:
     """
     if workspace.fence is None:
         return
-    found = find(db, workspace, workspace.fence.project)
-    if found is not None and found.id == workspace.fence.id:
+    lease = find(db, workspace, workspace.fence.project)
+    if lease is not None and lease.id == workspace.fence.id:
         return
-    taken = found is not None and found.token > workspace.fence.token
-    why = "another apply has taken it" if taken else "it was broken"
+    is_taken = lease is not None and lease.token > workspace.fence.token
+    why = "another apply has taken it" if is_taken else "it was broken"
     message = f"the lease of `{workspace.fence.project}` is lost: {why}"
     raise Permanent(LOST, message, status=CONFLICT)
 

@@ -57,19 +57,19 @@ class Lock:
 
 def list_locks(db: Connection) -> list[Lock]:
     """All locks, ordered by id."""
-    found = db.execute("SELECT scope, name, level, notes FROM locks ORDER BY key")
-    return [Lock(scope, name, LockLevel(level), notes) for scope, name, level, notes in found]
+    locks = db.execute("SELECT scope, name, level, notes FROM locks ORDER BY key")
+    return [Lock(scope, name, LockLevel(level), notes) for scope, name, level, notes in locks]
 
 
 def find(db: Connection, scope: str, name: str) -> Lock | None:
     """The lock of that name on exactly that scope."""
-    wanted = Lock(scope, name).id.casefold()
-    return next((each for each in list_locks(db) if each.id.casefold() == wanted), None)
+    lock_id = Lock(scope, name).id.casefold()
+    return next((lock for lock in list_locks(db) if lock.id.casefold() == lock_id), None)
 
 
 def covering(db: Connection, scope: str) -> list[Lock]:
     """The locks on a scope and above it."""
-    return [each for each in list_locks(db) if each.holds(scope)]
+    return [lock for lock in list_locks(db) if lock.holds(scope)]
 
 
 def check(db: Connection, scope: str, verb: LockedAction) -> None:
@@ -78,13 +78,13 @@ def check(db: Connection, scope: str, verb: LockedAction) -> None:
     Raises:
         ServiceError: 409, a lock forbids it.
     """
-    held = [
-        each
-        for each in covering(db, scope)
-        if verb is LockedAction.DELETE or each.level is LockLevel.READ_ONLY
+    blocking = [
+        lock
+        for lock in covering(db, scope)
+        if verb is LockedAction.DELETE or lock.level is LockLevel.READ_ONLY
     ]
-    if held:
-        scopes = ", ".join(sorted({f"'{each.scope}'" for each in held}))
+    if blocking:
+        scopes = ", ".join(sorted({f"'{lock.scope}'" for lock in blocking}))
         text = (
             f"The scope '{scope}' cannot perform {verb.value} operation because following scope(s)"
             f" are locked: {scopes}. Please remove the lock and try again."
@@ -117,8 +117,12 @@ def _update_clusters(db: Connection, lock: Lock) -> None:
     """Lock or unlock the clusters that a new or deleted lock covers, if no other lock does."""
     (now,) = db.execute("SELECT now FROM world").fetchone()
     for workspace_id, scope, cluster in _clusters(db, lock):
-        others = [each for each in covering(db, cluster.address.id(scope)) if each.id != lock.id]
-        if not others:
+        remaining = [
+            other_lock
+            for other_lock in covering(db, cluster.address.id(scope))
+            if other_lock.id != lock.id
+        ]
+        if not remaining:
             locked = find(db, lock.scope, lock.name) is not None
             name = command_log.engine_name(workspace_id, cluster.address.name)
             command_log.append(
@@ -127,8 +131,10 @@ def _update_clusters(db: Connection, lock: Lock) -> None:
 
 
 def _clusters(db: Connection, lock: Lock) -> Iterator[tuple[int, Scope, StoredResource]]:
-    found = db.execute("SELECT id, subscription, resource_group, name FROM workspaces").fetchall()
-    for number, *parts in found:
+    workspaces = db.execute(
+        "SELECT id, subscription, resource_group, name FROM workspaces"
+    ).fetchall()
+    for number, *parts in workspaces:
         scope = Scope(*parts)
         for cluster in rows.list_resources(db, number, "compute", None):
             if lock.holds(cluster.address.id(scope)):

@@ -16,7 +16,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import metrics
 from mlctl.simulator.engine.metrics import Bucket, Metric
 
-NAMES = tuple(f"{metric.value} {what}" for metric in Metric for what in ("Nodes", "Cores"))
+NAMES = tuple(f"{metric.value} {unit}" for metric in Metric for unit in ("Nodes", "Cores"))
 # The intervals that Azure Monitor knows.
 _INTERVALS_S = (60, 300, 900, 1800, 3600, 21_600, 43_200, 86_400)
 _MOST_INTERVALS = 48  # intervals that fit on a screen
@@ -44,24 +44,26 @@ def of_cluster(
     Raises:
         ServiceError: there is no such cluster (404) or metric, or the interval is not positive.
     """
-    wanted = [_metric(name) for name in names]
+    chosen = [_metric(name) for name in names]
     with workspace.store.read() as db:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
-        found = rows.find(db, state.id, cluster)
-    if found is None:
+        resource = rows.find(db, state.id, cluster)
+    if resource is None:
         raise missing(cluster)
-    name = command_log.engine_name(state.id, found.address.name)
+    name = command_log.engine_name(state.id, resource.address.name)
     points = list(metrics.node_counts(replay.events(workspace.store, detail=False), name))
     begun = points[0].at if points else state.now
     start = begun if span is None else max(state.now - span, 0.0)
     step = _default_interval(state.now - start) if interval is None else interval
     if not step > 0:
         raise bad(f"The interval must be longer than nothing, not {step:g} s.")
-    size = catalog.size_of(found.body["properties"]["properties"]["vmSize"])
+    size = catalog.size_of(resource.body["properties"]["properties"]["vmSize"])
     opens = floor(start / step) * step
     return [
-        MetricSeries(full, step, tuple(each.in_cores(cores if is_cores else 1) for each in buckets))
-        for full, metric, is_cores in wanted
+        MetricSeries(
+            full, step, tuple(bucket.in_cores(cores if is_cores else 1) for bucket in buckets)
+        )
+        for full, metric, is_cores in chosen
         for cores in [size.vcpus if size else 1]
         for buckets in [metrics.aggregate(points, metric, opens, state.now, step)]
     ]
@@ -77,14 +79,14 @@ def _metric(name: str) -> tuple[str, Metric, bool]:
     bare = re.sub(r"[\s_-]", "", name).casefold()
     for full in NAMES:
         if full.replace(" ", "").casefold() == bare:
-            what, unit = full.rsplit(" ", 1)
-            return full, Metric(what), unit == "Cores"
+            counted, unit = full.rsplit(" ", 1)
+            return full, Metric(counted), unit == "Cores"
     raise bad(f"There is no metric `{name}`; there is: {', '.join(NAMES)}.", "InvalidMetric")
 
 
 def _default_interval(seconds: float) -> float:
     """The shortest interval of Azure Monitor that gives at most `_ENOUGH` intervals."""
     return next(
-        (float(one) for one in _INTERVALS_S if seconds / one <= _MOST_INTERVALS),
+        (float(interval) for interval in _INTERVALS_S if seconds / interval <= _MOST_INTERVALS),
         float(_INTERVALS_S[-1]),
     )

@@ -19,13 +19,13 @@ from mlctl.simulator.engine.state import NodeState
 from mlctl.simulator.engine.views import NodeCounts, NodeView
 
 
-def add_node_counts(store: Store, workspace_id: int, found: Iterable[StoredResource]) -> None:
+def add_node_counts(store: Store, workspace_id: int, resources: Iterable[StoredResource]) -> None:
     """Add the node counts and the allocation state to the bodies of clusters."""
     with replay.current(store) as world:
-        for each in found:
-            name = command_log.engine_name(workspace_id, each.address.name)
-            if kind_of(each.address).quota.has_nodes and name in world.clusters:
-                inner = each.body["properties"]["properties"]
+        for resource in resources:
+            name = command_log.engine_name(workspace_id, resource.address.name)
+            if kind_of(resource.address).quota.has_nodes and name in world.clusters:
+                inner = resource.body["properties"]["properties"]
                 inner |= _allocation(views.counts(world, name))
 
 
@@ -49,17 +49,17 @@ def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInforma
     """
     with workspace.store.read() as db:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
-        found = rows.find(db, state.id, cluster)
-    if found is None:
+        resource = rows.find(db, state.id, cluster)
+    if resource is None:
         raise missing(cluster)
-    name = command_log.engine_name(state.id, found.address.name)
+    name = command_log.engine_name(state.id, resource.address.name)
     with replay.current(workspace.store) as world:
-        seen = views.nodes(world, name) if name in world.clusters else []
-    public = found.body["properties"]["properties"].get("enableNodePublicIp", True)
+        node_views = views.nodes(world, name) if name in world.clusters else []
+    public = resource.body["properties"]["properties"].get("enableNodePublicIp", True)
     return [
-        _node_information(each, f"{state.seed}/node/{name}", public=public)
-        for each in seen
-        if each.state is not NodeState.ALLOCATING
+        _node_information(view, f"{state.seed}/node/{name}", public=public)
+        for view in node_views
+        if view.state is not NodeState.ALLOCATING
     ]
 
 

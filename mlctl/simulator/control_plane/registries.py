@@ -20,14 +20,14 @@ _IMAGES = "mcr.microsoft.com/azureml/curated"
 
 def names(registry: str, kind: str) -> list[str]:
     """The assets of a kind that a registry lists, by name."""
-    known = catalog.registry_assets(registry, kind)
-    return [known[name].name for name in sorted(known)]
+    assets = catalog.registry_assets(registry, kind)
+    return [assets[name].name for name in sorted(assets)]
 
 
 def newest(registry: str, address: Address) -> Address | None:
     """The newest version of what a registry lists; None of anything else."""
-    known = catalog.registry_assets(registry, address.kind).get(address.name.casefold())
-    return Address(address.kind, known.name, None, known.version) if known else None
+    asset = catalog.registry_assets(registry, address.kind).get(address.name.casefold())
+    return Address(address.kind, asset.name, None, asset.version) if asset else None
 
 
 def container(registry: str, address: Address) -> dict[str, Data] | None:
@@ -42,14 +42,14 @@ def container(registry: str, address: Address) -> dict[str, Data] | None:
 
 def version(registry: str, address: Address) -> dict[str, Data]:
     """The ARM body of a version of an asset."""
-    where = uri(registry, address)
+    location = uri(registry, address)
     properties = {
         "description": None,
         "tags": {},
-        "properties": {"registryAssetId": str(uuid5(NAMESPACE_URL, where))},
+        "properties": {"registryAssetId": str(uuid5(NAMESPACE_URL, location))},
         "isArchived": False,
         "isAnonymous": False,
-        **_CONTENT.get(address.kind, _no_content)(registry, address, where),
+        **_CONTENT.get(address.kind, _no_content)(registry, address, location),
     }
     return _body(registry, address, properties)
 
@@ -78,22 +78,22 @@ def _body(registry: str, address: Address, properties: Mapping[str, Data]) -> di
 
 
 def _type(registry: str, address: Address) -> str:
-    known = catalog.registry_assets(registry, address.kind).get(address.name.casefold())
-    return known.type if known else ""
+    asset = catalog.registry_assets(registry, address.kind).get(address.name.casefold())
+    return asset.type if asset else ""
 
 
-def _model(registry: str, address: Address, where: str) -> dict[str, Data]:
+def _model(registry: str, address: Address, location: str) -> dict[str, Data]:
     of_type = _type(registry, address) or "custom_model"
     flavors: Data = {"python_function": {"data": {}}} if of_type == "mlflow_model" else {}
-    return {"modelType": of_type, "flavors": flavors, "modelUri": where}
+    return {"modelType": of_type, "flavors": flavors, "modelUri": location}
 
 
-def _environment(_registry: str, address: Address, _where: str) -> dict[str, Data]:
+def _environment(_registry: str, address: Address, _location: str) -> dict[str, Data]:
     image = f"{_IMAGES}/{address.name.casefold()}:{address.version}"
     return {"osType": "Linux", "environmentType": "Curated", "image": image}
 
 
-def _component(registry: str, address: Address, _where: str) -> dict[str, Data]:
+def _component(registry: str, address: Address, _location: str) -> dict[str, Data]:
     spec: dict[str, Data] = {"name": address.name, "version": address.version}
     spec |= {"inputs": {}, "outputs": {}}
     if _type(registry, address) == "pipeline":
@@ -103,15 +103,15 @@ def _component(registry: str, address: Address, _where: str) -> dict[str, Data]:
     return {"componentSpec": {**spec, **runs}}
 
 
-def _data(_registry: str, _address: Address, where: str) -> dict[str, Data]:
-    return {"dataType": "uri_folder", "dataUri": where}
+def _data(_registry: str, _address: Address, location: str) -> dict[str, Data]:
+    return {"dataType": "uri_folder", "dataUri": location}
 
 
-def _code(_registry: str, _address: Address, where: str) -> dict[str, Data]:
-    return {"codeUri": where}
+def _code(_registry: str, _address: Address, location: str) -> dict[str, Data]:
+    return {"codeUri": location}
 
 
-def _no_content(_registry: str, _address: Address, _where: str) -> dict[str, Data]:
+def _no_content(_registry: str, _address: Address, _location: str) -> dict[str, Data]:
     return {}
 
 

@@ -91,18 +91,18 @@ def transaction(store: Store) -> Iterator[EngineTransaction]:
         raise
 
 
-def command(transaction: EngineTransaction, wanted: Command) -> list[LoggedEvent]:
+def command(transaction: EngineTransaction, engine_command: Command) -> list[LoggedEvent]:
     """Carry out a command now and append it to the log; the events of that.
 
     Raises:
         EngineError: the command is not valid now; nothing has changed.
     """
     engine.run(transaction.world, transaction.world.now)
-    happened = engine.apply(transaction.world, wanted)
+    happened = engine.apply(transaction.world, engine_command)
     now = transaction.world.now
     transaction.cache.last = (
         now,
-        command_log.append(transaction.db, now, snapshot.dump_command(wanted)),
+        command_log.append(transaction.db, now, snapshot.dump_command(engine_command)),
     )
     return happened
 
@@ -135,16 +135,16 @@ def run_job(
     Raises:
         EngineError: there is no such job.
     """
-    length, done = _FIRST_SLICE_S, False
-    while not done:
+    length, finished = _FIRST_SLICE_S, False
+    while not finished:
         with transaction(store) as turn:
-            until = _slice_end(turn, limit, length)
-            if until is None:
+            slice_end = _slice_end(turn, limit, length)
+            if slice_end is None:
                 return
-            events = tuple(engine.wait(turn.world, job, until, detail=detail))
+            events = tuple(engine.wait(turn.world, job, slice_end, detail=detail))
             ended = engine.job_of(turn.world, job).ended is not None
-            done = ended or turn.world.now >= limit
-            _advance_clock(turn, arrived=done)
+            finished = ended or turn.world.now >= limit
+            _advance_clock(turn, arrived=finished)
             time_slice = TimeSlice(turn.world.now, events, ended)
         length *= (
             2
@@ -156,7 +156,7 @@ def run_job(
         yield time_slice
 
 
-def events(store: Store, *, detail: bool, since: float = 0.0) -> Iterator[LoggedEvent]:
+def events(store: Store, *, detail: bool, start: float = 0.0) -> Iterator[LoggedEvent]:
     """All events since the cloud was created or reset, replayed; some before `since` are left out.
 
     To leave them out is faster.
@@ -164,13 +164,13 @@ def events(store: Store, *, detail: bool, since: float = 0.0) -> Iterator[Logged
     with store.read() as db:
         world, now = checkpoints.new_world(db), _clock(db)
         written = _commands_after(db, (-1.0, 0), now)
-    for at, _, wanted in written:
-        if at < since:
+    for at, _, logged in written:
+        if at < start:
             engine.run(world, at)
-            _apply(world, wanted)
+            _apply(world, logged)
             continue
         yield from engine.advance(world, at, detail=detail)
-        yield from _apply(world, wanted)
+        yield from _apply(world, logged)
     yield from engine.advance(world, now, detail=detail)
 
 
@@ -181,10 +181,10 @@ def _clock(db: Connection) -> float:
 
 def _catch_up(db: Connection, cache: EngineCache, now: float) -> bool:
     """Bring the engine to `now`, or to the next checkpoint; whether it is at `now`."""
-    for at, number, wanted in _commands_after(db, cache.last, now):
+    for at, number, logged in _commands_after(db, cache.last, now):
         if not _run_until(cache, at):
             return False
-        _apply(cache.world, wanted)
+        _apply(cache.world, logged)
         cache.last = (at, number)
     return _run_until(cache, now)
 
@@ -220,26 +220,26 @@ def _commands_after(
     ]
 
 
-def _apply(world: World, wanted: Command) -> list[LoggedEvent]:
+def _apply(world: World, engine_command: Command) -> list[LoggedEvent]:
     """Apply a command; those of the control plane state the wanted result, as a PUT does."""
-    match wanted:
+    match engine_command:
         case AddCluster(spec) if spec.name not in world.clusters:
-            wanted = AddCluster(_with_tier_price(spec))
+            engine_command = AddCluster(_with_tier_price(spec))
         case AddCluster(spec):
             bounds = (spec.min_instances, spec.max_instances, spec.idle_s)
-            wanted = ResizeCluster(spec.name, *bounds)
+            engine_command = ResizeCluster(spec.name, *bounds)
         case DeleteCluster(name) if name in world.clusters and world.clusters[name].locked:
             engine.apply(world, SetLock(name, locked=False))
         case AddPool(spec) if spec.name in world.pools:
-            wanted = ResizePool(spec.name, spec.vms)
+            engine_command = ResizePool(spec.name, spec.vms)
         case DeleteCluster(name) if name not in world.clusters:
             return []
         case DeletePool(name) if name not in world.pools:
             return []
     try:
-        return engine.apply(world, wanted)
+        return engine.apply(world, engine_command)
     except EngineError:
-        if isinstance(wanted, _SCHEDULED):
+        if isinstance(engine_command, _SCHEDULED):
             return []  # it was appended in advance, and something else has happened since
         raise
 

@@ -38,10 +38,10 @@ def read(
     matched = _match_faults(workspace, "get", addresses)
     with workspace.store.read() as db:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
-        found = rows.find_all(db, state.id, addresses)
-        show_nodes(workspace, db, state.id, found.values())
+        resources = rows.find_all(db, state.id, addresses)
+        show_nodes(workspace, db, state.id, resources.values())
     faults.lose_answer(matched)
-    return found
+    return resources
 
 
 def list_resources(
@@ -58,7 +58,7 @@ def list_resources(
 
 
 def list_page(
-    workspace: WorkspaceHandle, kind: str, parent: str | None, after: tuple[str, int], limit: int
+    workspace: WorkspaceHandle, kind: str, parent: str | None, position: tuple[str, int], limit: int
 ) -> list[StoredResource]:
     """At most `limit` of a kind (of one parent), by name, after that name and row id.
 
@@ -66,7 +66,10 @@ def list_page(
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
     return _listed(
-        workspace, kind, parent, lambda db, at: rows.list_page(db, at, kind, parent, after, limit)
+        workspace,
+        kind,
+        parent,
+        lambda db, at: rows.list_page(db, at, kind, parent, position, limit),
     )
 
 
@@ -86,10 +89,10 @@ def _listed(
             holder = Address(above, parent)
             if rows.find(db, workspace_id, holder) is None:
                 raise missing(holder)
-        found = list(rows_of(db, workspace_id))
-        show_nodes(workspace, db, workspace_id, found)
+        resources = list(rows_of(db, workspace_id))
+        show_nodes(workspace, db, workspace_id, resources)
     faults.lose_answer(matched)
-    return found
+    return resources
 
 
 class AcceptedPut(NamedTuple):
@@ -183,14 +186,19 @@ def advance(workspace: WorkspaceHandle, to: float) -> None:
 
 
 def show_nodes(
-    workspace: WorkspaceHandle, db: Connection, workspace_id: int, found: Collection[StoredResource]
+    workspace: WorkspaceHandle,
+    db: Connection,
+    workspace_id: int,
+    resources: Collection[StoredResource],
 ) -> None:
     """Add the node counts and the allocation state to the bodies of clusters."""
-    if any(kind_of(each.address).quota.has_nodes for each in found) and command_log.is_active(db):
+    if any(
+        kind_of(resource.address).quota.has_nodes for resource in resources
+    ) and command_log.is_active(db):
         # Imports the event engine, which takes longer than most calls: few clusters have nodes.
         from mlctl.simulator.control_plane import nodes  # noqa: PLC0415
 
-        nodes.add_node_counts(workspace.store, workspace_id, found)
+        nodes.add_node_counts(workspace.store, workspace_id, resources)
 
 
 def _match_faults(
@@ -204,11 +212,11 @@ def _match_faults(
         if not faults.any_active(db):
             return ()
     with workspace.store.write() as db:
-        matched = faults.match_call(db, verb, [str(each) for each in addresses])
+        matched = faults.match_call(db, verb, [str(address) for address in addresses])
         if verb in ("get", "list") and faults.total_delay(matched):
             now = rows.workspace_state(db, workspace.scope, workspace.location).now
             operations.advance(db, now + faults.total_delay(matched))
-    for each in matched:
-        if each.kind in (FaultKind.FAIL, FaultKind.THROTTLE):
-            raise each.error()
+    for fault in matched:
+        if fault.kind in (FaultKind.FAIL, FaultKind.THROTTLE):
+            raise fault.error()
     return matched

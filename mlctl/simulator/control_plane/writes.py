@@ -45,7 +45,7 @@ def workspace_for_write(
 ) -> WorkspaceState:
     """The state of the workspace (created if needed), with settings as the matching faults say."""
     state = ensure_workspace(db, workspace)
-    if any(each.kind is FaultKind.IGNORE for each in matched):
+    if any(fault.kind is FaultKind.IGNORE for fault in matched):
         return replace(state, settings=replace(state.settings, immutable=ImmutablePolicy.IGNORE))
     return state
 
@@ -67,9 +67,9 @@ def accepted_body(
     """
     state = write.state
 
-    def find(wanted: Address, scope: Scope | None) -> StoredResource | None:
-        there = rows.workspace_state(write.db, scope, "").id if scope else state.id
-        return rows.find(write.db, there, wanted)
+    def find(target: Address, scope: Scope | None) -> StoredResource | None:
+        workspace_id = rows.workspace_state(write.db, scope, "").id if scope else state.id
+        return rows.find(write.db, workspace_id, target)
 
     context = RequestContext(
         *(state.scope, state.location, state.now, state.seed),
@@ -90,9 +90,9 @@ def store(
     if old is None:
         refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
-    wanted = claims_of(state, address, new)
-    held = claims_of(state, address, old.body) if old else {}
-    excess = excess_of(db, state, wanted, held)
+    claims = claims_of(state, address, new)
+    old_claims = claims_of(state, address, old.body) if old else {}
+    excess = excess_of(db, state, claims, old_claims)
     if excess:
         raise excess.error()
     batch_pools.refuse_too_many_vms(db, state, address, new, old)
@@ -105,7 +105,7 @@ def store(
         rows.update_resource(db, resource, new, "Succeeded")
         rows.drop_references(db, resource)
         quota_usage.drop_claims(db, resource)
-    quota_usage.add_claims(db, resource, state.scope.subscription, wanted)
+    quota_usage.add_claims(db, resource, state.scope.subscription, claims)
     rows.add_references(db, resource, references.references_of(state.scope, kind, new))
     if not kind.takes_time:
         return None
@@ -119,16 +119,16 @@ def _log_command(
 ) -> None:
     """Append the command that makes the engine follow the write, if it is about nodes."""
     db, state = write.db, write.state
-    wanted = command_log.create_command(db, state, address, new)
-    had = command_log.create_command(db, state, address, old.body) if old else None
-    if wanted is None or faults.operation_failure(write.matched):
+    command = command_log.create_command(db, state, address, new)
+    old_command = command_log.create_command(db, state, address, old.body) if old else None
+    if command is None or faults.operation_failure(write.matched):
         return
-    if wanted != had or (old is not None and old.state != "Succeeded"):
-        at = write.state.now if command_log.is_shrinking(wanted, had) else due
+    if command != old_command or (old is not None and old.state != "Succeeded"):
+        at = write.state.now if command_log.is_shrinking(command, old_command) else due
         if old is None and locks.covering(write.db, address.id(write.state.scope)):
-            for each in command_log.create_locked_commands(wanted):
-                command_log.append(write.db, at, each)
-        command_log.append(write.db, at, wanted, quiet=command_log.needs_no_node(wanted))
+            for locked_command in command_log.create_locked_commands(command):
+                command_log.append(write.db, at, locked_command)
+        command_log.append(write.db, at, command, quiet=command_log.needs_no_node(command))
 
 
 def begin_delete(write: Write, old: StoredResource) -> int | None:
@@ -141,18 +141,20 @@ def begin_delete(write: Write, old: StoredResource) -> int | None:
     deleted = [old]
     for child in children(old.address.kind):
         beneath = rows.list_resources(db, state.id, child.name, old.address.name)
-        deleted += [each for each in beneath if each.state != "Deleting"]
+        deleted += [
+            child_resource for child_resource in beneath if child_resource.state != "Deleting"
+        ]
     locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
-    for each in deleted:
-        refuse_busy(db, each, state.now)
+    for resource in deleted:
+        refuse_busy(db, resource, state.now)
     refuse_used(db, state, old)
     if not kind_of(old.address).takes_time:
         db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
         return None
-    gone = command_log.delete_command(state.id, old.address)
-    if gone is not None and not faults.operation_failure(write.matched):
-        command_log.append(db, state.now, gone, quiet=True)
-    return _begin(write, [each.id for each in deleted], old.address, OperationKind.DELETE)
+    command = command_log.delete_command(state.id, old.address)
+    if command is not None and not faults.operation_failure(write.matched):
+        command_log.append(db, state.now, command, quiet=True)
+    return _begin(write, [resource.id for resource in deleted], old.address, OperationKind.DELETE)
 
 
 def _begin(write: Write, resources: list[int], address: Address, verb: OperationKind) -> int:

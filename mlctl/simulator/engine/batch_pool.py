@@ -83,7 +83,7 @@ def end(world: World, job: PoolJob, status: JobStatus, reason: str = "") -> None
         start_shared_queue(world)
     else:
         queue = world.shared_queue.queue
-        world.shared_queue.queue = deque(each for each in queue if each[0] != job.name)
+        world.shared_queue.queue = deque(entry for entry in queue if entry[0] != job.name)
 
 
 def submit(world: World, job: PoolJob) -> None:

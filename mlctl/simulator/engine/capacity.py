@@ -52,14 +52,14 @@ def key_of(region: str, tier: Tier) -> str:
 
 def apply_processes(world: World, regional: RegionCapacity) -> None:
     """Apply the capacity and preemption processes that are set now; those set before continue."""
-    before = regional.processes
+    previous = regional.processes
     regional.processes = []
     capacity = world.capacity.get(regional.tier)
     if capacity is not None:
-        _add(world, regional, before, capacity, world.capacity_since[regional.tier])
+        _add(world, regional, previous, capacity, world.capacity_since[regional.tier])
     if regional.tier is Tier.LOW_PRIORITY:
         for process in world.preemption:
-            _add(world, regional, before, process, world.preemption_since)
+            _add(world, regional, previous, process, world.preemption_since)
     _limit(regional)
     grant_waiting(world, regional)
 
@@ -67,19 +67,19 @@ def apply_processes(world: World, regional: RegionCapacity) -> None:
 def _add(
     world: World,
     regional: RegionCapacity,
-    before: list[ActiveProcess],
+    previous: list[ActiveProcess],
     process: PreemptionProcess | CapacityProcess,
-    since: float,
+    set_at: float,
 ) -> None:
     """Activate a process: continue its run from `before` if it is in there, else start it anew."""
-    for active in before:
-        if active.process == process and active.since == since:
-            before.remove(active)
+    for active in previous:
+        if active.process == process and active.since == set_at:
+            previous.remove(active)
             active.epoch = world.new_epoch()
             break
     else:
         regional.last_serial += 1
-        active = ActiveProcess(process, regional.last_serial, since, world.new_epoch())
+        active = ActiveProcess(process, regional.last_serial, set_at, world.new_epoch())
         active.limit = _limit_at(active, 0)
         active.due = _next_due(world, regional, active)
         while active.due is not None and _is_past(active, world.now):
@@ -125,9 +125,9 @@ def _tick_after(active: ActiveProcess) -> int:
     """The next tick at which the process changes anything; a trace skips equal values."""
     match active.process:
         case Trace(_, nodes, offset):
-            here = nodes[(offset + active.tick) % len(nodes)]
+            count = nodes[(offset + active.tick) % len(nodes)]
             for ahead in range(1, len(nodes)):
-                if nodes[(offset + active.tick + ahead) % len(nodes)] != here:
+                if nodes[(offset + active.tick + ahead) % len(nodes)] != count:
                     return active.tick + ahead
             return active.tick
         case _:
@@ -150,22 +150,22 @@ def _limit_at(active: ActiveProcess, tick: int) -> int | None:
 
 def _next_due(world: World, regional: RegionCapacity, active: ActiveProcess) -> float | None:
     """The time of the process's next change; None if it has none."""
-    before = active.since if active.due is None else active.due
-    where = key_of(regional.region, regional.tier)
-    key = f"{world.seed}/source/{where}/{active.serial}/{active.tick}"
+    last_change = active.since if active.due is None else active.due
+    pool_key = key_of(regional.region, regional.tier)
+    key = f"{world.seed}/source/{pool_key}/{active.serial}/{active.tick}"
     match active.process:
         case Trace(gap):
-            after = _tick_after(active)
-            return active.since + after * gap if after > active.tick else None
+            next_tick = _tick_after(active)
+            return active.since + next_tick * gap if next_tick > active.tick else None
         case CapacitySteps(steps):
             return active.since + steps[active.tick][0] if active.tick < len(steps) else None
         case LossScript(losses):
             return active.since + losses[active.tick][0] if active.tick < len(losses) else None
         case OnOff() if active.tick % 2:
-            return before + _outage(active.process, key)
+            return last_change + _outage(active.process, key)
         case Shock(rate, by_hour=by_hour) | OnOff(rate, by_hour=by_hour):
             wait = exponential(rate, rng.uniform(key))
-            return later(by_hour, active.since, before, wait)
+            return later(by_hour, active.since, last_change, wait)
         case _:
             return None
 
@@ -188,9 +188,9 @@ def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node
     """Return a node's capacity, or remove the node from the waiting list."""
     if node.has_capacity:
         _give_back(world, regional, cluster, node)
-        for each in world.capacities.values() if cluster.spec.quotas else (regional,):
-            if each.waiting:  # a quota may be shared with another region or tier
-                grant_waiting(world, each)
+        for shared in world.capacities.values() if cluster.spec.quotas else (regional,):
+            if shared.waiting:  # a quota may be shared with another region or tier
+                grant_waiting(world, shared)
     else:
         regional.waiting.pop((cluster.spec.name, node.number), None)
 

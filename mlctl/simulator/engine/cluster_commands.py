@@ -66,12 +66,12 @@ def carry_out(world: World, command: Command) -> None:
 
 def _resize(world: World, command: ResizeCluster) -> None:
     cluster = world.clusters[command.name]
-    old, least, most = cluster.spec, command.min_instances, command.max_instances
+    old, least, greatest = cluster.spec, command.min_instances, command.max_instances
     idle = command.idle_s
     new = cluster.spec = replace(
         old,
         min_instances=old.min_instances if least is None else least,
-        max_instances=old.max_instances if most is None else most,
+        max_instances=old.max_instances if greatest is None else greatest,
         idle_s=old.idle_s if idle is None else idle,
     )
     log_event(world, "RESIZE", cluster=new.name, min=new.min_instances, max=new.max_instances)

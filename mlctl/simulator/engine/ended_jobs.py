@@ -19,8 +19,8 @@ def find(world: World, name: str) -> AnyJob | None:
 
 def every_job(world: World) -> list[AnyJob]:
     """All jobs in the order in which they were submitted, those that have left too."""
-    left = (job for name, job in world.ended_jobs.items() if name not in world.jobs)
-    return sorted((*left, *world.jobs.values()), key=lambda job: job.serial)
+    archived = (job for name, job in world.ended_jobs.items() if name not in world.jobs)
+    return sorted((*archived, *world.jobs.values()), key=lambda job: job.serial)
 
 
 def check_new_name(world: World, name: str) -> None:

@@ -190,10 +190,10 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
     cluster = world.clusters[job.spec.cluster]
     while True:
         ahead = world.queue[0] if world.queue else None
-        until = (to, _AFTER_ALL, 0) if ahead is None or ahead[0] > to else ahead[:3]
+        limit = (to, _AFTER_ALL, 0) if ahead is None or ahead[0] > to else ahead[:3]
         if world.observer is None and job.next_new < job.total:
-            batch.fast_forward(world, job, until)
-        if not batch.step(world, cluster, job, until):
+            batch.fast_forward(world, job, limit)
+        if not batch.step(world, cluster, job, limit):
             break
         autoscaling.reconcile(world, cluster)
         if world.log is not None or world.observer is not None:
@@ -273,10 +273,10 @@ def _handle_pool_event(world: World, event: ScheduledEvent) -> None:
     world.now, _, _, kind, name, number, epoch = event
     match kind:
         case EventKind.VM_UP:
-            here = world.pools.get(name)
-            vm = here.vms.get(number) if here is not None else None
-            if here is not None and vm is not None and vm.epoch == epoch:
-                batch_pool.provisioned(world, here, vm)
+            pool = world.pools.get(name)
+            vm = pool.vms.get(number) if pool is not None else None
+            if pool is not None and vm is not None and vm.epoch == epoch:
+                batch_pool.provisioned(world, pool, vm)
         case EventKind.POOL_JOB_DONE:
             job = world.jobs.get(name)
             if isinstance(job, PoolJob) and job.epoch == epoch and job.ended is None:

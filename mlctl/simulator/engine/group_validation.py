@@ -31,11 +31,11 @@ def _check_members(world: World, spec: GroupSpec) -> None:
         raise EngineError(f"job `{spec.name}` has nothing to run")
     if spec.at_once is not None and spec.at_once < 1:
         raise EngineError(f"job `{spec.name}` must run at least 1 at a time, not {spec.at_once}")
-    needs = {each.spec.name: each.after for each in spec.members}
-    for name, after in needs.items():
-        for each in after:
-            if each not in needs:
-                raise EngineError(f"job `{name}` waits for `{each}`, which is not there")
+    needs = {member_spec.spec.name: member_spec.after for member_spec in spec.members}
+    for name, needed in needs.items():
+        for needed_name in needed:
+            if needed_name not in needs:
+                raise EngineError(f"job `{name}` waits for `{needed_name}`, which is not there")
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
@@ -55,19 +55,19 @@ def _check_member(world: World, member: MemberSpec) -> None:
             _check_batch(world, spec, member.own)
 
 
-def _check_batch(world: World, spec: BatchSpec, own: ClusterSpec | None) -> None:
-    if own is None:
+def _check_batch(world: World, spec: BatchSpec, own_cluster: ClusterSpec | None) -> None:
+    if own_cluster is None:
         validation.check_command(world, SubmitBatch(spec))
         return
     validation.check_batch_figures(spec)
-    if spec.cluster != own.name or own.name in world.clusters:
+    if spec.cluster != own_cluster.name or own_cluster.name in world.clusters:
         raise EngineError(f"job `{spec.name}` does not run on the cluster of its own")
 
 
 def _names(spec: GroupSpec) -> Iterator[str]:
     yield spec.name
-    for each in spec.members:
-        if isinstance(each.spec, GroupSpec):
-            yield from _names(each.spec)
+    for member in spec.members:
+        if isinstance(member.spec, GroupSpec):
+            yield from _names(member.spec)
         else:
-            yield each.spec.name
+            yield member.spec.name

@@ -37,7 +37,7 @@ def submit(world: World, spec: GroupSpec) -> None:
 
 def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
     """The members of a group that has not ended, in the order in which they were declared."""
-    return (world.jobs[each.spec.name] for each in group.spec.members)
+    return (world.jobs[member.spec.name] for member in group.spec.members)
 
 
 def settle(world: World) -> None:
@@ -73,9 +73,9 @@ def time_out(world: World, group: GroupJob) -> None:
 def _add_group(world: World, spec: GroupSpec) -> GroupJob:
     group = GroupJob(spec.name, world.now, spec=spec, status=JobStatus.NOT_STARTED)
     add_job(world, group)
-    for each in spec.members:
-        job = _add_member(world, each)
-        job.group, job.after, job.reused = spec.name, each.after, each.reused
+    for member in spec.members:
+        job = _add_member(world, member)
+        job.group, job.after, job.reused = spec.name, member.after, member.reused
     return group
 
 
@@ -97,38 +97,38 @@ def _begin_group(world: World, group: GroupJob) -> None:
 
 def _go_on(world: World, group: GroupJob) -> None:
     """Begin members whose turn has come, cancel those that cannot begin, end the group if over."""
-    lost = [each.name for each in members(world, group) if _is_lost(each)]
+    lost = [member.name for member in members(world, group) if _is_lost(member)]
     if lost and not group.spec.goes_on:
-        for each in list(members(world, group)):
-            _stop(world, each, f"`{lost[0]}` did not complete")
+        for running in list(members(world, group)):
+            _stop(world, running, f"`{lost[0]}` did not complete")
     while _begin_ready(world, group):
         pass  # a member that has ended at once makes way for others
-    if all(each.ended is not None for each in members(world, group)):
+    if all(job.ended is not None for job in members(world, group)):
         _set_ended(world, group, *_outcome(world, group))
 
 
 def _begin_ready(world: World, group: GroupJob) -> bool:
     """Begin or cancel the members that can be; whether one of them has ended at once."""
-    found = False
-    for each in members(world, group):
-        if each.status is not JobStatus.NOT_STARTED or _is_full(world, group):
+    has_ended = False
+    for candidate in members(world, group):
+        if candidate.status is not JobStatus.NOT_STARTED or _is_full(world, group):
             continue
-        needed = [world.jobs[name] for name in each.after]
-        lost = [one.name for one in needed if _is_lost(one)]
+        needed = [world.jobs[name] for name in candidate.after]
+        lost = [job.name for job in needed if _is_lost(job)]
         if lost:
-            _stop(world, each, f"`{lost[0]}` did not complete")
-        elif all(one.status is JobStatus.COMPLETED for one in needed):
-            _begin(world, each)
-        found = found or each.ended is not None
-    return found
+            _stop(world, candidate, f"`{lost[0]}` did not complete")
+        elif all(needed_job.status is JobStatus.COMPLETED for needed_job in needed):
+            _begin(world, candidate)
+        has_ended = has_ended or candidate.ended is not None
+    return has_ended
 
 
 def _is_full(world: World, group: GroupJob) -> bool:
-    most = group.spec.at_once
-    if most is None:
+    limit = group.spec.at_once
+    if limit is None:
         return False
     begun = (JobStatus.QUEUED, JobStatus.RUNNING)
-    return sum(each.status in begun for each in members(world, group)) >= most
+    return sum(job.status in begun for job in members(world, group)) >= limit
 
 
 def _begin(world: World, job: AnyJob) -> None:
@@ -156,8 +156,8 @@ def _stop(world: World, job: AnyJob, reason: str) -> None:
 
 def _end_group(world: World, group: GroupJob, status: JobStatus, reason: str) -> None:
     _set_ended(world, group, status, reason)  # first, so that it does not go on without them
-    for each in list(members(world, group)):
-        _stop(world, each, reason)
+    for member in list(members(world, group)):
+        _stop(world, member, reason)
 
 
 def _set_ended(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
@@ -172,12 +172,12 @@ def _is_lost(job: AnyJob) -> bool:
 
 def _outcome(world: World, group: GroupJob) -> tuple[JobStatus, str]:
     """How a group ends whose members have: the worst of theirs, or the best if any will do."""
-    found = [each.status for each in members(world, group)]
+    statuses = [job.status for job in members(world, group)]
     order = [JobStatus.FAILED, JobStatus.CANCELED, JobStatus.COMPLETED]
-    status = min(found, key=order.index)
-    if group.spec.any_will_do and JobStatus.COMPLETED in found:
+    status = min(statuses, key=order.index)
+    if group.spec.any_will_do and JobStatus.COMPLETED in statuses:
         status = JobStatus.COMPLETED
     if status is JobStatus.COMPLETED:
         return status, ""
-    first = next(each for each in members(world, group) if each.status is status)
+    first = next(member for member in members(world, group) if member.status is status)
     return status, f"`{first.name}`: {first.reason}"

@@ -147,8 +147,8 @@ class TrainingJob(Job):
     @property
     def cluster_name(self) -> str:
         """The cluster that the job runs on; a serverless job has its own."""
-        own = self.spec.serverless
-        return self.spec.cluster if own is None else own.name
+        own_cluster = self.spec.serverless
+        return self.spec.cluster if own_cluster is None else own_cluster.name
 
 
 @dataclass(slots=True)

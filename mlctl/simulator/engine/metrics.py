@@ -97,9 +97,9 @@ def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCou
         enters = _ENTERS.get(event.event)
         if enters is None and event.event not in _GOES:
             continue
-        before = states.pop(number, None)
-        if before is not None:
-            nodes[before] -= 1
+        old_state = states.pop(number, None)
+        if old_state is not None:
+            nodes[old_state] -= 1
         if enters is not None:
             states[number] = enters
             nodes[enters] += 1
@@ -111,25 +111,27 @@ def aggregate(
     series: Iterable[NodeCountSample], metric: Metric, start: float, end: float, interval: float
 ) -> list[Bucket]:
     """A metric in nodes, by intervals of `interval` seconds from `start` until at least `end`."""
-    known = [NodeCountSample(-inf, (0,) * len(NodeState), 0), *series]
-    times = [point.at for point in known]
+    samples = [NodeCountSample(-inf, (0,) * len(NodeState), 0), *series]
+    times = [point.at for point in samples]
     buckets = []
     for number in range(ceil((end - start) / interval)):
         opens = start + number * interval
-        held = bisect_left(times, opens) - 1  # the sample that holds when the interval opens
-        here = known[held : bisect_left(times, opens + interval)]
-        buckets.append(_bucket(here, metric, opens, interval))
+        first = bisect_left(times, opens) - 1  # the sample that holds when the interval opens
+        current = samples[first : bisect_left(times, opens + interval)]
+        buckets.append(_bucket(current, metric, opens, interval))
     return buckets
 
 
-def _bucket(here: list[NodeCountSample], metric: Metric, opens: float, interval: float) -> Bucket:
+def _bucket(
+    samples: list[NodeCountSample], metric: Metric, opens: float, interval: float
+) -> Bucket:
     """One interval from its samples; the first one holds at its beginning."""
-    values = [point.value(metric) for point in here]
-    times = [opens, *(point.at for point in here[1:]), opens + interval]
-    lengths = [after - at for at, after in pairwise(times)]
+    values = [point.value(metric) for point in samples]
+    times = [opens, *(point.at for point in samples[1:]), opens + interval]
+    lengths = [next_at - at for at, next_at in pairwise(times)]
     weighed = sum(value * length for value, length in zip(values, lengths, strict=True))
-    seen = [value for value, length in zip(values, lengths, strict=True) if length > 0]
+    values_seen = [value for value, length in zip(values, lengths, strict=True) if length > 0]
     total = weighed / MINUTE
     if metric is Metric.PREEMPTED:
-        total = here[-1].preempted - here[0].preempted
-    return Bucket(opens, weighed / interval, min(seen), max(seen), total)
+        total = samples[-1].preempted - samples[0].preempted
+    return Bucket(opens, weighed / interval, min(values_seen), max(values_seen), total)

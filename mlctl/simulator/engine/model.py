@@ -137,8 +137,10 @@ class Parameter:
 def parameters(settings: SimulationSettings) -> Iterator[Parameter]:
     """Every assumption: the current settings, then the defaults of fields left out."""
     for slot in fields(settings):
-        known = slot.metadata
-        yield Parameter(slot.name, getattr(settings, slot.name), known["source"], known["why"])
+        metadata = slot.metadata
+        yield Parameter(
+            slot.name, getattr(settings, slot.name), metadata["source"], metadata["why"]
+        )
     yield from _RESOURCE_DEFAULTS
 
 

@@ -31,11 +31,11 @@ USABLE_STATES = (NodeState.IDLE, NodeState.RUNNING)
 
 def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
     """Change a node's state; events that were scheduled for the old state become void."""
-    by_state, before, number, now = cluster.nodes_by_state, node.state, node.number, world.now
-    del by_state[before][number]
+    by_state, old_state, number, now = cluster.nodes_by_state, node.state, node.number, world.now
+    del by_state[old_state][number]
     by_state[state][number] = node
     if now != node.since:
-        cluster.state_seconds[before] += now - node.since
+        cluster.state_seconds[old_state] += now - node.since
         node.since = now
     node.state = state
     world.epoch += 1

@@ -31,15 +31,15 @@ class ByHour:
         This is the inverse of the integral of the factors, so that a Poisson process in the
         seconds of factor 1 becomes one whose rate follows the factors.
         """
-        days, rest = divmod(seconds, sum(self.factors) * HOUR)
+        days, seconds_left = divmod(seconds, sum(self.factors) * HOUR)
         now = self.start_s + at
         hour, into = divmod(now, HOUR)
         while True:
             factor = self.factors[int(hour) % 24]
             room = (HOUR - into) * factor
-            if rest < room:
-                return at + days * DAY + (hour * HOUR + into - now) + rest / factor
-            rest, hour, into = rest - room, hour + 1, 0.0
+            if seconds_left < room:
+                return at + days * DAY + (hour * HOUR + into - now) + seconds_left / factor
+            seconds_left, hour, into = seconds_left - room, hour + 1, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
             return _bathtub(process, u)
 
 
-def later(by_hour: ByHour | None, since: float, now: float, seconds: float) -> float:
+def later(by_hour: ByHour | None, start: float, now: float, seconds: float) -> float:
     """The moment `seconds` after `now`, as time passes for a process that was set at `since`."""
-    return now + seconds if by_hour is None else since + by_hour.after(now - since, seconds)
+    return now + seconds if by_hour is None else start + by_hour.after(now - start, seconds)
 
 
 def exponential(rate: float, u: float) -> float:

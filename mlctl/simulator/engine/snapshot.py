@@ -94,9 +94,9 @@ def _plain(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
         case dict():
-            return [[_plain(key), _plain(each)] for key, each in value.items()]
+            return [[_plain(key), _plain(item)] for key, item in value.items()]
         case list() | tuple() | deque():
-            return [_plain(each) for each in value]
+            return [_plain(element) for element in value]
         case _:
             return _plain_fields(value)
 
@@ -105,9 +105,9 @@ def _plain_fields(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     data: dict[str, Any] = {_TAG: kind.__name__}
     for name, default in _stored(kind):
-        given = getattr(value, name)
-        if default is MISSING or given != default:
-            data[name] = _plain(given)
+        field_value = getattr(value, name)
+        if default is MISSING or field_value != default:
+            data[name] = _plain(field_value)
     return data
 
 
@@ -130,11 +130,11 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     if origin in (Union, types.UnionType):
         return _union_reader(arguments)
     if origin is dict:
-        key, each = map(_reader, arguments)
-        return lambda data: {key(name): each(value) for name, value in data}
+        key, read_value = map(_reader, arguments)
+        return lambda data: {key(name): read_value(value) for name, value in data}
     if origin is tuple and arguments[-1] is not Ellipsis:
         readers = tuple(map(_reader, arguments))
-        return lambda data: tuple(read(each) for read, each in zip(readers, data, strict=True))
+        return lambda data: tuple(read(item) for read, item in zip(readers, data, strict=True))
     if origin in (list, tuple, deque):
         read, make = _reader(arguments[0]), origin
         return lambda data: make(map(read, data))
@@ -146,7 +146,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
     """A reader of classes by their tag, or of one simple type beside None or text."""
     classes = {option.__name__: option for option in options if hasattr(option, "__slots__")}
-    simple = [each for each in options if each not in (types.NoneType, str)]
+    simple = [option for option in options if option not in (types.NoneType, str)]
     if not classes and not simple:
         return lambda data: data
     if not classes:

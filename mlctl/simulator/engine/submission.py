@@ -29,8 +29,8 @@ def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
     if isinstance(spec, BatchSpec):
         job = BatchJob(spec.name, world.now, spec=spec, total=sampling.mini_batches(spec))
     else:
-        own = spec.serverless
-        job = TrainingJob(spec.name, world.now, own=own, spec=spec)
+        own_cluster = spec.serverless
+        job = TrainingJob(spec.name, world.now, own=own_cluster, spec=spec)
     job.status = JobStatus.NOT_STARTED
     add_job(world, job)
     return job
@@ -44,13 +44,13 @@ def begin(world: World, job: ClusterJob) -> None:
     cluster.jobs.append(job.name)
     of = {"mini_batches": job.total} if isinstance(job, BatchJob) else {"steps": job.spec.steps}
     log_event(world, "SUBMIT", job=job.name, cluster=cluster.spec.name, **of)
-    wanted, most = job.spec.instance_count, cluster.spec.max_instances
-    if isinstance(job, BatchJob) and wanted > most:
-        log_event(world, "WARNING", job=job.name, instances=wanted, runs_with=most)
+    instances, limit = job.spec.instance_count, cluster.spec.max_instances
+    if isinstance(job, BatchJob) and instances > limit:
+        log_event(world, "WARNING", job=job.name, instances=instances, runs_with=limit)
     autoscaling.reconcile(world, cluster)
 
 
 def _own(world: World, job: ClusterJob, spec: ClusterSpec) -> Cluster:
-    most = job.spec.instance_count
-    bounds = replace(spec, min_instances=0, max_instances=most, ephemeral=True)
+    instances = job.spec.instance_count
+    bounds = replace(spec, min_instances=0, max_instances=instances, ephemeral=True)
     return create_cluster(world, bounds)

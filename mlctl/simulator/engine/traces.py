@@ -29,8 +29,8 @@ def trace(text: str, offset: int = 0) -> Trace:
             if _is_time(gap) and gap > 0:
                 for number, count in enumerate(nodes, 1):
                     if not _is_count(count):
-                        what = f"the trace has no number of nodes at point {number}"
-                        raise EngineError(f"{what}, `{json.dumps(count)}`: {_TRACE}")
+                        problem = f"the trace has no number of nodes at point {number}"
+                        raise EngineError(f"{problem}, `{json.dumps(count)}`: {_TRACE}")
                 return Trace(float(gap), tuple(nodes), offset)
         case _:
             pass
@@ -57,7 +57,7 @@ def script(text: str) -> LossScript:
         EngineError: the text has another format; the message shows the right one.
     """
     pairs = tuple(_pairs(text, _SCRIPT))
-    if not all(which == ALL or _is_count(which) for _, which in pairs):
+    if not all(node == ALL or _is_count(node) for _, node in pairs):
         raise EngineError(f"the file is no script: {_SCRIPT}")
     return LossScript(pairs)
 
@@ -81,7 +81,7 @@ def times(text: str) -> tuple[float, ...]:
         EngineError: the text has another format; the message shows the right one.
     """
     data = _json(text, _TIMES)
-    if not isinstance(data, list) or not data or not all(_is_time(each) for each in data):
+    if not isinstance(data, list) or not data or not all(_is_time(number) for number in data):
         raise EngineError(f"the file has no service times: {_TIMES}")
     return tuple(map(float, data))
 

@@ -23,15 +23,15 @@ from mlctl.simulator.engine.state import (
 _ROUNDING = 1e-9  # steps; a step that ends in this very second is complete
 
 
-def wanted_nodes(job: TrainingJob, most: int) -> int:
+def wanted_nodes(job: TrainingJob, limit: int) -> int:
     """The number of nodes that the job runs on at once, at most `most`."""
-    return min(job.spec.instance_count, most)
+    return min(job.spec.instance_count, limit)
 
 
-def start(world: World, job: TrainingJob, taken: list[Node]) -> None:
+def start(world: World, job: TrainingJob, free_nodes: list[Node]) -> None:
     """Start a run on these nodes, from the last complete checkpoint or from step 0."""
-    job.nodes = [node.number for node in taken]
-    for node in taken:
+    job.nodes = [node.number for node in free_nodes]
+    for node in free_nodes:
         node.job = job.name
     if job.started is None:
         job.started = world.now

@@ -64,23 +64,23 @@ def parts(world: World, job: AnyJob) -> Iterator[AnyJob]:
     if not isinstance(job, GroupJob):
         yield job
         return
-    for each in members(world, job):
-        yield from parts(world, each)
+    for member in members(world, job):
+        yield from parts(world, member)
 
 
 def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
     """The members of a group, in the order in which they were declared."""
-    found = (ended_jobs.find(world, each.spec.name) for each in group.spec.members)
-    return (each for each in found if each is not None)
+    jobs = (ended_jobs.find(world, member.spec.name) for member in group.spec.members)
+    return (member_job for member_job in jobs if member_job is not None)
 
 
 def job_cost(world: World, job: AnyJob) -> float | None:
     """The cost of a job with all its members; None if a price is unknown."""
     if not isinstance(job, GroupJob):
         return cost(job_node_seconds(world, job), job.price)
-    used = [(job_node_seconds(world, each), each.price) for each in parts(world, job)]
+    used = [(job_node_seconds(world, part), part.price) for part in parts(world, job)]
     due = [cost(seconds, price) for seconds, price in used if seconds]
-    return None if None in due else sum(one for one in due if one is not None)
+    return None if None in due else sum(amount for amount in due if amount is not None)
 
 
 def pool_vm_seconds(world: World, pool: Pool) -> float:

@@ -133,25 +133,25 @@ def _check_quotas(limits: Iterable[tuple[str, int]]) -> None:
         _check_number(cores, f"the quota `{name}`")
 
 
-def _check_exists(known: Collection[str], what: str, name: str) -> None:
-    if name not in known:
-        raise EngineError(f"there is no {what} `{name}`")
+def _check_exists(existing: Collection[str], kind: str, name: str) -> None:
+    if name not in existing:
+        raise EngineError(f"there is no {kind} `{name}`")
 
 
-def _check_unused(known: Collection[str], what: str, name: str) -> None:
-    if not name or name in known:
-        raise EngineError(f"there is {what} `{name}` already" if name else f"{what} needs a name")
+def _check_unused(existing: Collection[str], kind: str, name: str) -> None:
+    if not name or name in existing:
+        raise EngineError(f"there is {kind} `{name}` already" if name else f"{kind} needs a name")
 
 
-def _check_number(value: float, what: str, least: float = 0, most: float = inf) -> None:
-    if not (isfinite(value) and least <= value <= most):
-        bounds = f"at least {least:g}" if most == inf else f"between {least:g} and {most:g}"
-        raise EngineError(f"{what} must be {bounds}, not {value:g}")
+def _check_number(value: float, name: str, least: float = 0, greatest: float = inf) -> None:
+    if not (isfinite(value) and least <= value <= greatest):
+        bounds = f"at least {least:g}" if greatest == inf else f"between {least:g} and {greatest:g}"
+        raise EngineError(f"{name} must be {bounds}, not {value:g}")
 
 
-def _check_positive(value: float, what: str) -> None:
+def _check_positive(value: float, name: str) -> None:
     if not (isfinite(value) and value > 0):
-        raise EngineError(f"{what} must be more than 0, not {value:g}")
+        raise EngineError(f"{name} must be more than 0, not {value:g}")
 
 
 def _check_cluster(spec: ClusterSpec) -> None:
@@ -162,12 +162,12 @@ def _check_cluster(spec: ClusterSpec) -> None:
     _check_number(spec.price or 0.0, "the price")
 
 
-def _check_resize(old: ClusterSpec, wanted: ResizeCluster) -> None:
-    least = old.min_instances if wanted.min_instances is None else wanted.min_instances
-    most = old.max_instances if wanted.max_instances is None else wanted.max_instances
+def _check_resize(old: ClusterSpec, new: ResizeCluster) -> None:
+    least = old.min_instances if new.min_instances is None else new.min_instances
+    greatest = old.max_instances if new.max_instances is None else new.max_instances
     _check_number(least, "min_instances")
-    _check_number(most, "max_instances", least)
-    _check_number(wanted.idle_s or 0.0, "idle_time_before_scale_down")
+    _check_number(greatest, "max_instances", least)
+    _check_number(new.idle_s or 0.0, "idle_time_before_scale_down")
 
 
 def check_batch_figures(spec: BatchSpec) -> None:
@@ -188,10 +188,10 @@ def check_batch_figures(spec: BatchSpec) -> None:
 
 def _check_batch(world: World, spec: BatchSpec) -> None:
     check_batch_figures(spec)
-    most = world.clusters[spec.cluster].spec.max_instances
-    if world.settings.reject_excess_instances and spec.instance_count > most:
-        asked = f"instance_count is {spec.instance_count}"
-        raise EngineError(f"{asked}, but cluster `{spec.cluster}` has at most {most} nodes")
+    limit = world.clusters[spec.cluster].spec.max_instances
+    if world.settings.reject_excess_instances and spec.instance_count > limit:
+        instances = f"instance_count is {spec.instance_count}"
+        raise EngineError(f"{instances}, but cluster `{spec.cluster}` has at most {limit} nodes")
 
 
 def _check_workload(work: BatchWork) -> None:
@@ -275,10 +275,10 @@ def _check_process(process: PreemptionProcess | CapacityProcess) -> None:
             _check_number(cv or 0.0, "the coefficient of variation of outages")
             _check_by_hour(by_hour)
         case LossScript(losses):
-            for at, which in losses:
+            for at, node in losses:
                 _check_number(at, "every second of the script")
-                if which != ALL:
-                    _check_whole_number(which, "every node of the script")
+                if node != ALL:
+                    _check_whole_number(node, "every node of the script")
         case Trace() | CapacitySteps() | Constant():
             _check_counts(process)
 
@@ -311,6 +311,6 @@ def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
         _check_whole_number(count, "every number of nodes")
 
 
-def _check_whole_number(value: object, what: str) -> None:
+def _check_whole_number(value: object, name: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise EngineError(f"{what} must be a whole number that is not negative, not {value!r}")
+        raise EngineError(f"{name} must be a whole number that is not negative, not {value!r}")

@@ -143,15 +143,15 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
     Raises:
         EngineError: there is no such cluster.
     """
-    here = _cluster(world, cluster)
-    waiting = world.capacities[here.capacity_key].waiting
+    shown_cluster = _cluster(world, cluster)
+    waiting = world.capacities[shown_cluster.capacity_key].waiting
     return [
         NodeView(
             *(node.number, node.serial, node.state, node.since),
             node.job or None,
             (cluster, node.number) in waiting,
         )
-        for node in sorted(here.nodes.values(), key=lambda node: node.number)
+        for node in sorted(shown_cluster.nodes.values(), key=lambda node: node.number)
     ]
 
 
@@ -161,11 +161,11 @@ def counts(world: World, cluster: str) -> NodeCounts:
     Raises:
         EngineError: there is no such cluster.
     """
-    here = _cluster(world, cluster)
-    of = [len(nodes) for nodes in here.nodes_by_state]
-    current = len(here.nodes) - of[NodeState.ALLOCATING]
-    wanted = max(
-        autoscaling.target_nodes(world, here), autoscaling.current_nodes(here)
+    shown_cluster = _cluster(world, cluster)
+    of = [len(nodes) for nodes in shown_cluster.nodes_by_state]
+    current = len(shown_cluster.nodes) - of[NodeState.ALLOCATING]
+    target = max(
+        autoscaling.target_nodes(world, shown_cluster), autoscaling.current_nodes(shown_cluster)
     )  # excess idle nodes count until they leave
     return NodeCounts(
         idle=of[NodeState.IDLE],
@@ -175,9 +175,9 @@ def counts(world: World, cluster: str) -> NodeCounts:
         leaving=of[NodeState.LEAVING],
         preempted=of[NodeState.PREEMPTED],
         current=current,
-        target=current if here.locked else wanted,
-        resizing=here.resizing,
-        since=here.steady_since,
+        target=current if shown_cluster.locked else target,
+        resizing=shown_cluster.resizing,
+        since=shown_cluster.steady_since,
     )
 
 
@@ -187,24 +187,33 @@ def job(world: World, name: str) -> JobView:
     Raises:
         EngineError: there is no such job.
     """
-    found = ended_jobs.find(world, name)
-    if found is None:
+    shown_job = ended_jobs.find(world, name)
+    if shown_job is None:
         raise EngineError(f"there is no job `{name}`")
-    parts = list(usage.parts(world, found))
+    parts = list(usage.parts(world, shown_job))
     return JobView(
-        *(found.name, found.status, found.reason, found.submitted, found.started, found.ended),
-        billed_node_s=sum(usage.job_node_seconds(world, each) for each in parts),
-        cost=usage.job_cost(world, found),
-        preempted_nodes=sum(each.preempted_nodes for each in parts),
-        preempted_cores=sum(each.preempted_nodes * each.cores for each in parts),
-        lost_node_s=sum(each.lost_node_s for each in parts),
-        cluster=_cluster_of(found),
-        parts={each.name: _cluster_of(each) for each in (found, *parts)},
-        members=_members(world, found) if isinstance(found, GroupJob) else None,
-        mini_batches=_mini_batches(found) if isinstance(found, BatchJob) else None,
-        training=_training(found, world.now) if isinstance(found, TrainingJob) else None,
-        waits_for=waiting.waits_for(world, found) if isinstance(found, ClusterJob) else None,
-        cost_to_come=_cost_to_come(world, found),
+        *(
+            shown_job.name,
+            shown_job.status,
+            shown_job.reason,
+            shown_job.submitted,
+            shown_job.started,
+            shown_job.ended,
+        ),
+        billed_node_s=sum(usage.job_node_seconds(world, part) for part in parts),
+        cost=usage.job_cost(world, shown_job),
+        preempted_nodes=sum(part.preempted_nodes for part in parts),
+        preempted_cores=sum(part.preempted_nodes * part.cores for part in parts),
+        lost_node_s=sum(part.lost_node_s for part in parts),
+        cluster=_cluster_of(shown_job),
+        parts={part.name: _cluster_of(part) for part in (shown_job, *parts)},
+        members=_members(world, shown_job) if isinstance(shown_job, GroupJob) else None,
+        mini_batches=_mini_batches(shown_job) if isinstance(shown_job, BatchJob) else None,
+        training=_training(shown_job, world.now) if isinstance(shown_job, TrainingJob) else None,
+        waits_for=waiting.waits_for(world, shown_job)
+        if isinstance(shown_job, ClusterJob)
+        else None,
+        cost_to_come=_cost_to_come(world, shown_job),
     )
 
 
@@ -237,7 +246,7 @@ def _cluster_of(job: AnyJob) -> str | None:
 
 
 def _members(world: World, group: GroupJob) -> Mapping[str, JobStatus]:
-    return {each.name: each.status for each in usage.members(world, group)}
+    return {member.name: member.status for member in usage.members(world, group)}
 
 
 def _mini_batches(job: BatchJob) -> MiniBatchCounts:

@@ -37,8 +37,8 @@ def _waiting(world: World, cluster: Cluster) -> str | None:
         return None
     if regional.limit is not None and regional.used >= regional.limit:
         tier = "low-priority" if spec.tier is Tier.LOW_PRIORITY else "dedicated"
-        there = f"the region has {regional.limit} {tier} nodes, {regional.used} are in use"
-        return f"capacity: {there}, {count} more are sought"
+        use = f"the region has {regional.limit} {tier} nodes, {regional.used} are in use"
+        return f"capacity: {use}, {count} more are sought"
     for name, _ in spec.quotas:
         quota = world.quotas[name]
         if quota.used + spec.cores > quota.limit:
@@ -69,10 +69,10 @@ def assumed(world: World) -> list[Parameter]:
         tier.value: described(world.capacity[tier]) if tier in world.capacity else "unlimited"
         for tier in Tier
     }
-    same = len(set(limits.values())) == 1
+    is_same = len(set(limits.values())) == 1
     capacity = (
         next(iter(limits.values()))
-        if same
+        if is_same
         else "; ".join(f"{tier}: {limit}" for tier, limit in limits.items())
     )
     return [

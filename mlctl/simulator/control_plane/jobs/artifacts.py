@@ -20,32 +20,32 @@ SCORES = "score"  # the output of a job of an endpoint
 File = tuple[PurePosixPath, str]
 
 
-def files_of(known: JobRecord) -> Iterator[File]:
+def files_of(job: JobRecord) -> Iterator[File]:
     """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
-    view = known.view
+    view = job.view
     if view.members is not None:
-        yield from _of_members(known, view.members)
+        yield from _of_members(job, view.members)
     elif view.mini_batches is not None:
-        yield from _scored(known, view.mini_batches)
+        yield from _scored(job, view.mini_batches)
     elif view.training is not None:
-        yield from _trained(known, view.training)
+        yield from _trained(job, view.training)
 
 
-def _scored(known: JobRecord, done: MiniBatchCounts) -> Iterator[File]:
-    lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(done))
+def _scored(job: JobRecord, counts: MiniBatchCounts) -> Iterator[File]:
+    lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(counts))
     yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
-    name = PurePosixPath(str(known.row.note.get("outputFileName", "predictions.csv"))).name
-    rows = "".join(f"mini-batch {number},simulated\n" for number in range(done.completed))
-    for output in known.row.note.get("outputs") or {SCORES: None}:
+    name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
+    rows = "".join(f"mini-batch {number},simulated\n" for number in range(counts.completed))
+    for output in job.row.note.get("outputs") or {SCORES: None}:
         yield PurePosixPath(OUTPUTS, _plain(output), name or "predictions.csv"), rows
 
 
-def _of_members(known: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
+def _of_members(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
     """Of a pipeline how its steps stand, and once it has completed its outputs."""
     lines = (f"{resource_name(name)}: {status.value}\n" for name, status in statuses.items())
     yield PurePosixPath(ARTIFACTS, "logs", "azureml", "executionlogs.txt"), "".join(lines)
-    if known.view.status is JobStatus.COMPLETED:
-        for name in known.row.note.get("outputs") or {}:
+    if job.view.status is JobStatus.COMPLETED:
+        for name in job.row.note.get("outputs") or {}:
             yield PurePosixPath(OUTPUTS, _plain(name), "output.txt"), "simulated\n"
 
 
@@ -53,22 +53,22 @@ def _plain(name: object) -> str:
     return PurePosixPath(str(name)).name
 
 
-def _overview(done: MiniBatchCounts) -> Iterator[tuple[str, int]]:
-    yield "in all", done.total
-    yield "completed", done.completed
-    yield "failed", done.failed
-    yield "attempted", done.attempts
+def _overview(counts: MiniBatchCounts) -> Iterator[tuple[str, int]]:
+    yield "in all", counts.total
+    yield "completed", counts.completed
+    yield "failed", counts.failed
+    yield "attempted", counts.attempts
 
 
-def _trained(known: JobRecord, now: TrainingProgress) -> Iterator[File]:
+def _trained(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
     workspace = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
-    for step in _checkpoints(known.row, now):
+    for step in _checkpoints(job.row, now):
         yield workspace / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
     for step in now.partial_checkpoints:
         yield workspace / f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
-    for name in known.row.note.get("outputs") or {}:
+    for name in job.row.note.get("outputs") or {}:
         yield PurePosixPath(OUTPUTS, _plain(name), "output.txt"), "simulated\n"
 
 

@@ -45,7 +45,7 @@ def invoke(
     transaction: replay.EngineTransaction,
     state: WorkspaceState,
     deployment: StoredResource,
-    wanted: Invocation,
+    invocation: Invocation,
 ) -> JobRecord:
     """Submit a job of a deployment of a model.
 
@@ -54,29 +54,29 @@ def invoke(
     """
     cluster = records.require_resource(transaction.db, state, compute_of(deployment, state))
     ensure_in_engine(transaction, state, cluster)
-    name = name_of(transaction, state, wanted)
-    given = wanted.workload.over(workloads.get(transaction.db, wanted.workload_name))
+    name = name_of(transaction, state, invocation)
+    workload = invocation.workload.over(workloads.get(transaction.db, invocation.workload_name))
     spec = BatchSpec(
         command_log.engine_name(state.id, name),
         command_log.engine_name(state.id, cluster.address.name),
-        **_engine_fields(deployment.body["properties"], wanted.body, given),
+        **_engine_fields(deployment.body["properties"], invocation.body, workload),
     )
-    asked = (deployment.address.parent, deployment.address.name, state.now)
-    note = noted(wanted, cluster.address, state, name) | _notice(
+    origin = (deployment.address.parent, deployment.address.name, state.now)
+    note = noted(invocation, cluster.address, state, name) | _notice(
         spec, transaction.world.clusters[spec.cluster]
     )
-    asked_for = workloads.Asked(wanted.workload, wanted.workload_name, "the invocation")
+    asked_for = workloads.Asked(invocation.workload, invocation.workload_name, "the invocation")
     work = workloads.said(transaction.db, asked_for, workloads.BATCH)
     note["work"] = {"mini_batch_size": spec.mini_batch_size, **work}
-    row = JobRow(name, "Batch", *asked, note)
+    row = JobRow(name, "Batch", *origin, note)
     return records.submit(transaction, state, row, SubmitBatch(spec))
 
 
 def name_of(
-    transaction: replay.EngineTransaction, state: WorkspaceState, wanted: Invocation
+    transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
 ) -> str:
     """The name of an invocation's job: one is made up where none is given."""
-    return str(wanted.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
+    return str(invocation.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
 
 
 def ensure_in_engine(
@@ -85,16 +85,16 @@ def ensure_in_engine(
     cluster: StoredResource,
 ) -> None:
     """Create a cluster or pool in the engine if its command was never appended."""
-    wanted = command_log.create_command(transaction.db, state, cluster.address, cluster.body)
+    command = command_log.create_command(transaction.db, state, cluster.address, cluster.body)
     name = command_log.engine_name(state.id, cluster.address.name)
     has_nodes = kind_of(cluster.address).quota.has_nodes
-    there: Container[str] = transaction.world.clusters if has_nodes else transaction.world.pools
-    if wanted is not None and name not in there:
-        replay.carry_out(transaction, wanted)
+    existing: Container[str] = transaction.world.clusters if has_nodes else transaction.world.pools
+    if command is not None and name not in existing:
+        replay.carry_out(transaction, command)
 
 
 def deployment_of(
-    transaction: replay.EngineTransaction, state: WorkspaceState, wanted: Invocation
+    transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
 ) -> StoredResource:
     """The deployment that an invocation is of: the one that it names, or the default one.
 
@@ -102,21 +102,21 @@ def deployment_of(
         ServiceError: there is none (404, 400), or it cannot take jobs (409).
     """
     endpoint = records.require_resource(
-        transaction.db, state, Address("batch-endpoint", wanted.endpoint)
+        transaction.db, state, Address("batch-endpoint", invocation.endpoint)
     )
-    name = wanted.deployment or pointer.get(
+    name = invocation.deployment or pointer.get(
         endpoint.body, ("properties", "defaults", "deploymentName")
     )
     if not name:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
         raise Permanent("NoDefaultDeployment", text)
-    found = records.require_resource(
+    deployment = records.require_resource(
         transaction.db, state, Address("batch-deployment", str(name), endpoint.address.name)
     )
-    if found.state in ("Creating", "Failed"):
-        text = f"The deployment `{name}` cannot take jobs: it is {found.state.lower()}."
+    if deployment.state in ("Creating", "Failed"):
+        text = f"The deployment `{name}` cannot take jobs: it is {deployment.state.lower()}."
         raise Permanent("DeploymentNotReady", text, status=409)
-    return found
+    return deployment
 
 
 def compute_of(deployment: StoredResource, state: WorkspaceState) -> Address:
@@ -127,12 +127,16 @@ def compute_of(deployment: StoredResource, state: WorkspaceState) -> Address:
     """
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
-    named = Reference.parse(reference_text(str(text)), "compute") if text else None
-    if named is None or named.address is None or named.within(state.scope).scope is not None:
+    reference = Reference.parse(reference_text(str(text)), "compute") if text else None
+    if (
+        reference is None
+        or reference.address is None
+        or reference.within(state.scope).scope is not None
+    ):
         name = deployment.address.name
         text = f"The deployment `{name}` names no cluster of this workspace that a job can run on."
         raise Permanent("ComputeNotFound", text)
-    return named.address
+    return reference.address
 
 
 def reference_text(text: str) -> str:
@@ -141,10 +145,10 @@ def reference_text(text: str) -> str:
 
 
 def _engine_fields(
-    deployment: Mapping[str, Data], job: Mapping[str, Data], given: Workload
+    deployment: Mapping[str, Data], job: Mapping[str, Data], workload: Workload
 ) -> dict[str, Any]:
     """The fields of the engine's specification: the job's values, or else the deployment's."""
-    work: dict[str, Any] = {"files": given.files or 0, "workload": batch_work(given)}
+    work: dict[str, Any] = {"files": workload.files or 0, "workload": batch_work(workload)}
     retry = part.section(deployment, "retrySettings") | part.section(job, "retrySettings")
     nodes = part.section(deployment, "resources") | part.section(job, "compute")
     settings = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
@@ -166,38 +170,38 @@ _WHOLE = (
 )
 
 
-def batch_work(given: Workload) -> BatchWork:
+def batch_work(workload: Workload) -> BatchWork:
     """The engine's form of a workload."""
     return BatchWork(
-        given.seconds_per_file or 0.0,
-        given.seconds_per_mini_batch or 0.0,
-        given.cv or 0.0,
-        given.fail_probability or 0.0,
-        given.times or (),
-        given.seconds_per_start or 0.0,
+        workload.seconds_per_file or 0.0,
+        workload.seconds_per_mini_batch or 0.0,
+        workload.cv or 0.0,
+        workload.fail_probability or 0.0,
+        workload.times or (),
+        workload.seconds_per_start or 0.0,
     )
 
 
-def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
+def _notice(spec: BatchSpec, cluster: Cluster) -> dict[str, Data]:
     """R3: the notice of a job that asks for more nodes than its cluster may have."""
-    most = there.spec.max_instances
-    if spec.instance_count <= most:
+    limit = cluster.spec.max_instances
+    if spec.instance_count <= limit:
         return {}
     name = command_log.resource_name(spec.cluster)
-    has = f"cluster `{name}` has at most {most}: the job runs on that"
+    has = f"cluster `{name}` has at most {limit}: the job runs on that"
     return {"notice": f"instance_count is {spec.instance_count}, but {has}"}
 
 
 def noted(
-    wanted: Invocation, cluster: Address, state: WorkspaceState, name: str
+    invocation: Invocation, cluster: Address, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
     """The properties of the job's body that are not of the engine."""
-    free = part.section(wanted.body, "properties")
+    free = part.section(invocation.body, "properties")
     return {
         "displayName": name,
-        "experimentName": free.get("experimentName") or wanted.endpoint,
+        "experimentName": free.get("experimentName") or invocation.endpoint,
         "computeId": cluster.id(state.scope),
-        **{key: wanted.body[key] for key in _KEPT if key in wanted.body},
+        **{key: invocation.body[key] for key in _KEPT if key in invocation.body},
         "properties": {key: str(value) for key, value in free.items() if key != "experimentName"},
-        "tags": wanted.body.get("tags") or {},
+        "tags": invocation.body.get("tags") or {},
     }

@@ -18,12 +18,12 @@ def needed_steps(step: str, node: Data, steps: Mapping[str, Data]) -> tuple[str,
     Raises:
         ServiceError: it takes an output of a step that there is not.
     """
-    found = {match[1] for text in _texts(node) for match in _OF_STEP.finditer(text)}
-    unknown = sorted(found - {*steps})
+    needed = {match[1] for text in _texts(node) for match in _OF_STEP.finditer(text)}
+    unknown = sorted(needed - {*steps})
     if unknown:
         text = f"The step `{step}` takes an output of `{unknown[0]}`, which is no step."
         raise bad(text, "InvalidPipeline")
-    return tuple(name for name in steps if name in found)
+    return tuple(name for name in steps if name in needed)
 
 
 def with_inputs(data: Data, inputs: Mapping[str, str]) -> Data:
@@ -32,9 +32,9 @@ def with_inputs(data: Data, inputs: Mapping[str, str]) -> Data:
         case str():
             return _OF_PIPELINE.sub(lambda match: inputs.get(match[1], match[0]), data)
         case Mapping():
-            return {key: with_inputs(held, inputs) for key, held in data.items()}
+            return {key: with_inputs(value, inputs) for key, value in data.items()}
         case list():
-            return [with_inputs(held, inputs) for held in data]
+            return [with_inputs(value, inputs) for value in data]
         case _:
             return data
 
@@ -48,23 +48,23 @@ def with_outputs(inputs: Mapping[str, str], keys: Mapping[str, str]) -> dict[str
     return {name: _OF_STEP.sub(of_key, text) for name, text in inputs.items()}
 
 
-def input_texts(given: Mapping[str, Data], declared: Mapping[str, Data]) -> dict[str, str]:
+def input_texts(values: Mapping[str, Data], declared: Mapping[str, Data]) -> dict[str, str]:
     """The values of inputs as texts: what is given, or else the defaults of the declarations."""
-    found = {
-        name: str(one["default"])
-        for name, one in declared.items()
-        if isinstance(one, Mapping) and one.get("default") is not None
+    texts = {
+        name: str(declaration["default"])
+        for name, declaration in declared.items()
+        if isinstance(declaration, Mapping) and declaration.get("default") is not None
     }
-    for name, one in given.items():
-        value = one.get("value", one.get("uri")) if isinstance(one, Mapping) else one
+    for name, data in values.items():
+        value = data.get("value", data.get("uri")) if isinstance(data, Mapping) else data
         if value is not None:
-            found[name] = str(value)
-    return found
+            texts[name] = str(value)
+    return texts
 
 
 def _texts(data: Data) -> Iterator[str]:
     if isinstance(data, str):
         yield data
     elif isinstance(data, Mapping | list):
-        for held in data.values() if isinstance(data, Mapping) else data:
-            yield from _texts(held)
+        for value in data.values() if isinstance(data, Mapping) else data:
+            yield from _texts(value)

@@ -27,55 +27,59 @@ _CREATE = {
 }
 
 
-def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
+def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     """Submit a job.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    kind = str(asked.properties.get("jobType"))
+    kind = str(request.properties.get("jobType"))
     if kind not in _CREATE:
         text = f"The simulated cloud runs {_listed(_CREATE)} jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
-    return _CREATE[kind](workspace, asked)
+    return _CREATE[kind](workspace, request)
 
 
-def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
+def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
     """Submit a job of a batch endpoint: of a model, or of a pipeline component.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    workloads.check(wanted.workload)
+    workloads.check(invocation.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
-        deployment = batch_jobs.deployment_of(transaction, state, wanted)
+        deployment = batch_jobs.deployment_of(transaction, state, invocation)
         configured = part.section(deployment.body["properties"], "deploymentConfiguration")
         if configured.get("deploymentConfigurationType") != "PipelineComponent":
-            return batch_jobs.invoke(transaction, state, deployment, wanted)
-        name = batch_jobs.name_of(transaction, state, wanted)
+            return batch_jobs.invoke(transaction, state, deployment, invocation)
+        name = batch_jobs.name_of(transaction, state, invocation)
         cluster = batch_jobs.compute_of(deployment, state)
-        note = batch_jobs.noted(wanted, cluster, state, name)
+        note = batch_jobs.noted(invocation, cluster, state, name)
         tags = {"azureml.jobtype": "azureml.pipelinejob", **note["tags"]}
-        asked = (deployment.address.parent, deployment.address.name, state.now)
-        row = JobRow(name, "Pipeline", *asked, {**note, "tags": tags})
-        return pipelines.submit(transaction, state, row, _of_deployment(configured, row, wanted))
+        origin = (deployment.address.parent, deployment.address.name, state.now)
+        row = JobRow(name, "Pipeline", *origin, {**note, "tags": tags})
+        return pipelines.submit(
+            transaction, state, row, _of_deployment(configured, row, invocation)
+        )
 
 
-def _of_deployment(configured: Mapping[str, Data], row: JobRow, wanted: Invocation) -> JobRequest:
+def _of_deployment(
+    configured: Mapping[str, Data], row: JobRow, invocation: Invocation
+) -> JobRequest:
     """The pipeline job that an invocation is, with the settings of its deployment."""
     settings = part.section(configured, "settings")
     properties = {
         "componentId": part.section(configured, "componentId").get("assetId"),
         "computeId": row.note["computeId"],
         "settings": settings,
-        "inputs": part.section(wanted.body, "inputData"),
-        "outputs": part.section(wanted.body, "outputData"),
+        "inputs": part.section(invocation.body, "inputData"),
+        "outputs": part.section(invocation.body, "outputData"),
         "experimentName": row.note["experimentName"],
     }
-    return JobRequest(row.name, properties, wanted.workload, wanted.workload_name)
+    return JobRequest(row.name, properties, invocation.workload, invocation.workload_name)
 
 
 def _listed(words: Mapping[str, Data]) -> str:
-    *others, last = (word.lower() for word in words)
-    return f"{', '.join(others)} and {last}"
+    *first_words, last = (word.lower() for word in words)
+    return f"{', '.join(first_words)} and {last}"

@@ -44,17 +44,19 @@ def follow(
     with workspace.store.read() as db:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
         row = records.job_row(db, state, name)
-    there = state.id
+    workspace_id = state.id
     limit = min(state.now + seconds, clock.END)
-    yield _progress(workspace, there, row, tuple(_past_events(workspace, name)) if detail else ())
+    yield _progress(
+        workspace, workspace_id, row, tuple(_past_events(workspace, name)) if detail else ()
+    )
     job, events_per_slice = (
-        command_log.engine_name(there, row.name),
+        command_log.engine_name(workspace_id, row.name),
         replay.FINE_SLICE if detail else replay.COARSE_SLICE,
     )
     for time_slice in replay.run_job(
         workspace.store, job, limit, events_per_slice=events_per_slice, detail=detail
     ):
-        yield _progress(workspace, there, row, time_slice.events)
+        yield _progress(workspace, workspace_id, row, time_slice.events)
 
 
 def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
@@ -84,7 +86,7 @@ def _past_events(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]
 
 def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
     begun = False
-    for event in replay.events(workspace.store, detail=True, since=view.submitted):
+    for event in replay.events(workspace.store, detail=True, start=view.submitted):
         mine = event.facts.get("job") == view.name
         begun = begun or mine
         if begun and _concerns(event, view):
@@ -114,15 +116,17 @@ def _progress(
     workspace: WorkspaceHandle, workspace_id: int, row: JobRow, events: tuple[LoggedEvent, ...]
 ) -> JobProgress:
     with replay.current(workspace.store) as now:
-        found = records.job_record(now, workspace_id, row)
-        cluster = found.view.cluster
-        there = cluster is not None and cluster in now.clusters
-        counts = views.counts(now, cluster) if there and cluster else None
-        near = [event for event in events if _concerns(event, found.view)]
-        names = _step_names(workspace, near, found.view)
-        began = found.view.submitted
-        told = (_since(began, with_resource_names(_with_step(event, names))) for event in near)
-        return JobProgress(round(now.now - began, 6), found, counts, tuple(told))
+        job = records.job_record(now, workspace_id, row)
+        cluster = job.view.cluster
+        has_cluster = cluster is not None and cluster in now.clusters
+        counts = views.counts(now, cluster) if has_cluster and cluster else None
+        near = [event for event in events if _concerns(event, job.view)]
+        names = _step_names(workspace, near, job.view)
+        began = job.view.submitted
+        shown_events = (
+            _since(began, with_resource_names(_with_step(event, names))) for event in near
+        )
+        return JobProgress(round(now.now - began, 6), job, counts, tuple(shown_events))
 
 
 def _step_names(
@@ -132,10 +136,12 @@ def _step_names(
     steps = {str(event.facts["job"]) for event in events if "job" in event.facts} - {view.name}
     with workspace.store.read() as db:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
-        found = {
+        rows_by_step = {
             step: records.job_row(db, state, command_log.resource_name(step)) for step in steps
         }
-    return {step: str(row.note.get("displayName") or row.name) for step, row in found.items()}
+    return {
+        step: str(row.note.get("displayName") or row.name) for step, row in rows_by_step.items()
+    }
 
 
 def _with_step(event: LoggedEvent, names: Mapping[str, str]) -> LoggedEvent:

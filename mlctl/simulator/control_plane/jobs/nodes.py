@@ -55,8 +55,8 @@ class Node:
     @property
     def component_id(self) -> str | None:
         """The id of its component."""
-        found = self.data.get("componentId") or self.data.get("component")
-        return str(found) if isinstance(found, str) else None
+        reference = self.data.get("componentId") or self.data.get("component")
+        return str(reference) if isinstance(reference, str) else None
 
     @property
     def component_version(self) -> str:
@@ -66,8 +66,8 @@ class Node:
     @property
     def module(self) -> str:
         """The name of its component."""
-        before = (self.component_id or "").partition("/versions/")[0]
-        return str(self.component.get("name") or before.rpartition("/")[2] or self.step)
+        unversioned = (self.component_id or "").partition("/versions/")[0]
+        return str(self.component.get("name") or unversioned.rpartition("/")[2] or self.step)
 
     @property
     def compute(self) -> str:
@@ -83,17 +83,19 @@ class Node:
     @property
     def own_fields(self) -> dict[str, Data]:
         """What the step itself says of its work."""
-        return {key: held for key, held in self.data.items() if key not in _PLACES}
+        return {key: value for key, value in self.data.items() if key not in _PLACES}
 
     def setting(self, name: str) -> Data:
         """A setting of the step, or else of its component."""
-        found = self.data.get(name)
-        return self.component.get(name) if found is None else found
+        value = self.data.get(name)
+        return self.component.get(name) if value is None else value
 
     def section(self, name: str) -> dict[str, Data]:
         """Settings in a group: the step's, and its component's where it says nothing."""
-        own = {key: held for key, held in part.section(self.data, name).items() if held is not None}
-        return {**part.section(self.component, name), **own}
+        settings = {
+            key: value for key, value in part.section(self.data, name).items() if value is not None
+        }
+        return {**part.section(self.component, name), **settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +118,34 @@ def read(
     """
     if not isinstance(data, Mapping):
         raise bad(f"The step `{step}` is no object.", "InvalidPipeline")
-    own: Mapping[str, Data] = bindings.with_inputs(data, inputs)
-    if str(own.get("type")) in _CONTROL_FLOW:
-        text = f"The step `{step}` is of the type `{own['type']}`, which the simulated cloud lacks."
+    bound: Mapping[str, Data] = bindings.with_inputs(data, inputs)
+    if str(bound.get("type")) in _CONTROL_FLOW:
+        text = (
+            f"The step `{step}` is of the type `{bound['type']}`, which the simulated cloud lacks."
+        )
         raise bad(text, "UnsupportedStep")
-    named = own.get("componentId") or own.get("component")
-    component = named if isinstance(named, Mapping) else spec_of(db, state, named)
-    texts = bindings.input_texts(part.section(own, "inputs"), part.section(component, "inputs"))
-    return Node(step, own, component, texts)
+    declared = bound.get("componentId") or bound.get("component")
+    component = declared if isinstance(declared, Mapping) else spec_of(db, state, declared)
+    texts = bindings.input_texts(part.section(bound, "inputs"), part.section(component, "inputs"))
+    return Node(step, bound, component, texts)
 
 
-def spec_of(db: Connection, state: WorkspaceState, named: Data) -> Mapping[str, Data]:
+def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[str, Data]:
     """The spec of a component; empty for one of a registry.
 
     Raises:
         ServiceError: the workspace has none of that name (404).
     """
-    text = batch_jobs.reference_text(str(named or ""))
-    found = Reference.parse(text, "component") if text else None
-    if found is None or found.address is None or found.within(state.scope).scope is not None:
+    text = batch_jobs.reference_text(str(component or ""))
+    reference = Reference.parse(text, "component") if text else None
+    if (
+        reference is None
+        or reference.address is None
+        or reference.within(state.scope).scope is not None
+    ):
         return {}
-    held = records.require_resource(db, state, found.address)
-    return part.section(held.body["properties"], "componentSpec")
+    resource = records.require_resource(db, state, reference.address)
+    return part.section(resource.body["properties"], "componentSpec")
 
 
 def in_order(steps: Mapping[str, Data]) -> list[str]:
@@ -155,7 +163,7 @@ def in_order(steps: Mapping[str, Data]) -> list[str]:
 
 
 def leaf(
-    run: Run, node: Node, given: Workload
+    run: Run, node: Node, workload: Workload
 ) -> tuple[TrainingSpec | BatchSpec, ClusterSpec | None]:
     """What the engine runs for a step that is no pipeline and no sweep, and a cluster of its own.
 
@@ -164,15 +172,17 @@ def leaf(
     """
     properties = training_properties(run, node)
     if node.kind != "parallel":
-        made = training_jobs.training_spec(run.transaction, run.state, run.name, properties, given)
-        return made, None
-    cluster, own = training_jobs.nodes_of(run.transaction, run.state, run.name, properties)
+        spec = training_jobs.training_spec(
+            run.transaction, run.state, run.name, properties, workload
+        )
+        return spec, None
+    cluster, own_cluster = training_jobs.nodes_of(run.transaction, run.state, run.name, properties)
     retry = node.section("retry_settings")
     batch = BatchSpec(
         run.name,
-        cluster or (own.name if own else ""),
-        given.files or 0,
-        batch_jobs.batch_work(given),
+        cluster or (own_cluster.name if own_cluster else ""),
+        workload.files or 0,
+        batch_jobs.batch_work(workload),
         mini_batch_size=_mini_batch_size(node),
         instance_count=properties["resources"]["instanceCount"],
         concurrency=_whole(
@@ -182,16 +192,16 @@ def leaf(
         timeout_s=float(_whole(retry.get("timeout"), _DEFAULT_TIMEOUT, 1, "timeout")),
         error_threshold=_whole(node.setting("error_threshold"), -1, -1, "error_threshold"),
     )
-    return batch, own
+    return batch, own_cluster
 
 
 def _mini_batch_size(node: Node) -> int:
     """How many files a mini-batch has; of a table a size in bytes is said, which tells nothing."""
     data = re.fullmatch(r"\$\{\{\s*inputs\.(\w+)\s*\}\}", str(node.setting("input_data") or ""))
     name = data[1] if data else ""
-    own = part.section(part.section(node.data, "inputs"), name)
+    given_input = part.section(part.section(node.data, "inputs"), name)
     declared = part.section(part.section(node.component, "inputs"), name)
-    if _TABLE in (own.get("job_input_type"), declared.get("type")):
+    if _TABLE in (given_input.get("job_input_type"), declared.get("type")):
         return _FILES
     return _whole(node.setting("mini_batch_size"), _FILES, 1, "mini_batch_size")
 
@@ -219,9 +229,9 @@ def seconds_of(value: Data) -> str | None:
     return f"PT{text}S" if text.isdecimal() else text
 
 
-def _whole(value: Data, default: int, least: int, what: str) -> int:
+def _whole(value: Data, default: int, least: int, name: str) -> int:
     """A whole number that a component may have as text."""
     if value in (None, ""):
         return default
-    given = int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else value
-    return part.whole_number(given, least, what)
+    number = int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else value
+    return part.whole_number(number, least, name)

@@ -27,44 +27,44 @@ from mlctl.simulator.engine.model import GroupSpec, MemberSpec
 _STEP_RUN = "azureml.StepRun"
 
 
-def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
+def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     """Submit a pipeline job, and its steps with it.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    workloads.check(asked.workload)
+    workloads.check(request.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
-        name = asked.name or records.new_name(transaction.db, state, "pipeline")
+        name = request.name or records.new_name(transaction.db, state, "pipeline")
         row = JobRow(name, "Pipeline", None, None, state.now, {})
-        return submit(transaction, state, row, asked)
+        return submit(transaction, state, row, request)
 
 
 def submit(
     transaction: replay.EngineTransaction,
     state: WorkspaceState,
     row: JobRow,
-    asked: JobRequest,
+    request: JobRequest,
 ) -> JobRecord:
     """Submit a pipeline job as `row` says, whose note is completed.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    properties = asked.properties
+    properties = request.properties
     component = nodes.spec_of(transaction.db, state, properties.get("componentId"))
     settings = part.section(properties, "settings")
     compute = properties.get("computeId") or settings.get("default_compute")
     inputs = bindings.input_texts(
         part.section(properties, "inputs"), part.section(component, "inputs")
     )
-    within = Within(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    plan = _Plan(transaction, state, asked, row.name, reuse.allowed(state, settings))
-    group = plan.group(row.name, _steps(transaction, state, properties, component), within)
+    outer = Within(row.name, "", inputs, str(compute or ""), _goes_on(settings))
+    plan = _Plan(transaction, state, request, row.name, reuse.allowed(state, settings))
+    group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
     outputs = part.section(component, "outputs") | part.section(properties, "outputs")
-    own = {key: held for key, held in properties.items() if key != "status"}
-    note = {**own, **row.note}
+    declared = {key: value for key, value in properties.items() if key != "status"}
+    note = {**declared, **row.note}
     note |= {"outputs": outputs, "displayName": note.get("displayName") or row.name}
     note["properties"] = {**_told(settings, compute), **part.section(note, "properties")}
     return records.submit(
@@ -82,15 +82,15 @@ def _steps(
 
     A component whose steps nobody knows (of a registry, a command) is a step by itself.
     """
-    found = part.section(properties, "jobs") or part.section(component, "jobs")
+    steps = part.section(properties, "jobs") or part.section(component, "jobs")
     source = str(component.get("sourceJobId") or "").rpartition("/")[2]
-    if not found and source:
+    if not steps and source:
         with suppress(NotFound):
-            found = part.section(records.job_row(transaction.db, state, source).note, "jobs")
-    named = properties.get("componentId")
-    if found or not named:
-        return found
-    return {str(component.get("name") or "step"): {"type": "command", "componentId": named}}
+            steps = part.section(records.job_row(transaction.db, state, source).note, "jobs")
+    component_id = properties.get("componentId")
+    if steps or not component_id:
+        return steps
+    return {str(component.get("name") or "step"): {"type": "command", "componentId": component_id}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,71 +115,73 @@ class _Plan:
     reuses: bool
     rows: list[JobRow] = field(default_factory=list)
 
-    def group(self, name: str, steps: Mapping[str, Data], within: Within) -> GroupSpec:
+    def group(self, name: str, steps: Mapping[str, Data], outer: Within) -> GroupSpec:
         """The steps of a pipeline, and of those within it."""
         if not steps:
             raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
         keys: dict[str, str] = {}  # by which steps before are the same as others
-        members = {step: self._member(step, steps, within, keys) for step in nodes.in_order(steps)}
+        members = {step: self._member(step, steps, outer, keys) for step in nodes.in_order(steps)}
         declared = tuple(members[step] for step in steps)
-        return GroupSpec(self._engine_name(name), declared, goes_on=within.goes_on)
+        return GroupSpec(self._engine_name(name), declared, goes_on=outer.goes_on)
 
     def _member(
-        self, step: str, steps: Mapping[str, Data], within: Within, keys: dict[str, str]
+        self, step: str, steps: Mapping[str, Data], outer: Within, keys: dict[str, str]
     ) -> MemberSpec:
-        path = f"{within.path}/{step}"
+        path = f"{outer.path}/{step}"
         name = self._name(path)
-        node = nodes.read(self.transaction.db, self.state, step, steps[step], within.inputs)
+        node = nodes.read(self.transaction.db, self.state, step, steps[step], outer.inputs)
         needed = bindings.needed_steps(step, steps[step], steps)
-        after = tuple(self._engine_name(self._name(f"{within.path}/{each}")) for each in needed)
+        needed_names = tuple(
+            self._engine_name(self._name(f"{outer.path}/{needed_step}")) for needed_step in needed
+        )
         inputs = bindings.with_outputs(node.input_texts, keys)
         keys[step] = reuse.key(node, inputs)
-        row = self._row(name, node, within)
+        row = self._row(name, node, outer)
         if node.is_pipeline:
             self.rows.append(row)
-            compute = node.compute or within.compute
-            inner = Within(name, path, inputs, compute, within.goes_on)
-            return MemberSpec(self.group(name, node.component["jobs"], inner), after)
-        run = nodes.Run(self.transaction, self.state, self._engine_name(name), within.compute)
+            compute = node.compute or outer.compute
+            inner = Within(name, path, inputs, compute, outer.goes_on)
+            return MemberSpec(self.group(name, node.component["jobs"], inner), needed_names)
+        run = nodes.Run(self.transaction, self.state, self._engine_name(name), outer.compute)
         stored = workloads.of_part(self.transaction.db, step, self.asked.workload_name)
-        given = self.asked.workload.over(stored)
+        workload = self.asked.workload.over(stored)
         if node.kind == "sweep":
             trials, rows = sweeps.trials(
-                run, name, sweeps.of_node(run, node), given, self.state.now
+                run, name, sweeps.of_node(run, node), workload, self.state.now
             )
             self.rows += [row, *rows]
-            return MemberSpec(trials, after)
-        spec, own = nodes.leaf(run, node, given)
+            return MemberSpec(trials, needed_names)
+        spec, own_cluster = nodes.leaf(run, node, workload)
         figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
-        asked = workloads.Asked(self.asked.workload, self.asked.workload_name, "the submission")
-        work = workloads.said(self.transaction.db, asked, figures, step)
+        source = workloads.Asked(self.asked.workload, self.asked.workload_name, "the submission")
+        work = workloads.said(self.transaction.db, source, figures, step)
         row = replace(row, note={**row.note, "work": work})
-        found = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
-        self.rows.append(reuse.noted(row, keys[step], found))
-        return MemberSpec(spec, after, own, reused=found is not None)
+        reused = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
+        self.rows.append(reuse.noted(row, keys[step], reused))
+        return MemberSpec(spec, needed_names, own_cluster, reused=reused is not None)
 
-    def _row(self, name: str, node: Node, within: Within) -> JobRow:
+    def _row(self, name: str, node: Node, outer: Within) -> JobRow:
         free = {
             "azureml.runsource": _STEP_RUN,
             "azureml.nodeid": name[:8],
             "azureml.moduleid": node.component_version,
             "azureml.moduleName": node.module,
             "azureml.moduleVersion": str(node.component.get("version") or "1"),
-            "azureml.pipelinerunid": within.parent,
-            "azureml.pipeline": within.parent,
+            "azureml.pipelinerunid": outer.parent,
+            "azureml.pipeline": outer.parent,
             "azureml.rootpipelinerunid": self.root,
             "azureml.DevPlatv2": "true",
         }
         note: dict[str, Data] = {
             "displayName": node.step,
             "experimentName": self.asked.properties.get("experimentName") or "Default",
-            "computeId": node.compute or within.compute or None,
+            "computeId": node.compute or outer.compute or None,
             "componentId": node.component_id,
             "outputs": node.declared_outputs,
             "properties": free,
-            "tags": {"azureml.nodeid": name[:8], "azureml.pipeline": within.parent},
+            "tags": {"azureml.nodeid": name[:8], "azureml.pipeline": outer.parent},
         }
-        return JobRow(name, node.job_type, None, None, self.state.now, note, within.parent)
+        return JobRow(name, node.job_type, None, None, self.state.now, note, outer.parent)
 
     def _name(self, path: str) -> str:
         return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{self.state.id}/{self.root}{path}"))
@@ -195,7 +197,9 @@ def _goes_on(settings: Mapping[str, Data]) -> bool:
 
 def _told(settings: Mapping[str, Data], compute: Data) -> dict[str, str]:
     """What the service says of the run of a pipeline (recorded by the tests of azure-ai-ml)."""
-    named = {"azureml.defaultComputeName": str(compute).rpartition("/")[2]} if compute else {}
+    default_compute = (
+        {"azureml.defaultComputeName": str(compute).rpartition("/")[2]} if compute else {}
+    )
     return {
         "azureml.DevPlatv2": "true",
         "azureml.runsource": "azureml.PipelineRun",
@@ -205,7 +209,7 @@ def _told(settings: Mapping[str, Data], compute: Data) -> dict[str, str]:
         "azureml.continue_on_step_failure": str(_goes_on(settings)),
         "azureml.continue_on_failed_optional_input": "True",
         "azureml.enforceRerun": str(reuse.is_forced(settings)),
-        **named,
+        **default_compute,
         "azureml.defaultDataStoreName": "workspaceblobstore",
         "azureml.pipelineComponent": "pipelinerun",
     }

@@ -22,14 +22,14 @@ def submit(
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
         name = name or records.new_name(transaction.db, state, "pooljob")
-        there, note = None, {}
+        pool_name, note = None, {}
         if pool is not None:
-            found = records.require_resource(transaction.db, state, Address("batch-pool", pool))
-            batch_jobs.ensure_in_engine(transaction, state, found)
-            there = command_log.engine_name(state.id, found.address.name)
-            note = {"poolName": found.address.name}
+            resource = records.require_resource(transaction.db, state, Address("batch-pool", pool))
+            batch_jobs.ensure_in_engine(transaction, state, resource)
+            pool_name = command_log.engine_name(state.id, resource.address.name)
+            note = {"poolName": resource.address.name}
         row = JobRow(name, "Pool", None, None, state.now, note)
-        command = SubmitPoolJob(command_log.engine_name(state.id, name), duration, there)
+        command = SubmitPoolJob(command_log.engine_name(state.id, name), duration, pool_name)
         return records.submit(transaction, state, row, command)
 
 

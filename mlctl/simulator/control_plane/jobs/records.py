@@ -59,15 +59,17 @@ class JobRecord:
     def modified(self) -> float:
         """When it changed last: it began, ended, or was called something else."""
         moments = (self.view.submitted, self.view.started, self.view.ended)
-        return max(each for each in (*moments, self.row.note.get("changed")) if each is not None)
+        return max(
+            moment for moment in (*moments, self.row.note.get("changed")) if moment is not None
+        )
 
     def body(self, scope: Scope) -> dict[str, Data]:
         """ARM's JSON of the job, with figures of the simulated cloud under `run`."""
         row, view = self.row, self.view
-        note = {key: held for key, held in row.note.items() if key not in _OWN}
+        note = {key: value for key, value in row.note.items() if key not in _OWN}
         notice = {"notice": note.pop("notice")} if "notice" in note else {}
         work = {"work": note.pop("work")} if "work" in note else {}
-        named = {"endpointName": row.endpoint, "deploymentName": row.deployment}
+        invoked = {"endpointName": row.endpoint, "deploymentName": row.deployment}
         times = {
             "startTime": None if view.started is None else clock.iso(view.started),
             "endTime": None if view.ended is None else clock.iso(view.ended),
@@ -76,7 +78,7 @@ class JobRecord:
             "jobType": row.kind,
             "status": view.status.value,
             **note,
-            **{key: value for key, value in (named | times).items() if value is not None},
+            **{key: value for key, value in (invoked | times).items() if value is not None},
             **({"parentJobName": row.parent} if row.parent else {}),
             "run": measurements(view) | work | notice,
         }
@@ -106,7 +108,7 @@ def list_jobs(
     deployment: str | None = None,
     *,
     archived: bool | None = None,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> list[JobRecord]:
     """The jobs of the workspace (of an endpoint, of a deployment), newest first, `most` of them.
 
@@ -126,8 +128,8 @@ def list_jobs(
         query += " AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
         read = map(_row, db.execute(query, (state.id, endpoint, deployment)))
-        wanted = (row for row in read if archived in (None, bool(row.note.get("isArchived"))))
-        return [job_record(now, state.id, row) for row in islice(wanted, most)]
+        matching = (row for row in read if archived in (None, bool(row.note.get("isArchived"))))
+        return [job_record(now, state.id, row) for row in islice(matching, limit)]
 
 
 def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
@@ -141,7 +143,7 @@ def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
         parent = job_row(db, state, name).name
         query = _JOB + "WHERE workspace = ? AND parent = ? ORDER BY id"
         read = db.execute(query, (state.id, parent)).fetchall()
-        return [job_record(now, state.id, _row(each)) for each in read]
+        return [job_record(now, state.id, _row(job)) for job in read]
 
 
 def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> JobRecord:
@@ -235,8 +237,8 @@ def submit(
     Raises:
         ServiceError: the name is in use or not valid, or the engine refuses the job.
     """
-    for each in (row, *steps):
-        add_job(transaction.db, state, each)
+    for new_row in (row, *steps):
+        add_job(transaction.db, state, new_row)
     with translated_refusals(state.id):
         replay.command(transaction, command)
     return job_record(transaction.world, state.id, row)
@@ -254,11 +256,11 @@ def require_resource(db: Connection, state: WorkspaceState, address: Address) ->
     Raises:
         ServiceError: it does not exist, or is being deleted (404).
     """
-    there = rows.find(db, state.id, address)
-    if there is None or there.state == "Deleting":
+    resource = rows.find(db, state.id, address)
+    if resource is None or resource.state == "Deleting":
         text = f"There is no {address} in workspace {state.scope.workspace}."
         raise NotFound("ResourceNotFound", text)
-    return there
+    return resource
 
 
 @contextmanager
@@ -295,11 +297,11 @@ def measurements(view: JobView) -> dict[str, Data]:
 def _work_done(view: JobView) -> dict[str, Data]:
     """The work of a batch or training job, total and done."""
     if view.mini_batches is not None:
-        done = view.mini_batches
-        counts = {"total": done.total, "completed": done.completed, "failed": done.failed}
-        return {"mini_batches": {**counts, "attempts": done.attempts}}
+        batches = view.mini_batches
+        counts = {"total": batches.total, "completed": batches.completed, "failed": batches.failed}
+        return {"mini_batches": {**counts, "attempts": batches.attempts}}
     if view.members is not None:
-        statuses = [each.value for each in view.members.values()]
+        statuses = [status.value for status in view.members.values()]
         ended = ("Completed", "Failed", "Canceled")
         of = {word.lower(): statuses.count(word) for word in ended}
         return {"children": {"total": len(statuses), **of}}

@@ -42,20 +42,20 @@ def key(node: Node, inputs: Mapping[str, str]) -> str:
     """
     if str(node.component.get("is_deterministic", True)).casefold() == "false":
         return ""
-    same = [node.component_id, node.own_fields, dict(inputs)]
-    return hashlib.sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+    identity = [node.component_id, node.own_fields, dict(inputs)]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-def noted(row: JobRow, key: str, found: Reused | None) -> JobRow:
+def noted(row: JobRow, key: str, reused: Reused | None) -> JobRow:
     """The row of a step with its key, and with what it reuses (keys of properties as recorded)."""
-    told = {}
-    if found is not None:
-        told = {
+    recorded = {}
+    if reused is not None:
+        recorded = {
             "azureml.isreused": "true",
-            "azureml.reusedrunid": found.run,
-            "azureml.reusedpipelinerunid": found.pipeline,
+            "azureml.reusedrunid": reused.run,
+            "azureml.reusedpipelinerunid": reused.pipeline,
         }
-    properties = {**told, **row.note["properties"]}
+    properties = {**recorded, **row.note["properties"]}
     return replace(row, note={**row.note, "properties": properties, "reuseKey": key})
 
 

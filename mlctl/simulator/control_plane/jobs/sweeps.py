@@ -44,23 +44,23 @@ class Sweep:
     job: Mapping[str, Data]
 
 
-def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
+def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     """Submit a sweep job, and its trials with it.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    workloads.check(asked.workload)
+    workloads.check(request.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
-        name = asked.name or records.new_name(transaction.db, state, "sweep")
-        properties = asked.properties
+        name = request.name or records.new_name(transaction.db, state, "sweep")
+        properties = request.properties
         compute = str(properties.get("computeId") or "")
         run = nodes.Run(transaction, state, command_log.engine_name(state.id, name), compute)
-        stored = workloads.of_part(transaction.db, name, asked.workload_name)
-        given = asked.workload.over(stored)
-        group, rows = trials(run, name, _of_job(properties), given, state.now)
-        note = {key: held for key, held in properties.items() if key != "status"}
+        stored = workloads.of_part(transaction.db, name, request.workload_name)
+        workload = request.workload.over(stored)
+        group, rows = trials(run, name, _of_job(properties), workload, state.now)
+        note = {key: value for key, value in properties.items() if key != "status"}
         note.setdefault("displayName", name)
         row = JobRow(name, "Sweep", None, None, state.now, note)
         return records.submit(transaction, state, row, SubmitGroup(group), rows)
@@ -79,7 +79,7 @@ def of_node(run: nodes.Run, node: nodes.Node) -> Sweep:
 
 
 def trials(
-    run: nodes.Run, name: str, sweep: Sweep, given: Workload, now: float
+    run: nodes.Run, name: str, sweep: Sweep, workload: Workload, now: float
 ) -> tuple[GroupSpec, list[JobRow]]:
     """The trials of the sweep `name` as a job of the engine, and their rows.
 
@@ -91,25 +91,25 @@ def trials(
     rows: list[JobRow] = []
     members: list[MemberSpec] = []
     for number, values in enumerate(itertools.islice(_samples(run.state.seed, name, sweep), total)):
-        own = f"{name}_{number}"
+        trial = f"{name}_{number}"
         spec = training_jobs.training_spec(
             run.transaction,
             run.state,
-            command_log.engine_name(run.state.id, own),
+            command_log.engine_name(run.state.id, trial),
             {**sweep.job, "limits": {"timeout": _time(sweep, "trial_timeout")}},
-            given,
+            workload,
         )
-        steps = _steps_until_stopped(run.state.seed, own, sweep, spec.steps)
+        steps = _steps_until_stopped(run.state.seed, trial, sweep, spec.steps)
         stopped = {"azureml.early_terminated": "true"} if steps < spec.steps else {}
         members.append(MemberSpec(replace(spec, steps=steps)))
         note: dict[str, Data] = {
-            "displayName": own,
+            "displayName": trial,
             "computeId": sweep.job.get("computeId"),
-            "properties": {"azureml.moduleName": own, **stopped},
+            "properties": {"azureml.moduleName": trial, **stopped},
             "tags": {},
             "parameters": values,
         }
-        rows.append(JobRow(own, "Command", None, None, now, note, name))
+        rows.append(JobRow(trial, "Command", None, None, now, note, name))
     timeout = _time(sweep, "timeout")
     length = parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None
     group = GroupSpec(run.name, tuple(members), at_once, any_will_do=True, max_runtime_s=length)
@@ -133,8 +133,8 @@ def _of_job(properties: Mapping[str, Data]) -> Sweep:
 
 
 def _camel(word: str) -> str:
-    first, *others = word.split("_")
-    return first + "".join(map(str.capitalize, others))
+    first, *later = word.split("_")
+    return first + "".join(map(str.capitalize, later))
 
 
 def _limit(sweep: Sweep, name: str) -> int | None:
@@ -168,7 +168,7 @@ def _samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
     Raises:
         ServiceError: an entry of the search space is of no known kind.
     """
-    space = {key: _entry(key, held) for key, held in sweep.space.items()}
+    space = {key: _entry(key, entry) for key, entry in sweep.space.items()}
     if not space:
         raise bad("A sweep job needs a search space.", "InvalidSearchSpace")
     if sweep.algorithm.casefold() == "grid":
@@ -182,7 +182,7 @@ def _samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
         return
     for number in itertools.count():
         random = rng.generator(f"{seed}/sweep/{name}/{number}")
-        yield {key: _sample(random, *held) for key, held in space.items()}
+        yield {key: _sample(random, *entry) for key, entry in space.items()}
 
 
 _FORMS: Mapping[str, tuple[str, ...]] = {
@@ -199,17 +199,17 @@ _FORMS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _entry(key: str, held: Data) -> tuple[str, list[Any]]:
+def _entry(key: str, entry: Data) -> tuple[str, list[Any]]:
     """An entry of a search space: `["uniform", [0, 1]]`, or an object with its `type`."""
-    if isinstance(held, list) and held:
-        form, arguments = str(held[0]), list(held[1]) if len(held) > 1 else []
-    elif isinstance(held, Mapping):
-        form = str(held.get("type"))
-        arguments = [held.get(name) for name in _FORMS.get(form, ())]
+    if isinstance(entry, list) and entry:
+        form, arguments = str(entry[0]), list(entry[1]) if len(entry) > 1 else []
+    elif isinstance(entry, Mapping):
+        form = str(entry.get("type"))
+        arguments = [entry.get(name) for name in _FORMS.get(form, ())]
     else:
-        form, arguments = "choice", [[held]]
+        form, arguments = "choice", [[entry]]
     if form not in _FORMS or len(arguments) != len(_FORMS[form]):
-        raise bad(f"The search space of `{key}` is not valid: {held}.", "InvalidSearchSpace")
+        raise bad(f"The search space of `{key}` is not valid: {entry}.", "InvalidSearchSpace")
     if form == "choice" and not (isinstance(arguments[0], list) and arguments[0]):
         raise bad(f"The search space of `{key}` has no values.", "InvalidSearchSpace")
     return form, arguments
@@ -221,7 +221,7 @@ def _sample(random: Random, form: str, arguments: list[Any]) -> Any:
         return random.choice(arguments[0])
     if form == "randint":
         return random.randrange(int(arguments[0]))
-    first, second, *step = (float(one) for one in arguments)
+    first, second, *step = (float(argument) for argument in arguments)
     base = form.removeprefix("q")
     value = (
         random.gauss(first, second) if base.endswith("normal") else random.uniform(first, second)

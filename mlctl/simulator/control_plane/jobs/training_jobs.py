@@ -33,25 +33,25 @@ _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
 
-def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
+def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     """Submit a training job.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    workloads.check(asked.workload)
+    workloads.check(request.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
-        name = asked.name or records.new_name(transaction.db, state, "job")
-        _check_environment(transaction, state, asked.properties)
-        given = asked.workload.over(workloads.get(transaction.db, asked.workload_name))
+        name = request.name or records.new_name(transaction.db, state, "job")
+        _check_environment(transaction, state, request.properties)
+        workload = request.workload.over(workloads.get(transaction.db, request.workload_name))
         engine_name = command_log.engine_name(state.id, name)
-        spec = training_spec(transaction, state, engine_name, asked.properties, given)
-        note = {key: held for key, held in asked.properties.items() if key != "status"}
+        spec = training_spec(transaction, state, engine_name, request.properties, workload)
+        note = {key: value for key, value in request.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
-        said = workloads.Asked(asked.workload, asked.workload_name, "the submission")
-        note["work"] = workloads.said(transaction.db, said, workloads.TRAINING)
+        source = workloads.Asked(request.workload, request.workload_name, "the submission")
+        note["work"] = workloads.said(transaction.db, source, workloads.TRAINING)
         row = JobRow(name, "Command", None, None, state.now, note)
         return records.submit(transaction, state, row, SubmitTraining(spec))
 
@@ -60,12 +60,16 @@ def _check_environment(
     transaction: replay.EngineTransaction, state: WorkspaceState, properties: Mapping[str, Data]
 ) -> None:
     text = str(properties.get("environmentId") or "")
-    named = Reference.parse(batch_jobs.reference_text(text), "environment")
-    if named is None or named.address is None or named.within(state.scope).scope is not None:
+    reference = Reference.parse(batch_jobs.reference_text(text), "environment")
+    if (
+        reference is None
+        or reference.address is None
+        or reference.within(state.scope).scope is not None
+    ):
         return
-    curated = kind_of(named.address).content.curated
-    if not (curated and named.address.name.startswith(curated)):  # it is taken, there or not
-        records.require_resource(transaction.db, state, named.address)
+    curated = kind_of(reference.address).content.curated
+    if not (curated and reference.address.name.startswith(curated)):  # it is taken, there or not
+        records.require_resource(transaction.db, state, reference.address)
 
 
 def training_spec(
@@ -73,7 +77,7 @@ def training_spec(
     state: WorkspaceState,
     name: str,
     properties: Mapping[str, Data],
-    given: Workload,
+    workload: Workload,
 ) -> TrainingSpec:
     """The engine's specification of the job `name` (its name there) from ARM's properties.
 
@@ -82,19 +86,19 @@ def training_spec(
     """
     nodes = part.section(properties, "resources").get("instanceCount", 1)
     timeout = part.section(properties, "limits").get("timeout")
-    cluster, own = nodes_of(transaction, state, name, properties)
+    cluster, own_cluster = nodes_of(transaction, state, name, properties)
     return TrainingSpec(
         name,
-        given.steps or 0,
-        given.seconds_per_step or 0.0,
+        workload.steps or 0,
+        workload.seconds_per_step or 0.0,
         cluster,
-        own,
-        given.checkpoint_every or 0,
-        given.seconds_per_checkpoint or 0.0,
-        given.seconds_to_restore or 0.0,
-        part.whole_number(nodes, 1, "instanceCount", most=_MOST),
+        own_cluster,
+        workload.checkpoint_every or 0,
+        workload.seconds_per_checkpoint or 0.0,
+        workload.seconds_to_restore or 0.0,
+        part.whole_number(nodes, 1, "instanceCount", greatest=_MOST),
         parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None,
-        given.fail_probability or 0.0,
+        workload.fail_probability or 0.0,
     )
 
 
@@ -113,9 +117,9 @@ def nodes_of(
     machine = _instance(transaction.db, state, address) if address else None
     if address is None or machine is not None:
         return "", _own_nodes(name, properties, state, machine)
-    found = records.require_resource(transaction.db, state, address)
-    batch_jobs.ensure_in_engine(transaction, state, found)
-    return command_log.engine_name(state.id, found.address.name), None
+    resource = records.require_resource(transaction.db, state, address)
+    batch_jobs.ensure_in_engine(transaction, state, resource)
+    return command_log.engine_name(state.id, resource.address.name), None
 
 
 def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
@@ -123,16 +127,20 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
     text = str(properties.get("computeId") or _SERVERLESS)
     if text.rpartition("/")[2].casefold() == _SERVERLESS:
         return None
-    named = Reference.parse(batch_jobs.reference_text(text), "compute")
-    if named is None or named.address is None or named.within(state.scope).scope is not None:
+    reference = Reference.parse(batch_jobs.reference_text(text), "compute")
+    if (
+        reference is None
+        or reference.address is None
+        or reference.within(state.scope).scope is not None
+    ):
         raise NotFound("ComputeNotFound", f"`{text}` is no cluster of this workspace.")
-    return named.address
+    return reference.address
 
 
 def _instance(db: Connection, state: WorkspaceState, address: Address) -> Mapping[str, Data] | None:
     """What a compute instance of that name is; None if there is none."""
-    found = rows.find(db, state.id, Address("compute-instance", address.name))
-    return found.body["properties"]["properties"] if found else None
+    instance = rows.find(db, state.id, Address("compute-instance", address.name))
+    return instance.body["properties"]["properties"] if instance else None
 
 
 def _own_nodes(
@@ -143,12 +151,12 @@ def _own_nodes(
 ) -> ClusterSpec:
     """The nodes that a job gets for itself: serverless ones, or a compute instance."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
-    wanted = str(part.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
+    vm_size = str(part.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
     if machine is not None:
-        wanted, spot = str(machine["vmSize"]), False
-    size = catalog.size_of(wanted)
+        vm_size, spot = str(machine["vmSize"]), False
+    size = catalog.size_of(vm_size)
     if size is None:
-        raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")
+        raise bad(f"The specified VM size {vm_size} is not available.", "InvalidVMSize")
     price = size.usd_per_hour
     return ClusterSpec(
         f"{name}-nodes",

@@ -51,9 +51,9 @@ def check(workload: Workload) -> None:
     for slot in fields(workload):
         value = getattr(workload, slot.name)
         numbers = value if isinstance(value, tuple) else () if value is None else (value,)
-        most = 1 if slot.name == "fail_probability" else inf
-        if not all(isfinite(number) and 0 <= number <= most for number in numbers):
-            bounds = "not be negative" if most == inf else "be between 0 and 1"
+        limit = 1 if slot.name == "fail_probability" else inf
+        if not all(isfinite(number) and 0 <= number <= limit for number in numbers):
+            bounds = "not be negative" if limit == inf else "be between 0 and 1"
             raise bad(f"`{slot.name}` must {bounds}, not {value}.")
 
 
@@ -84,12 +84,12 @@ def get(db: Connection, name: str) -> Workload:
     Raises:
         ServiceError: there is none (404); lists those that exist.
     """
-    found = find(db, name)
-    if found is None:
-        known = ", ".join(f"`{one}`" for one in names(db))
-        text = f"There is no workload `{name}`; there is: {known}."
+    workload = find(db, name)
+    if workload is None:
+        existing = ", ".join(f"`{existing_name}`" for existing_name in names(db))
+        text = f"There is no workload `{name}`; there is: {existing}."
         raise NotFound("WorkloadNotFound", text)
-    return found
+    return workload
 
 
 def of_part(db: Connection, part: str, name: str) -> Workload:
@@ -101,12 +101,12 @@ def of_part(db: Connection, part: str, name: str) -> Workload:
     stored = _stored(db)
     if part in stored:
         return get(db, part)
-    found = get(db, name)
-    return found if name in stored else _DEFAULT_PART.over(found)
+    workload = get(db, name)
+    return workload if name in stored else _DEFAULT_PART.over(workload)
 
 
 def said(
-    db: Connection, asked: Asked, figures: Sequence[str], part: str | None = None
+    db: Connection, source: Asked, figures: Sequence[str], part: str | None = None
 ) -> dict[str, Data]:
     """How much there is to do and how long it takes, and in `said_by` who says so.
 
@@ -115,23 +115,23 @@ def said(
     Raises:
         ServiceError: there is no such workload (404).
     """
-    own = part if part is not None and part in _stored(db) else asked.name
-    base = get(db, own) if part is None else of_part(db, part, asked.name)
-    given, there = asked.workload.over(base), stored(db, own)
-    told: dict[str, Data] = {}
+    stored_name = part if part is not None and part in _stored(db) else source.name
+    base = get(db, stored_name) if part is None else of_part(db, part, source.name)
+    workload, stored_workload = source.workload.over(base), stored(db, stored_name)
+    figures_shown: dict[str, Data] = {}
     sources: dict[str, Data] = {}
     for name in figures:
-        value = getattr(given, name)
+        value = getattr(workload, name)
         if value is None:
             continue
-        told[name] = f"{len(value)} times" if isinstance(value, tuple) else value
-        if getattr(asked.workload, name) is not None:
-            sources[name] = asked.by
-        elif getattr(there, name) is not None:
-            sources[name] = f"workload {own}"
+        figures_shown[name] = f"{len(value)} times" if isinstance(value, tuple) else value
+        if getattr(source.workload, name) is not None:
+            sources[name] = source.by
+        elif getattr(stored_workload, name) is not None:
+            sources[name] = f"workload {stored_name}"
         else:
             sources[name] = "assumed"
-    return {**told, "said_by": sources}
+    return {**figures_shown, "said_by": sources}
 
 
 def names(db: Connection) -> list[str]:
@@ -146,5 +146,5 @@ def _stored(db: Connection) -> list[str]:
 
 def _read(data: Mapping[str, object]) -> Workload:
     times = data.get("times")
-    given = {**data, "times": tuple(times)} if isinstance(times, list) else data
-    return Workload(**given)  # type: ignore[arg-type]  # what `save` wrote
+    values = {**data, "times": tuple(times)} if isinstance(times, list) else data
+    return Workload(**values)  # type: ignore[arg-type]  # what `save` wrote

@@ -51,8 +51,8 @@ def accept(
             "UserError",
         )
     top, properties = part.read_body(body)
-    for own in _READ_ONLY:
-        properties.pop(own, None)
+    for name in _READ_ONLY:
+        properties.pop(name, None)
     by_schema.fill_in(context, kind_of(address), top)
     _fill_in(address, properties)
     _spell(context, address, properties)
@@ -100,15 +100,17 @@ def _keep_content(
     """
     if old is None:
         return
-    held: Mapping[str, Data] = old.body["properties"]
-    if component_spec.KEY in held:
+    stored: Mapping[str, Data] = old.body["properties"]
+    if component_spec.KEY in stored:
         spec = component_spec.KEY
-        component_spec.refuse_change(address, held[spec], properties.get(spec))
+        component_spec.refuse_change(address, stored[spec], properties.get(spec))
         return
     for name in _KEPT:
-        if name in held:
-            properties[name] = held[name]
-    fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_READ_ONLY)]
+        if name in stored:
+            properties[name] = stored[name]
+    fixed = [
+        ("properties", name) for name in {*stored, *properties} - _MAY_CHANGE - set(_READ_ONLY)
+    ]
     try:
         part.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))
     except ServiceError as refusal:

@@ -35,8 +35,8 @@ def accept_endpoint(
     """
     endpoints.check_name(address, old)
     top, properties = part.read_body(body)
-    for own in _ENDPOINT_READ_ONLY:
-        properties.pop(own, None)
+    for name in _ENDPOINT_READ_ONLY:
+        properties.pop(name, None)
     part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
     part.normalize_identity(context, address, top)
@@ -63,18 +63,18 @@ def accept_endpoint(
 def _check_default(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
     """Check that the default deployment exists, if one is named."""
     defaults = part.section(properties, "defaults")
-    wanted = defaults.get("deploymentName")
-    if not wanted:
+    deployment = defaults.get("deploymentName")
+    if not deployment:
         properties.pop("defaults", None)
         return
-    found = context.find(Address("batch-deployment", str(wanted), address.name), None)
-    if found is None or found.state == "Deleting":
+    resource = context.find(Address("batch-deployment", str(deployment), address.name), None)
+    if resource is None or resource.state == "Deleting":
         raise bad(
-            f"The default deployment `{wanted}` does not exist in endpoint `{address.name}`: "
+            f"The default deployment `{deployment}` does not exist in endpoint `{address.name}`: "
             "create it first, then make it the default.",
             "DeploymentNotFound",
         )
-    properties["defaults"] = {**defaults, "deploymentName": found.address.name}
+    properties["defaults"] = {**defaults, "deploymentName": resource.address.name}
 
 
 def accept_deployment(
@@ -140,7 +140,9 @@ def _normalize(properties: dict[str, Data]) -> None:
         properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel"
     )
     for name, default in (("maxConcurrencyPerInstance", 1), ("miniBatchSize", 10)):
-        properties[name] = part.whole_number(properties.get(name, default), 1, name, most=2**63 - 1)
+        properties[name] = part.whole_number(
+            properties.get(name, default), 1, name, greatest=2**63 - 1
+        )
     properties["outputAction"] = part.enum_value(
         properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction"
     )

@@ -40,11 +40,13 @@ def accept(
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
     top, properties = part.read_body(body)
-    for own in _READ_ONLY:
-        properties.pop(own, None)
+    for key in _READ_ONLY:
+        properties.pop(key, None)
     part.normalize_tags(top)
     part.keep_immutable(context, address, old, top, _CREATE_ONLY)
-    properties["vmCount"] = part.whole_number(properties.get("vmCount"), 0, "vmCount", most=_MOST)
+    properties["vmCount"] = part.whole_number(
+        properties.get("vmCount"), 0, "vmCount", greatest=_MOST
+    )
     properties["swaggerUrl"] = url = properties.get("swaggerUrl")
     properties["billingPlanId"] = _billing_plan(context, url)
     if old is None:
@@ -52,8 +54,8 @@ def accept(
         properties["poolId"] = own_id.replace("-", "")
         properties |= {"provisionedVmCount": 0, "createdOn": clock.iso(context.now)}
     else:
-        held = ("poolId", "provisionedVmCount", "createdOn")
-        properties |= {name: old.body["properties"][name] for name in held}
+        unchanged = ("poolId", "provisionedVmCount", "createdOn")
+        properties |= {name: old.body["properties"][name] for name in unchanged}
     top["properties"] = dict(sorted(properties.items()))
     return part.stored_body(context, address, old, top)
 
@@ -72,13 +74,13 @@ def refuse_too_many_vms(
     """
     if quota.VMS_PER_POOL not in kind_of(address).quota.capped:
         return
-    wanted = new["properties"]["vmCount"]
+    vms = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
     subscription = state.scope.subscription
     _, cap = quota_usage.usage_and_limit(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
-    most = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
-    if wanted > most and wanted > has:
-        text = f"`{address}` asks for {wanted} VMs; the Batch Pool account allows {most} in a pool."
+    limit = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
+    if vms > limit and vms > has:
+        text = f"`{address}` asks for {vms} VMs; the Batch Pool account allows {limit} in a pool."
         raise Permanent("PoolVmQuotaExceeded", text)
 
 

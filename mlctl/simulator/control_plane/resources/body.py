@@ -46,7 +46,7 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
         return {}
     if not isinstance(value, dict):
         raise bad(f"`{name}` must be an object.", "InvalidRequestContent")
-    return {key: held for key, held in value.items() if held is not None}
+    return {key: field for key, field in value.items() if field is not None}
 
 
 def stored_body(
@@ -73,20 +73,20 @@ def stored_body(
 
 
 def _stamp(context: RequestContext, old: StoredResource | None) -> dict[str, Data]:
-    who = context.guid("user")
+    author = context.guid("user")
     now = clock.iso(context.now)
-    made = old.body["systemData"] if old else {}
+    previous = old.body["systemData"] if old else {}
     return {
-        "createdBy": made.get("createdBy", who),
+        "createdBy": previous.get("createdBy", author),
         "createdByType": "User",
-        "createdAt": made.get("createdAt", now),
-        "lastModifiedBy": who,
+        "createdAt": previous.get("createdAt", now),
+        "lastModifiedBy": author,
         "lastModifiedByType": "User",
         "lastModifiedAt": now,
     }
 
 
-def enum_value(value: Data, words: Iterable[str], what: str) -> str:
+def enum_value(value: Data, words: Iterable[str], name: str) -> str:
     """The service's spelling of an enum value, which may come in any letter case.
 
     Raises:
@@ -95,23 +95,23 @@ def enum_value(value: Data, words: Iterable[str], what: str) -> str:
     for spelling in words:
         if isinstance(value, str) and value.casefold() == spelling.casefold():
             return spelling
-    raise bad(f"`{value}` is not a valid {what}: it must be one of {', '.join(words)}.")
+    raise bad(f"`{value}` is not a valid {name}: it must be one of {', '.join(words)}.")
 
 
-def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> int:
+def whole_number(value: Data, least: int, name: str, greatest: int = 2**31 - 1) -> int:
     """`value` as a whole number between two bounds.
 
     Raises:
         ServiceError: it is not one.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
-        raise bad(f"`{what}` must be a whole number, not `{value}`.")
-    if not least <= value <= most:
-        raise bad(f"`{what}` must be between {least} and {most}, not {value}.")
+        raise bad(f"`{name}` must be a whole number, not `{value}`.")
+    if not least <= value <= greatest:
+        raise bad(f"`{name}` must be between {least} and {greatest}, not {value}.")
     return int(value)
 
 
-def duration(value: Data, what: str) -> str:
+def duration(value: Data, name: str) -> str:
     """An ISO 8601 duration, as .NET writes it: `PT120S` becomes `PT2M`.
 
     Raises:
@@ -120,25 +120,25 @@ def duration(value: Data, what: str) -> str:
     try:
         return format_iso(parse_iso(value if isinstance(value, str) else ""))
     except ValueError:
-        text = f"`{what}` must be an ISO 8601 duration such as PT2M, not `{value}`."
+        text = f"`{name}` must be an ISO 8601 duration such as PT2M, not `{value}`."
         raise bad(text) from None
 
 
-def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> dict[str, str]:
+def text_map(holder: Mapping[str, Data], name: str, *, empty: bool = True) -> dict[str, str]:
     """The map of strings called `what`, ordered by key as the service does.
 
     Raises:
         ServiceError: it is not a map, or has a null or (unless `empty`) an empty value.
     """
-    given = holder.get(what, {})
-    if not isinstance(given, dict):
-        raise bad(f"`{what}` must be an object.", "InvalidRequestContent")
+    texts = holder.get(name, {})
+    if not isinstance(texts, dict):
+        raise bad(f"`{name}` must be an object.", "InvalidRequestContent")
     out: dict[str, str] = {}
-    for at, key in enumerate(sorted(given)):
-        held = given[key]
-        if held is None or (held == "" and not empty):
-            raise bad(f"{what.capitalize()}.Values[{at}] must not be null or empty.", "UserError")
-        out[key] = held if isinstance(held, str) else json.dumps(held)
+    for at, key in enumerate(sorted(texts)):
+        text = texts[key]
+        if text is None or (text == "" and not empty):
+            raise bad(f"{name.capitalize()}.Values[{at}] must not be null or empty.", "UserError")
+        out[key] = text if isinstance(text, str) else json.dumps(text)
     return out
 
 
@@ -200,10 +200,12 @@ def normalize_identity(context: RequestContext, address: Address, top: dict[str,
     Raises:
         ServiceError: the type is unknown, or does not fit the identities given.
     """
-    given = section(top, "identity")
-    kind = enum_value(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
-    named = given.get("userAssignedIdentities", {})
-    if not isinstance(named, dict) or ("UserAssigned" in kind.split(",")) != bool(named):
+    identity = section(top, "identity")
+    kind = enum_value(
+        str(identity.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type"
+    )
+    identities = identity.get("userAssignedIdentities", {})
+    if not isinstance(identities, dict) or ("UserAssigned" in kind.split(",")) != bool(identities):
         text = f"The identity type {kind} does not fit the user assigned identities given."
         raise bad(text, "InvalidIdentityValues")
     if kind == "None":
@@ -211,13 +213,13 @@ def normalize_identity(context: RequestContext, address: Address, top: dict[str,
         return
     top["identity"] = {"type": kind}
     if kind.startswith("System"):
-        own = address.id(context.scope).casefold()
+        resource_id = address.id(context.scope).casefold()
         top["identity"] |= {
-            "principalId": context.guid(f"principal{own}"),
+            "principalId": context.guid(f"principal{resource_id}"),
             "tenantId": context.guid("tenant"),
         }
-    if named:
-        users = {user.casefold(): arm_id(user) for user in named}
+    if identities:
+        users = {user.casefold(): arm_id(user) for user in identities}
         top["identity"]["userAssignedIdentities"] = {
             users[folded]: {
                 "principalId": context.guid(f"principal{folded}"),
@@ -274,7 +276,7 @@ def merge_properties(
     address: Address,
     old: StoredResource | None,
     properties: dict[str, Data],
-    own: Mapping[str, str],
+    service_properties: Mapping[str, str],
 ) -> None:
     """Normalize the free `properties.properties`, and add the service's `own` keys.
 
@@ -283,10 +285,14 @@ def merge_properties(
     Raises:
         ServiceError: one was altered, and the settings say to refuse that.
     """
-    given = text_map(properties, "properties")
-    held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
-    for key, was in held.items():
-        now = given.get(key, was)
-        if now != was and key not in own and context.settings.immutable is ImmutablePolicy.REFUSE:
+    declared = text_map(properties, "properties")
+    stored: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
+    for key, was in stored.items():
+        now = declared.get(key, was)
+        if (
+            now != was
+            and key not in service_properties
+            and context.settings.immutable is ImmutablePolicy.REFUSE
+        ):
             raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
-    properties["properties"] = dict(sorted({**given, **own, **held}.items()))
+    properties["properties"] = dict(sorted({**declared, **service_properties, **stored}.items()))

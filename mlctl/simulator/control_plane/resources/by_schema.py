@@ -27,8 +27,8 @@ def require(kind: Kind, top: Mapping[str, Data]) -> None:
     Raises:
         ServiceError: one is missing.
     """
-    what = f"{kind.title} version" if kind.versioned else kind.title
+    title = f"{kind.title} version" if kind.versioned else kind.title
     for choice in kind.needed:
         if not any(pointer.get(top, at) for at in choice):
-            wanted = " or ".join(f"`{at[-1]}`" for at in choice)
-            raise bad(f"{with_article(what).capitalize()} needs {wanted}.", "UserError")
+            alternatives = " or ".join(f"`{at[-1]}`" for at in choice)
+            raise bad(f"{with_article(title).capitalize()} needs {alternatives}.", "UserError")

@@ -43,14 +43,14 @@ def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region
     """
     kind = kind_of(address)
     if kind.arm.unique_in_region:
-        other = rows.name_owner(db, state, address, region)
-        if other:
-            text = f"The name `{address.name}` is taken in region {region} by workspace `{other}`."
+        owner = rows.name_owner(db, state, address, region)
+        if owner:
+            text = f"The name `{address.name}` is taken in region {region} by workspace `{owner}`."
             raise conflict(text, "NameAlreadyTaken")
-    most = kind.quota.limit_per_parent
-    if most is not None and rows.count_siblings(db, state.id, address) >= most:
-        what = kind.collection.lower()
-        text = f"The endpoint `{address.parent}` has reached its limit of {most} {what}."
+    limit = kind.quota.limit_per_parent
+    if limit is not None and rows.count_siblings(db, state.id, address) >= limit:
+        children = kind.collection.lower()
+        text = f"The endpoint `{address.parent}` has reached its limit of {limit} {children}."
         raise Permanent("QuotaExceeded", text)
 
 
@@ -61,32 +61,34 @@ def claims_of(state: WorkspaceState, address: Address, body: Mapping[str, Data])
     return claims(kind, value, str(body.get("location", state.location)))
 
 
-def excess_of(db: Connection, state: WorkspaceState, wanted: Claims, held: Claims) -> Excess | None:
+def excess_of(
+    db: Connection, state: WorkspaceState, new_claims: Claims, old_claims: Claims
+) -> Excess | None:
     """The first quota that the claims exceed; claiming no more than is `held` always passes."""
-    for (region, name), claim in wanted.items():
-        mine = held.get((region, name), NOTHING)
+    for (region, name), claim in new_claims.items():
+        mine = old_claims.get((region, name), NOTHING)
         used, limit = _usage_and_limit(db, state, region, name)
         if limit is None:
             continue
-        others = used - mine.most
+        used_by_others = used - mine.most
         if claim.is_counted(state.settings.quota_refuses):
-            if claim.most > mine.most and others + claim.most > limit:
-                return Excess(name, region, limit, others, claim)
+            if claim.most > mine.most and used_by_others + claim.most > limit:
+                return Excess(name, region, limit, used_by_others, claim)
         elif claim.exceeds(mine, limit):
             return Excess(name, region, limit, 0, claim)
     return None
 
 
-def core_quotas(db: Connection, state: WorkspaceState, wanted: Claims) -> list[list[Data]]:
+def core_quotas(db: Connection, state: WorkspaceState, new_claims: Claims) -> list[list[Data]]:
     """The quotas of cores that claims are of, with their limits: the event engine holds nodes to
     them.
     """
-    found: list[list[Data]] = []
-    for (region, name), claim in wanted.items():
+    quotas: list[list[Data]] = []
+    for (region, name), claim in new_claims.items():
         _, limit = _usage_and_limit(db, state, region, name)
         if claim.least is not None and limit is not None:
-            found.append([quota.engine_name(state.scope.subscription, region, name), limit])
-    return found
+            quotas.append([quota.engine_name(state.scope.subscription, region, name), limit])
+    return quotas
 
 
 def _usage_and_limit(
@@ -106,12 +108,14 @@ def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> N
     above = rows.find(db, state.id, address.up) if address.up else None
     routed = routes.routes(kind_of(above.address), above.body) if above else {}
     if above and routes.share(routed, address.name):
-        what = kind_of(above.address).plan.routing
-        text = f"The deployment `{address.name}` is in the {what} of endpoint `{address.parent}`."
+        routing = kind_of(above.address).plan.routing
+        text = (
+            f"The deployment `{address.name}` is in the {routing} of endpoint `{address.parent}`."
+        )
         raise conflict(text, "DeploymentInUse")
     users = rows.referrers(db, state.id, address)
     if users and state.settings.in_use is InUsePolicy.REFUSE:
-        more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
-        named = ", ".join(f"`{user}`" for user in users[:_NAMED])
-        text = f"`{address}` is still used by {named}{more}."
+        further = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
+        user_names = ", ".join(f"`{user}`" for user in users[:_NAMED])
+        text = f"`{address}` is still used by {user_names}{further}."
         raise conflict(text, f"{address.kind.capitalize()}InUse")

@@ -27,9 +27,13 @@ def normalized(context: RequestContext, address: Address, spec: Data) -> Data:
     """
     if not isinstance(spec, Mapping):
         return spec
-    kept = {key: held for key, held in spec.items() if key not in _DROPPED}
-    own = {"name": address.name, "version": address.version}
-    out = {**own, **_texts(kept)} if address.name == ANONYMOUS else {**_texts(kept), **own}
+    fields = {key: value for key, value in spec.items() if key not in _DROPPED}
+    identity = {"name": address.name, "version": address.version}
+    out = (
+        {**identity, **_texts(fields)}
+        if address.name == ANONYMOUS
+        else {**_texts(fields), **identity}
+    )
     short = _SHORT.fullmatch(str(out.get("environment", "")))
     if (
         short is not None
@@ -59,7 +63,7 @@ def refuse_change(address: Address, was: Data, now: Data) -> None:
 
 def _texts(data: Data) -> Data:
     if isinstance(data, Mapping):
-        return {key: _texts(held) for key, held in data.items()}
+        return {key: _texts(value) for key, value in data.items()}
     if isinstance(data, list):
-        return [_texts(held) for held in data]
+        return [_texts(value) for value in data]
     return str(data) if isinstance(data, bool | int | float) else data

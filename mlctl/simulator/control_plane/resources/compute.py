@@ -78,10 +78,10 @@ def accept(
             "InvalidComputeName",
         )
     top, properties = part.read_body(body)
-    for own in _OUTER_READ_ONLY:
-        properties.pop(own, None)
-    given = part.section(properties, "properties")
-    inner = {key: given[key] for key in given if key not in _INNER_READ_ONLY}
+    for name in _OUTER_READ_ONLY:
+        properties.pop(name, None)
+    declared = part.section(properties, "properties")
+    inner = {key: declared[key] for key in declared if key not in _INNER_READ_ONLY}
     properties["properties"] = inner
     part.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
@@ -122,13 +122,13 @@ def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
     least = scale["minNodeCount"] = part.whole_number(
         scale.get("minNodeCount", 0), 0, "minNodeCount"
     )
-    most = scale["maxNodeCount"] = part.whole_number(
-        scale.get("maxNodeCount", 4), 0, "maxNodeCount", most=_NODES_MOST
+    greatest = scale["maxNodeCount"] = part.whole_number(
+        scale.get("maxNodeCount", 4), 0, "maxNodeCount", greatest=_NODES_MOST
     )
     idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT2M")
     scale["nodeIdleTimeBeforeScaleDown"] = part.duration(idle, "nodeIdleTimeBeforeScaleDown")
-    if least > most:
-        raise bad(f"minNodeCount ({least}) must not be larger than maxNodeCount ({most}).")
+    if least > greatest:
+        raise bad(f"minNodeCount ({least}) must not be larger than maxNodeCount ({greatest}).")
     _hide_secrets(inner, fresh=fresh)
 
 
@@ -142,8 +142,8 @@ def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
         raise bad("`userAccountCredentials` needs an `adminUserName`.")
     if fresh and not (account.get("adminUserPassword") or account.get("adminUserSshPublicKey")):
         raise bad("`userAccountCredentials` needs `adminUserPassword` or `adminUserSshPublicKey`.")
-    kept = ("adminUserName", "adminUserSshPublicKey")
-    inner[_ACCOUNT] = {name: account[name] for name in kept if name in account}
+    visible = ("adminUserName", "adminUserSshPublicKey")
+    inner[_ACCOUNT] = {name: account[name] for name in visible if name in account}
 
 
 def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
@@ -167,7 +167,7 @@ def _add_read_only(
 ) -> None:
     now = clock.iso(context.now)
     if old is None:
-        own = {
+        read_only = {
             "allocationState": "Steady",
             "allocationStateTransitionTime": now,
             "currentNodeCount": 0,
@@ -178,9 +178,9 @@ def _add_read_only(
         times = {"createdOn": now, "modifiedOn": now}
     else:
         was = old.body["properties"]
-        own = {name: was["properties"][name] for name in _INNER_READ_ONLY}
+        read_only = {name: was["properties"][name] for name in _INNER_READ_ONLY}
         times = {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
-    properties["properties"] = dict(sorted((inner | own).items()))
+    properties["properties"] = dict(sorted((inner | read_only).items()))
     properties |= {
         "computeLocation": top["location"],
         "isAttachedCompute": False,

@@ -20,9 +20,9 @@ def check_name(address: Address, old: StoredResource | None) -> None:
         ServiceError: it breaks the rules.
     """
     if old is None and not _NAME.fullmatch(address.name):
-        what = "deployment" if address.parent else "endpoint"
+        role = "deployment" if address.parent else "endpoint"
         raise bad(
-            f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
+            f"The {role} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
             "dashes, starting with a letter.",
             "BadRequest",
         )
@@ -35,12 +35,12 @@ def check_parent(context: RequestContext, address: Address) -> None:
         ServiceError: it is not (404), or is busy.
     """
     above = address.up
-    found = context.find(above, None) if above else None
-    if above is None or found is None:
-        what = kind_of(above).title if above else "endpoint"
+    parent = context.find(above, None) if above else None
+    if above is None or parent is None:
+        title = kind_of(above).title if above else "endpoint"
         raise NotFound(
             "ParentResourceNotFound",
-            f"The {what} `{address.parent}` of deployment `{address.name}` does not exist.",
+            f"The {title} `{address.parent}` of deployment `{address.name}` does not exist.",
         )
-    if found.state in ("Creating", "Deleting"):
-        raise busy(found.address, found.state, 5.0)
+    if parent.state in ("Creating", "Deleting"):
+        raise busy(parent.address, parent.state, 5.0)

@@ -28,8 +28,8 @@ def accept_endpoint(
     """
     endpoints.check_name(address, old)
     top, properties = part.read_body(body)
-    for own in ("scoringUri", "swaggerUri", "keys"):
-        properties.pop(own, None)
+    for name in ("scoringUri", "swaggerUri", "keys"):
+        properties.pop(name, None)
     properties["authMode"] = part.enum_value(
         properties.get("authMode", "Key"), ("Key", "AMLToken", "AADToken"), "authMode"
     )
@@ -92,35 +92,35 @@ def _normalize_collector(properties: dict[str, Data]) -> None:
     if not collections:
         raise bad("`dataCollector.collections` must not be empty.")
     collector["collections"] = {
-        name: {**each, "dataCollectionMode": _mode(each)}
-        for name, each in ((name, part.section(collections, name)) for name in collections)
+        name: {**collection, "dataCollectionMode": _mode(collection)}
+        for name, collection in ((name, part.section(collections, name)) for name in collections)
     }
 
 
 def _mode(collection: Mapping[str, Data]) -> str:
-    given = collection.get("dataCollectionMode", "Disabled")
-    return part.enum_value(given, _ACCESS, "dataCollectionMode")
+    mode = collection.get("dataCollectionMode", "Disabled")
+    return part.enum_value(mode, _ACCESS, "dataCollectionMode")
 
 
 def _shares(
-    context: RequestContext, address: Address, properties: Mapping[str, Data], what: str
+    context: RequestContext, address: Address, properties: Mapping[str, Data], property_name: str
 ) -> dict[str, int]:
     """The shares of deployments, under their own names; all of them must be there.
 
     The error codes are unverified.
     """
-    found: dict[str, int] = {}
-    for name, share in part.section(properties, what).items():
-        part_of = part.whole_number(share, 0, f"{what}.{name}", _ALL)
-        there = context.find(Address("online-deployment", name, address.name), None)
-        if there is None or there.state in ("Creating", "Deleting", "Failed"):
+    shares: dict[str, int] = {}
+    for name, share in part.section(properties, property_name).items():
+        part_of = part.whole_number(share, 0, f"{property_name}.{name}", _ALL)
+        deployment = context.find(Address("online-deployment", name, address.name), None)
+        if deployment is None or deployment.state in ("Creating", "Deleting", "Failed"):
             if not part_of:
                 continue
-            state = there.state.lower() if there else "not there"
+            state = deployment.state.lower() if deployment else "not there"
             text = f"The deployment `{name}` of endpoint `{address.name}` is {state}"
-            raise bad(f"{text}: it can get no {what}.", "DeploymentNotFound")
-        found[there.address.name] = part_of
-    return {name: share for name, share in found.items() if share}
+            raise bad(f"{text}: it can get no {property_name}.", "DeploymentNotFound")
+        shares[deployment.address.name] = part_of
+    return {name: share for name, share in shares.items() if share}
 
 
 def _check_sums(traffic: Mapping[str, int], mirrored: Mapping[str, int]) -> None:
@@ -140,6 +140,6 @@ def _normalize_times(properties: dict[str, Data]) -> None:
         for key in (count for count in _COUNTS if count in probe):
             probe[key] = part.whole_number(probe[key], 1, f"{name}.{key}")
     if "requestSettings" in properties:
-        asked = properties["requestSettings"] = part.section(properties, "requestSettings")
-        for key in (time for time in ("requestTimeout", "maxQueueWait") if time in asked):
-            asked[key] = part.duration(asked[key], f"requestSettings.{key}")
+        settings = properties["requestSettings"] = part.section(properties, "requestSettings")
+        for key in (time for time in ("requestTimeout", "maxQueueWait") if time in settings):
+            settings[key] = part.duration(settings[key], f"requestSettings.{key}")

@@ -60,20 +60,20 @@ class LongRunningOperation:
     failure: OperationFailure | None
 
 
-def begin(db: Connection, resources: list[int], what: NewOperation) -> int:
+def begin(db: Connection, resources: list[int], operation: NewOperation) -> int:
     """Begin an operation on some resources; its number."""
-    failure = what.failure or OperationFailure("", "")
+    failure = operation.failure or OperationFailure("", "")
     number = db.execute(
         "INSERT INTO operations (address, verb, started, due, status, code, message)"
         " VALUES (?, ?, ?, ?, 'InProgress', ?, ?)",
         (
-            *(str(what.address), what.verb.value, what.started, what.due),
+            *(str(operation.address), operation.verb.value, operation.started, operation.due),
             *(failure.code, failure.message),
         ),
     ).lastrowid
     db.executemany(
         "UPDATE resources SET state = ?, operation = ? WHERE id = ?",
-        [(what.verb.value, number, resource) for resource in resources],
+        [(operation.verb.value, number, resource) for resource in resources],
     )
     return int(number or 0)
 
@@ -146,8 +146,8 @@ def _fail(db: Connection, number: int) -> None:
     code, message, due = db.execute(
         "SELECT code, message, due FROM operations WHERE id = ?", (number,)
     ).fetchone()
-    found = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,))
-    for resource, kind, text in found.fetchall():
+    resources = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,))
+    for resource, kind, text in resources.fetchall():
         body: dict[str, Data] = json.loads(text)
         failed = behaviour_of(ALL[kind]).failed
         if failed is not None:

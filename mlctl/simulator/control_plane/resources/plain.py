@@ -48,12 +48,14 @@ def accept(
         part.normalize_identity(context, address, top)
     by_schema.fill_in(context, kind, top)
     by_schema.require(kind, top)
-    for at, named in kind.references:
+    for at, target_kind in kind.references:
         text = pointer.get(top, at)
         if text:
-            pointer.put(top, at, references.resolve(context, text, named))
-    fixed = [one.wire for one in form.writable if one.mutability is Mutability.REPLACE]
-    part.keep_immutable(context, address, old, top, [one for one in fixed if one])
+            pointer.put(top, at, references.resolve(context, text, target_kind))
+    fixed = [
+        writable.wire for writable in form.writable if writable.mutability is Mutability.REPLACE
+    ]
+    part.keep_immutable(context, address, old, top, [wire_path for wire_path in fixed if wire_path])
     return part.stored_body(context, address, old, top)
 
 

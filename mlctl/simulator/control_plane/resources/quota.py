@@ -78,24 +78,24 @@ class Excess:
             text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
             return Permanent("PoolQuotaExceeded", text)
         if self.claim.least is None:
-            where = f" in region {self.region}" if self.region else ""
-            text = f"The subscription has reached its limit of {self.limit} {self.quota}{where}."
+            place = f" in region {self.region}" if self.region else ""
+            text = f"The subscription has reached its limit of {self.limit} {self.quota}{place}."
             return Permanent("QuotaExceeded", text)
         return self._too_many_cores(self.claim.least)
 
     def _too_many_cores(self, least: int) -> ServiceError:
-        each, left = self.claim.node, max(self.limit - self.taken, 0)
+        cores, free = self.claim.node, max(self.limit - self.taken, 0)
         name = {LOW_PRIORITY: "low-priority", TOTAL: "total regional"}.get(self.quota, self.quota)
         quota = f"The specified subscription has a {name} vCPU quota of {self.limit}"
-        if least > left:
+        if least > free:
             text = (
-                f"{quota} and cannot accommodate for at least {least // each} requested managed"
+                f"{quota} and cannot accommodate for at least {least // cores} requested managed"
                 f" compute nodes which maps to {least} vCPUs."
             )
             return Permanent(limits.MIN_NODES_EXCEED, text)
-        most = self.claim.most
+        greatest = self.claim.most
         text = (
             f"{quota} in region {self.region}, of which clusters claim {self.taken}:"
-            f" {most // each} nodes of {each} vCPUs need {most}, {left} are left."
+            f" {greatest // cores} nodes of {cores} vCPUs need {greatest}, {free} are left."
         )
         return Permanent("ClusterCoreQuotaReached", text)

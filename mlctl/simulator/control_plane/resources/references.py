@@ -28,35 +28,39 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
         raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
     if reference.address is None or reference.label not in (None, LATEST):
         return reference.text
-    other = (
+    other_scope = (
         reference.scope if reference.scope and not _same(reference.scope, context.scope) else None
     )
-    found = context.find(reference.address, other)
+    resource = context.find(reference.address, other_scope)
     curated = ALL[kind].content.curated
-    if found is None and curated and reference.address.name.startswith(curated):
+    if resource is None and curated and reference.address.name.startswith(curated):
         return reference.text  # the service takes it, whether it is there or not (as recorded)
-    if found is None:
+    if resource is None:
         raise NotFound(
             f"{kind.capitalize()}NotFound",
             f"The {kind} `{reference.address}` that the request names "
-            f"does not exist in workspace `{(other or context.scope).workspace}`.",
+            f"does not exist in workspace `{(other_scope or context.scope).workspace}`.",
         )
-    if found.state == "Deleting":
+    if resource.state == "Deleting":
         raise NotFound(
             f"{kind.capitalize()}NotFound",
             f"The {kind} `{reference.address}` that the request names is being deleted.",
             status=404,
         )
-    return found.address.id(other or context.scope)
+    return resource.address.id(other_scope or context.scope)
 
 
-def references_of(own: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:
+def references_of(own_scope: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:
     """The resources of the same workspace that a stored body references."""
     for at, kind in of.references:
         text = pointer.get(body, at)
-        found = _parse(text, kind) if text else None
-        if found and found.address and (found.scope is None or _same(found.scope, own)):
-            yield found.address
+        reference = _parse(text, kind) if text else None
+        if (
+            reference
+            and reference.address
+            and (reference.scope is None or _same(reference.scope, own_scope))
+        ):
+            yield reference.address
 
 
 def _parse(text: Data, kind: str) -> Reference | None:
@@ -65,5 +69,5 @@ def _parse(text: Data, kind: str) -> Reference | None:
     return Reference.parse(text if text.startswith("azureml:") else f"azureml:{text}", kind)
 
 
-def _same(one: Scope, other: Scope) -> bool:
-    return str(one).casefold() == str(other).casefold()
+def _same(scope: Scope, other_scope: Scope) -> bool:
+    return str(scope).casefold() == str(other_scope).casefold()

@@ -42,33 +42,33 @@ def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceSta
     Raises:
         ValueError: the clock is out of its range; it would not move.
     """
-    now, seed, text, workspace_id, *parts, there = db.execute(
+    now, seed, text, workspace_id, *parts, region = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
         (folded(str(scope)),),
     ).fetchone()
     if not 0 <= now <= clock.END:
         raise ValueError(f"the clock is at {now} s")
-    held = settings.load(text)
+    cloud_settings = settings.load(text)
     if workspace_id is None:
-        return WorkspaceState(now, seed, held, NO_WORKSPACE, scope, location)
-    return WorkspaceState(now, seed, held, workspace_id, Scope(*parts), there)
+        return WorkspaceState(now, seed, cloud_settings, NO_WORKSPACE, scope, location)
+    return WorkspaceState(now, seed, cloud_settings, workspace_id, Scope(*parts), region)
 
 
-def save_settings(db: Connection, wanted: CloudSettings) -> None:
+def save_settings(db: Connection, cloud_settings: CloudSettings) -> None:
     """Replace the settings of the control plane."""
-    db.execute("UPDATE world SET settings = ?", (settings.dump(wanted),))
+    db.execute("UPDATE world SET settings = ?", (settings.dump(cloud_settings),))
 
 
 def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     """Create a workspace; its row id."""
     parts = (scope.subscription, scope.resource_group, scope.workspace)
-    made = db.execute(
+    inserted = db.execute(
         "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
         " VALUES (?, ?, ?, ?, ?)",
         (folded(str(scope)), *parts, location),
     )
-    return int(made.lastrowid or NO_WORKSPACE)
+    return int(inserted.lastrowid or NO_WORKSPACE)
 
 
 def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
@@ -140,8 +140,8 @@ def find_all(
         _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
         (workspace_id, keys),
     ):
-        found = _found(row)
-        out[exact[found.address]] = found
+        resource = _found(row)
+        out[exact[resource.address]] = resource
     return out
 
 
@@ -149,9 +149,9 @@ def list_resources(
     db: Connection, workspace_id: int, kind: str, parent: str | None
 ) -> Iterator[StoredResource]:
     """All resources of a kind (and parent), by name, oldest version first."""
-    one = f"{kind}/{folded(parent or '')}"
+    collection = f"{kind}/{folded(parent or '')}"
     span = (
-        (one, one) if parent is not None else (f"{kind}/", f"{kind}0")
+        (collection, collection) if parent is not None else (f"{kind}/", f"{kind}0")
     )  # `0` is the character after `/`
     rows = db.execute(
         _FOUND + "WHERE workspace = ? AND kind = ? AND collection BETWEEN ? AND ?"
@@ -166,7 +166,7 @@ def list_page(
     workspace_id: int,
     kind: str,
     parent: str | None,
-    after: tuple[str, int],
+    position: tuple[str, int],
     limit: int,
 ) -> Iterator[StoredResource]:
     """At most `limit` resources of a kind and parent, after a (lower-case name, row id)."""
@@ -174,7 +174,7 @@ def list_page(
         _FOUND
         + "WHERE workspace = ? AND kind = ? AND collection = ? AND (lower(name), id) > (?, ?)"
         " ORDER BY lower(name), id LIMIT ?",
-        (workspace_id, kind, collection_key(Address(kind, "", parent)), *after, limit),
+        (workspace_id, kind, collection_key(Address(kind, "", parent)), *position, limit),
     )
     yield from map(_found, read.fetchall())
 
@@ -214,12 +214,12 @@ def add_resource(
 ) -> int:
     """Add a resource in the state Succeeded; its row id."""
     parts = (address.kind, collection_key(address), address.name, address.parent, address.version)
-    made = db.execute(
+    inserted = db.execute(
         "INSERT INTO resources (workspace, key, kind, collection, name, parent, version, region,"
         " body, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
         (workspace_id, key(address), *parts, body.get("location"), compact(body)),
     )
-    return int(made.lastrowid or 0)
+    return int(inserted.lastrowid or 0)
 
 
 def update_resource(db: Connection, resource: int, body: Mapping[str, Data], state: str) -> None:
@@ -240,7 +240,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 def add_references(db: Connection, resource: int, needed: Iterable[Address]) -> None:
     """Store which resources a resource references."""
-    pairs = [(resource, key(each)) for each in needed]
+    pairs = [(resource, key(address)) for address in needed]
     if pairs:
         db.executemany("INSERT OR IGNORE INTO resource_references VALUES (?, ?)", pairs)
 

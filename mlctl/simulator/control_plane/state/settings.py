@@ -79,8 +79,8 @@ class CloudSettings:
 def dump(settings: CloudSettings) -> str:
     """The settings as JSON text that `load` reads."""
     words = {name: getattr(settings, name).value for name in _POLICIES}
-    own = {name: getattr(settings, name) for name in _PLAIN}
-    return json.dumps({"delays": asdict(settings.delays), **own, **words})
+    plain = {name: getattr(settings, name) for name in _PLAIN}
+    return json.dumps({"delays": asdict(settings.delays), **plain, **words})
 
 
 _PLAIN = ("gpu_family_cores", "reuse_steps")
@@ -96,11 +96,13 @@ _POLICIES: dict[str, type[Enum]] = {
 @lru_cache(maxsize=8)
 def load(text: str) -> CloudSettings:
     """The settings that `dump` wrote; missing ones have their defaults."""
-    given = json.loads(text)
-    known = {slot.name for slot in fields(Delays)}
-    delays = {name: seconds for name, seconds in given.get("delays", {}).items() if name in known}
-    policies: dict[str, Any] = {
-        name: policy(given[name]) for name, policy in _POLICIES.items() if name in given
+    data = json.loads(text)
+    delay_names = {slot.name for slot in fields(Delays)}
+    delays = {
+        name: seconds for name, seconds in data.get("delays", {}).items() if name in delay_names
     }
-    own = {name: given[name] for name in _PLAIN if name in given}
-    return CloudSettings(Delays(**delays), **own, **policies)
+    policies: dict[str, Any] = {
+        name: policy(data[name]) for name, policy in _POLICIES.items() if name in data
+    }
+    plain = {name: data[name] for name in _PLAIN if name in data}
+    return CloudSettings(Delays(**delays), **plain, **policies)

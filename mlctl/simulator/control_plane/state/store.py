@@ -104,7 +104,7 @@ class Store:
         if "locked" in text or "busy" in text:
             advice = f"another process has held it for {self._patience:g} s: try again"
             kind = LocalStateBusyError
-        elif any(one in text for one in _DAMAGED):
+        elif any(word in text for word in _DAMAGED):
             advice = f"it is no mlctl state, or damaged: {START_ANEW}"
         elif "closed database" in text:
             advice = "it was closed"
@@ -118,12 +118,12 @@ def make_state_private(path: Path) -> tuple[str, ...]:
 
     Its folder only where that is mlctl's own. Returns a sentence for each that others could read.
     """
-    beside = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
-    found = [path.parent, *beside] if path.parent.name == _FOLDER else beside
-    modes = ((one, files.make_private(one)) for one in found)
+    state_files = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
+    paths = [path.parent, *state_files] if path.parent.name == _FOLDER else state_files
+    modes = ((private, files.make_private(private)) for private in paths)
     return tuple(
-        f"`{one}` was open to other users of this machine ({mode:04o}); now it is not"
-        for one, mode in modes
+        f"`{opened}` was open to other users of this machine ({mode:04o}); now it is not"
+        for opened, mode in modes
         if mode is not None
     )
 
@@ -203,12 +203,12 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
     """
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
         return
-    until = time.monotonic() + patience
+    deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:

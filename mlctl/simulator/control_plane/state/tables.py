@@ -104,7 +104,7 @@ def create(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     scripts = [_SCHEMA] if version == 0 else []
-    scripts += [_STEPS[one] for one in range(version or OLDEST, VERSION)]
+    scripts += [_STEPS[step] for step in range(version or OLDEST, VERSION)]
     for script in scripts:
         for statement in _statements(script):
             connection.execute(statement)

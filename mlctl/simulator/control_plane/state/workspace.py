@@ -49,8 +49,8 @@ def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceSta
     if state.id != rows.NO_WORKSPACE:
         return state
     _check_scope(workspace.scope)
-    made = rows.add_workspace(db, workspace.scope, workspace.location)
-    return replace(state, id=made)
+    workspace_id = rows.add_workspace(db, workspace.scope, workspace.location)
+    return replace(state, id=workspace_id)
 
 
 _PART = re.compile(r"\w[\w.()-]{0,89}")  # ARM's names of resource groups, the widest of the three

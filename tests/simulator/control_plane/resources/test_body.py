@@ -42,4 +42,4 @@ def test_a_respelt_duration_stays_as_it_is(seconds: int) -> None:
 @pytest.mark.parametrize("wrong", [True, "3", 1.5, None, 0, 11])
 def test_what_is_no_whole_number_between_the_bounds_is_refused(wrong: object) -> None:
     with pytest.raises(ServiceError, match="`nodes` must be"):
-        body.whole_number(wrong, 1, "nodes", most=10)
+        body.whole_number(wrong, 1, "nodes", greatest=10)
