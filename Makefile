@@ -9,11 +9,12 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
 	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
+	@echo "make budget    the work of whole commands, counted in function calls; fails over a budget"
 	@echo "make test      the tests alone"
 	@echo "make test-az   the unmodified az of PyPI on the emulator; installs it in $(VENV)/az, which takes minutes"
 	@echo "make test-rehearsal  the table of all rehearsal samples, and many random rehearsals; takes minutes"
@@ -51,12 +52,13 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(EXTRAS:%=,%)]'
 	@touch $@
 
-check: lint types contracts test
+check: lint types contracts budget test
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/vulture
+	$(BIN)/python -m bench.names
 
 types: $(READY)
 	$(BIN)/mypy
@@ -66,6 +68,10 @@ contracts: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest $(PARALLEL)
+
+# Function calls and imported modules of whole commands, beside bench/budgets.toml.
+budget: $(READY)
+	$(BIN)/python -m bench.budget
 
 # AZ=/path/to/az takes one that is there.
 AZ ?= $(VENV)/az/bin/az
