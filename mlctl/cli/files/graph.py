@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +16,11 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.session import Session
 from mlctl.render.terminal.terminal import clean
+
+if TYPE_CHECKING:
+    from mlctl.render.graph.drawing import Panel
+
+_TIMEOUT = 60.0  # seconds that Graphviz may take
 
 
 class Picture(StrEnum):
@@ -34,14 +42,18 @@ def graph(
     paths: Paths,
     output: Annotated[
         Picture,
-        typer.Option("--output", "-o", help="A tree of text, or a picture: mermaid, dot or svg."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="A tree of text, or a picture: mermaid, dot, or svg (drawn by Graphviz's `dot`).",
+        ),
     ] = Picture.TEXT,
 ) -> Exit:
     """Draw the resources of files and what they refer to, and the steps of pipelines.
 
     An arrow of a pipeline is data: from the step that writes it to the step that reads it.
     """
-    from mlctl.render.graph import drawing, markup, svg, text
+    from mlctl.render.graph import drawing
 
     report = new_report(session)
     loaded = session.loader(report).load(paths)
@@ -54,11 +66,40 @@ def graph(
     if not panels:
         session.say("nothing to draw: the files declare no resource and no pipeline")
         return Exit.OK
-    draw = {
-        Picture.TEXT: text.text,
-        Picture.MERMAID: markup.mermaid,
-        Picture.DOT: markup.dot,
-        Picture.SVG: svg.svg,
-    }
-    session.out(draw[output](panels).rstrip("\n"))
+    session.out(_drawn(session, panels, output).rstrip("\n"))
     return Exit.OK
+
+
+def _drawn(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
+    from mlctl.render.graph import markup, text
+
+    match picture:
+        case Picture.TEXT:
+            return text.text(panels)
+        case Picture.MERMAID:
+            return markup.mermaid(panels)
+        case Picture.DOT:
+            return markup.dot(panels)
+        case Picture.SVG:
+            svg = _svg(markup.dot(panels))
+            if svg is None:
+                session.say("note: Graphviz's `dot` draws no SVG here; this is Mermaid's text")
+            return svg or markup.mermaid(panels)
+
+
+def _svg(dot: str) -> str | None:
+    """The picture as Graphviz draws it; None where it is not installed, or does not draw."""
+    program = shutil.which("dot")
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own Graphviz, on text without paths
+            [program, "-Tsvg"],
+            input=dot.encode(),
+            capture_output=True,
+            check=True,
+            timeout=_TIMEOUT,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")

@@ -23,7 +23,7 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PictureNode:
     """A node: `title` is its name, `note` what it is, in a few words."""
 
     id: str
@@ -47,51 +47,78 @@ class Panel:
 
     title: str
     note: str
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, PictureNode]
     arrows: tuple[Arrow, ...]
     needs: tuple[str, ...] = field(default=())
 
 
 def panels(graph: Graph, read: ReadDocument) -> list[Panel]:
     """The resources and what they refer to, then each pipeline with its steps."""
-    found = list(pipelines(graph, read))
-    drawn = [_pipeline(one, graph) for one in found]
-    whole = _resources(graph, [one.resource for one in found if one.resource.kind.runs])
-    return [*([whole] if whole.nodes else []), *drawn]
+    read_pipelines = list(pipelines(graph, read))
+    runs = [pipeline.resource for pipeline in read_pipelines if pipeline.resource.kind.runs]
+    resources = _resources(graph, runs)
+    steps = [_pipeline(pipeline, graph) for pipeline in read_pipelines]
+    return [resources, *steps] if resources.nodes else steps
+
+
+def in_order(panel: Panel) -> list[str]:
+    """The nodes of a panel, each after what leads to it, else in the order of the file."""
+    depth = _depths(panel)
+    return sorted(panel.nodes, key=lambda node: depth[node])
+
+
+def _depths(panel: Panel) -> dict[str, int]:
+    """The length of the longest way to each node; a ring is cut where it was entered."""
+    sources: dict[str, list[str]] = {node: [] for node in panel.nodes}
+    for arrow in panel.arrows:
+        if arrow.source != arrow.target:
+            sources[arrow.target].append(arrow.source)
+    depth: dict[str, int] = {}
+
+    def visit(node: str, path: frozenset[str]) -> int:
+        if node not in depth:
+            before = [source for source in sources[node] if source not in path]
+            above = [visit(source, path | {node}) for source in before]
+            depth[node] = max(above, default=-1) + 1
+        return depth[node]
+
+    for node in panel.nodes:
+        visit(node, frozenset())
+    return depth
 
 
 def _resources(graph: Graph, runs: list[Resource]) -> Panel:
     """All resources but jobs with steps, which have panels of their own."""
-    shown = {one.address for one in graph.resources.values() if one not in runs}
-    nodes: dict[str, Node] = {}
+    shown = {resource.address for resource in graph.resources.values() if resource not in runs}
+    nodes: dict[str, PictureNode] = {}
     arrows = []
     for address in shown:
         resource = graph.resources[address]
         title = str(resource.form.schema.get("title", resource.kind.title)).lower()
         note = title.partition(" (")[0]  # which form it is written in tells nothing here
-        nodes[str(address)] = Node(str(address), address.name, note, Shape.RESOURCE)
+        nodes[str(address)] = PictureNode(str(address), address.name, note, Shape.RESOURCE)
     for edge in graph.edges:
         if edge.source in shown and not edge.deferred:
-            known = graph.declared(edge.target)
-            target = str(known[0] if known else edge.target)
+            declared = graph.declared(edge.target)
+            target = str(declared[0] if declared else edge.target)
             if target not in nodes:
                 version = f":{edge.target.version}" if edge.target.version else ""
                 title = f"{edge.target.name}{version}"
-                nodes[target] = Node(target, title, edge.target.kind, Shape.MISSING)
+                nodes[target] = PictureNode(target, title, edge.target.kind, Shape.MISSING)
             arrows.append(Arrow(str(edge.source), target, dotted(edge.at)))
     return Panel("resources", "", dict(sorted(nodes.items())), tuple(dict.fromkeys(arrows)))
 
 
 def _pipeline(pipeline: Pipeline, graph: Graph) -> Panel:
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, PictureNode] = {}
     for side, mark in ((INPUTS, "input"), (OUTPUTS, "output")):
         for name in pipeline.ports(side):
-            nodes[f"{side}.{name}"] = Node(f"{side}.{name}", name, mark, Shape.PORT)
+            nodes[f"{side}.{name}"] = PictureNode(f"{side}.{name}", name, mark, Shape.PORT)
     for step in pipeline.steps.values():
-        nodes[f"{JOBS}.{step.name}"] = Node(
+        nodes[f"{JOBS}.{step.name}"] = PictureNode(
             f"{JOBS}.{step.name}", step.name, _runs(step), Shape.STEP
         )
-    arrows = [one for step in pipeline.steps.values() for one in _flows(step, nodes)]
+    arrows = [arrow for step in pipeline.steps.values() for arrow in _flows(step, nodes)]
     resource = pipeline.resource
     title = str(resource.get("display_name") or resource.get("name") or resource.document.place)
     note = str(resource.form.schema.get("title", f"{resource.form.name} {resource.kind.title}"))
@@ -101,23 +128,23 @@ def _pipeline(pipeline: Pipeline, graph: Graph) -> Panel:
     )
 
 
-def _flows(step: Step, nodes: Mapping[str, Node]) -> Iterator[Arrow]:
+def _flows(step: Step, nodes: Mapping[str, PictureNode]) -> Iterator[Arrow]:
     """The arrows to and from a step."""
-    here = f"{JOBS}.{step.name}"
+    node = f"{JOBS}.{step.name}"
     for use in uses(step.part.document, step.part.data, step.part.at):
         below = use.at[len(step.part.at) :]
         port = str(below[1]) if len(below) > 1 and below[0] in (INPUTS, OUTPUTS) else dotted(below)
         match use.expression.path:
             case ("parent", "inputs", name, *_) if f"{INPUTS}.{name}" in nodes:
-                yield Arrow(f"{INPUTS}.{name}", here, port)
+                yield Arrow(f"{INPUTS}.{name}", node, port)
             case ("parent", "outputs", name, *_) if f"{OUTPUTS}.{name}" in nodes:
-                yield Arrow(here, f"{OUTPUTS}.{name}", port)
+                yield Arrow(node, f"{OUTPUTS}.{name}", port)
             case ("parent", "jobs", name, "outputs", output) if f"{JOBS}.{name}" in nodes:
                 yield Arrow(
-                    f"{JOBS}.{name}", here, output if output == port else f"{output} → {port}"
+                    f"{JOBS}.{name}", node, output if output == port else f"{output} → {port}"
                 )
             case ("parent", "jobs", name, *_) if f"{JOBS}.{name}" in nodes:
-                yield Arrow(f"{JOBS}.{name}", here, port)
+                yield Arrow(f"{JOBS}.{name}", node, port)
             case _:
                 pass
 
@@ -126,9 +153,9 @@ def _runs(step: Step) -> str:
     """What a step runs, in short."""
     data = step.part.data
     kind = str(data.get("type") or "command").lower()
-    named = data.get("component") or data.get("trial")
-    if isinstance(named, str):
-        return f"{kind} {_short(named)}"
+    component = data.get("component") or data.get("trial")
+    if isinstance(component, str):
+        return f"{kind} {_short(component)}"
     task = data.get("task")
     return f"{kind} {task}" if isinstance(task, str) else kind
 

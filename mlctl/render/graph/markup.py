@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mlctl.render.graph.drawing import Node, Panel, Shape
+from mlctl.render.graph.drawing import Panel, PictureNode, Shape
 
 _MERMAID = {
     Shape.RESOURCE: ('["', '"]'),
@@ -66,7 +66,7 @@ def _title(panel: Panel) -> str:
     return f"{panel.title} ({panel.note})" if panel.note else panel.title
 
 
-def _label(node: Node) -> str:
+def _label(node: PictureNode) -> str:
     return f"{node.title}\n{node.note}"
 
 
@@ -90,4 +90,4 @@ def _quoted(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(one if one == "\n" or one.isprintable() else " " for one in text)
+    return "".join(mark if mark == "\n" or mark.isprintable() else " " for mark in text)
