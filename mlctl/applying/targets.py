@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Address, Scope
@@ -51,6 +52,11 @@ def as_planned(step: Step, live: Live | None, scope: Scope) -> bool:
     return live is not None and not mismatches_of(step, live, scope)
 
 
+def _same(one: Data, other: Data) -> bool:
+    """Whether two values are the same for sure; an object or a list may hold `true` or 1."""
+    return type(one) is type(other) and one == other and not (one and type(one) in (dict, list))
+
+
 def mismatches_of(
     step: Step, live: Live | None, scope: Scope, written: Mapping[str, Data] | None = None
 ) -> list[FieldChange]:
@@ -59,6 +65,8 @@ def mismatches_of(
         return []
     kind, body = kind_of(step.target), step.body_over(live.body) if written is None else written
     form = form_of_body(kind, body, scope)
+    if all(_same(pointer.get(body, at), pointer.get(live.body, at)) for at in form.wires):
+        return failed_operation(live)  # what is spelt the same means the same
     # A body without a default deployment unsets it; other fields left out are the service's.
     unset = {one.at: routes.nothing(one) for one in kind.route_fields}
     planned = {**unset, **said(body, form, scope, own=False)}

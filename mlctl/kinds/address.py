@@ -63,6 +63,10 @@ class Address:
         return isinstance(other, Address) and self._key == other._key
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(self._key)
 
     def __lt__(self, other: Address) -> bool:

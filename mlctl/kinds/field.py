@@ -110,9 +110,20 @@ class Form:
         return tuple(one for one in self.fields if one.mutability is not Mutability.READ_ONLY)
 
     @cached_property
+    def discriminators(self) -> tuple[Field, ...]:
+        """The fields that its condition looks at."""
+        names = (self.condition or {}).get("required", [])
+        return tuple(field for field in self.fields if len(field.at) == 1 and field.at[0] in names)
+
+    @cached_property
     def fixed(self) -> tuple[Field, ...]:
         """The fields that only another resource can have another value of."""
         return tuple(field for field in self.fields if field.mutability is Mutability.REPLACE)
+
+    @cached_property
+    def wires(self) -> tuple[Pointer, ...]:
+        """Where the fields that a file can say are in a body."""
+        return tuple(field.wire for field in self.writable)
 
     @cached_property
     def referring(self) -> tuple[Field, ...]:

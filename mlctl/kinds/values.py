@@ -35,8 +35,7 @@ def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
     for form in kind.forms:
         told = {
             field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
-            for field in form.fields
-            if len(field.at) == 1 and field.at[0] in (form.condition or {}).get("required", [])
+            for field in form.discriminators
         }
         if form.condition and form.holds(told):
             return form
@@ -206,15 +205,15 @@ def overlay(
 ) -> dict[str, Data]:
     """`top` laid over a body that has lost its nulls, and what is at the pointers `without`."""
     kept = _told(body)
-    for at in without:
+    for at in without if kept else ():
         pointer.drop(kept, at)
-    return _onto(kept, copy.deepcopy(dict(top)))
+    return _onto(kept, pointer.copied(dict(top)))
 
 
 def _told(body: Mapping[str, Data]) -> dict[str, Data]:
     """A copy of a body without the keys of objects at which it says null."""
     return {
-        key: _told(held) if isinstance(held, dict) else copy.deepcopy(held)
+        key: _told(held) if isinstance(held, dict) else pointer.copied(held)
         for key, held in body.items()
         if held is not None
     }
@@ -267,7 +266,7 @@ _sorted_json = json.JSONEncoder(sort_keys=True).encode
 @functools.cache
 def own_of_form(kind: Kind, form: Form) -> tuple[Pointer, ...]:
     """The service's own places that are within a field that a file can say, or hold one."""
-    wires = [field.wire for field in form.writable]
+    wires = form.wires
     return tuple(
         at
         for at in kind.arm.service_fields

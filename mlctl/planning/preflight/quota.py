@@ -14,7 +14,7 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.claim import NOTHING, Claim, Claims, Quota
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import claims, decode, effective
+from mlctl.kinds.values import claims, effective
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
@@ -203,7 +203,7 @@ def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
     if live is None and change.action is Action.DELETE:
         return {}, {}
     form = change.resource.form if change.resource else kind.forms[-1]
-    had = decode(live.body, form, live_state.scope, own=False) if live else {}
+    had = live_state.values.values(live.body, form) if live else {}
     held = claims(kind, effective(had, form), live_state.location) if live else {}
     if change.action is Action.DELETE:
         return held, {}

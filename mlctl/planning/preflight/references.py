@@ -45,6 +45,9 @@ DEFAULT_DELETED = Rule(
 )
 
 
+_LEAVES = (ActionReason.PRUNED, ActionReason.SUPERSEDED)  # after what named it names something else
+
+
 def missing(resource: Resource, edge: Edge) -> Diagnostic:
     """A reference to something that is neither declared nor in the workspace."""
     target = edge.target
@@ -102,14 +105,20 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
     or superseded may have been in use by what the same plan points elsewhere.
     """
     gone = {one.address for one in changes if one.action.deletes}
-    declared = {one.address: one.resource for one in changes if one.resource is not None}
+    declared = {one.address for one in changes if one.resource is not None}
+    leaves = any(one.reason in _LEAVES for one in changes)
+    users = _declared_users(changes) if leaves else {}
     for change in changes:
         used_by = live_state.used_by.get(change.address, []) if change.address in gone else []
         if change.action is Action.REPLACE:
             used_by = [one for one in used_by if one.up == change.address]
-        if change.reason in (ActionReason.PRUNED, ActionReason.SUPERSEDED):
-            told = [one for one, resource in declared.items() if _names(resource, change.address)]
-            used_by = [one for one in used_by if one not in declared] + told
+        if change.reason in _LEAVES:
+            named = {
+                address
+                for at in (change.address, change.address.at(None))
+                for address in users.get(at, ())
+            }
+            used_by = [one for one in used_by if one not in declared] + sorted(named)
         left = [one for one in used_by if one not in gone]
         if left:
             again = " and cannot be made anew" if change.action is Action.REPLACE else ""
@@ -130,12 +139,16 @@ def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Addre
     return dict(found)
 
 
-def _names(resource: Resource, address: Address) -> bool:
-    """Whether a declared resource will refer to an address, or will be beneath it."""
-    if resource.address.up == address:
-        return True
-    named = (one.address for _, one in resource.references())
-    return any(one in (address, address.at(None)) for one in named)
+def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
+    """For each address, the declared resources that will refer to it, or will be beneath it."""
+    users: dict[Address, list[Address]] = defaultdict(list)
+    for change in changes:
+        if change.resource is not None:
+            named = {reference.address for _, reference in change.resource.references()}
+            for address in named | {change.resource.address.up}:
+                if address is not None:
+                    users[address].append(change.address)
+    return users
 
 
 def _deleted(rule: Rule, change: Change, message: str) -> Diagnostic:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import TypeAlias
 
@@ -116,7 +117,7 @@ def work(plan: Plan, graph: Graph) -> Work:
     return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
 
 
-class _Stage(Enum):
+class _Stage(IntEnum):
     """The writes that one target can have, in their order. Stage and target identify a step."""
 
     DELETE = 0
@@ -125,6 +126,7 @@ class _Stage(Enum):
 
 
 _Key: TypeAlias = tuple[_Stage, Address]
+_Numbered: TypeAlias = Callable[..., Step]  # makes the step, by its `id` and what it `needs`
 
 
 class _Builder:
@@ -136,7 +138,7 @@ class _Builder:
     def __init__(self, plan: Plan, graph: Graph) -> None:
         self._plan = plan
         self._graph = graph
-        self._steps: dict[_Key, tuple[Step, set[_Key]]] = {}
+        self._steps: dict[_Key, tuple[_Numbered, set[_Key]]] = {}
         self._order = {change.address: at for at, change in enumerate(plan.changes)}
         self._by_name = {_known_as(change): change for change in plan.changes}
         self._deleted = {change.address: change for change in plan.changes if change.action.deletes}
@@ -167,13 +169,13 @@ class _Builder:
     def numbered(self) -> Iterable[Step]:
         """The steps with their numbers, each after those that it needs."""
         self._put_off()
-        planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0].value))
+        planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0]))
         needs = {key: self._steps[key][1] & self._steps.keys() for key in planned}
         order = list(TopologicalSorter(needs).static_order())
         ids = {key: number for number, key in enumerate(order)}
         for key in order:
             waits = tuple(sorted(ids[one] for one in needs[key]))
-            yield replace(self._steps[key][0], id=ids[key], needs=waits)
+            yield self._steps[key][0](id=ids[key], needs=waits)
 
     def _delete(self, change: Change) -> None:
         """A delete waits for the deletes of what refers to it, and for what turns away from it.
@@ -190,7 +192,9 @@ class _Builder:
             needs |= {(_Stage.PUT, above)} if above is not None else set()
             if change.action is Action.DELETE:
                 needs |= {(_Stage.PUT, one) for one in self._leaving.get(address, ())}
-        step = Step(0, address, StepRole.DELETE, address, subsumed=subsumed)
+        step = partial(
+            Step, change=address, role=StepRole.DELETE, target=address, subsumed=subsumed
+        )
         self._steps[_Stage.DELETE, address] = step, needs
 
     def _put_off(self) -> None:
@@ -203,10 +207,14 @@ class _Builder:
     def _put(self, change: Change, part: Part, role: StepRole, needs: set[_Key]) -> None:
         self._steps[_Stage.PUT, change.address] = self._writing(change, part, role), needs
 
-    def _writing(self, change: Change, part: Part, role: StepRole) -> Step:
+    def _writing(self, change: Change, part: Part, role: StepRole) -> _Numbered:
         resource, target = change.resource, change.address
-        return Step(
-            *(0, target, role, target, part.body),
+        return partial(
+            Step,
+            change=target,
+            role=role,
+            target=target,
+            body=part.body,
             secrets=_secrets(resource, part.body) if resource else (),
             uploads=resource.uploads if resource and change.live is None else (),
             without=part.without,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
@@ -31,6 +31,31 @@ class LocalStateError(Permanent):
 
 class LocalStateBusyError(LocalStateError):
     """Another process has held the file for too long."""
+
+
+class _Reading:
+    """A block in which one thread reads; a class, as there are many reads in a request."""
+
+    __slots__ = ("_connection", "_explained", "_lock")
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        lock: RLock,
+        explained: Callable[[sqlite3.Error | UnicodeDecodeError], LocalStateError],
+    ) -> None:
+        self._connection = connection
+        self._lock = lock
+        self._explained = explained
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._lock.acquire()
+        return self._connection
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        self._lock.release()
+        if isinstance(error, _FAILED):
+            raise self._explained(error) from error
 
 
 class Store:
@@ -80,18 +105,12 @@ class Store:
             except _FAILED as error:
                 raise self._explained(error) from error
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        """The connection for single SELECTs; each sees one consistent state.
+    def read(self) -> _Reading:
+        """A block with the connection for single SELECTs; each sees one consistent state.
 
-        Raises:
-            LocalStateError: the file cannot be read.
+        The block raises a LocalStateError where the file cannot be read.
         """
-        with self._lock:
-            try:
-                yield self._connection
-            except _FAILED as error:
-                raise self._explained(error) from error
+        return _Reading(self._connection, self._lock, self._explained)
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""
