@@ -66,6 +66,11 @@ class SourceText:
         """The lines without their ends; only YAML's breaks, so that numbers are the parser's."""
         return re.split(r"\r\n|[\n\r\x85\u2028\u2029]", self.text)
 
+    @cached_property
+    def may_hold_secrets(self) -> bool:
+        """Whether there may be a secret among the values of the text."""
+        return masking.may_hold_secrets(self.text)
+
     def shown(self, line: int) -> str:
         """A line as snippets print it: secrets behind asterisks; empty beyond the last line.
 

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mlctl.kinds import children, routes
-from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds import KINDS, children, routes
+from mlctl.kinds.address import Address, Reference, Scope, own_address
+from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
-from mlctl.pointer import Pointer
+from mlctl.kinds.values import written
+from mlctl.pointer import Data, Pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,32 @@ class Graph:
     resources: Mapping[Address, Resource]
     edges: tuple[Edge, ...]
     repeated: tuple[tuple[Resource, Resource], ...] = ()
+
+    @cached_property
+    def with_repeated(self) -> tuple[Resource, ...]:
+        """The declared resources, and those that repeat the address of one."""
+        repeated = (second for _, second in self.repeated if second.owner is None)
+        return (*self.resources.values(), *repeated)
+
+    @cached_property
+    def with_inline_assets(self) -> tuple[Resource, ...]:
+        """The declared resources, each followed by the assets that are written inline in it."""
+        found: list[Resource] = []
+        for resource in self.with_repeated:
+            found.append(resource)
+            for field in resource.form.assets:
+                value = resource.values.get(field.at)
+                if isinstance(value, dict):
+                    found.append(_inline(resource, field, value))
+        return tuple(found)
+
+    @cached_property
+    def by_kind(self) -> Mapping[str, list[Resource]]:
+        """The declared resources by the name of their kind, those that repeat an address too."""
+        found: dict[str, list[Resource]] = defaultdict(list)
+        for resource in self.with_repeated:
+            found[resource.kind.name].append(resource)
+        return found
 
     @cached_property
     def _by_source(self) -> Mapping[Address, list[Edge]]:
@@ -80,6 +108,15 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
             repeated.append((first, resource))
     edges = [edge for resource in known.values() for edge in _edges(resource, scope)]
     return Graph(known, tuple(edges), tuple(repeated))
+
+
+def _inline(owner: Resource, field: Field, value: Mapping[str, Data]) -> Resource:
+    """The asset that is written in a field of its owner."""
+    kind = KINDS[field.refers_to or ""]
+    form = kind.form_of(value)
+    address = own_address(kind, value) or Address(kind.name, "")
+    root = (*owner.root, *field.at)
+    return Resource(address, kind, form, owner.document, written(value, form), root, owner.address)
 
 
 def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:

@@ -47,7 +47,7 @@ class LeftOut:
         names it. A file that says its kind belongs to it only by its own path: `code: ../..` is
         no word about a schedule that lies there.
         """
-        named = set(named_paths(documents))
+        named = set(named_paths(documents)) if self.files else set[str]()
         for why, found in self.files.items():
             told = {
                 path: kind

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
 from mlctl import files, schema, source
@@ -128,8 +129,7 @@ class Loader:
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
     ) -> LoadedConfig:
         """Check documents and build their graph."""
-        ours = (one for _, one in documents if "$schema" in one.data or _has_kind(one.data))
-        named = set(named_paths(ours))  # a file of another tool owns no component
+        named = _NamedPaths(documents)
         resources = [
             one for one in (self._resource(*pair, named) for pair in documents) if one is not None
         ]
@@ -168,11 +168,13 @@ class Loader:
             return source.load("<stdin>", sys.stdin.buffer.read(source.MAX_BYTES + 1), self.report)
         report = Report()
         documents = source.read(found.path, report, explicit=found.explicit)
+        if not report:
+            return documents
         ours = found.explicit or any(_has_kind(one.data) for one in documents)
         # A file of another tool may break any rule, as long as it is YAML.
         reported = [one for one in report if ours or one.rule in UNREADABLE_RULES]
         self.report.extend(reported)
-        if report and not (reported or documents):
+        if not (reported or documents):
             self.left_out.add(found.path, Why.NO_MAPPING)
         return documents
 
@@ -181,6 +183,8 @@ class Loader:
 
         A file of another tool stays as it is: `${{ env.NAME }}` is GitHub's, too.
         """
+        if not self.overlays.documents and not document.may_hold("${{"):
+            return document
         told = by_schema(document.data)
         kind = told if isinstance(told, Kind) else infer(document.data) if told is None else None
         kind = self.kind or kind
@@ -196,7 +200,7 @@ class Loader:
         return self.variables.fill(document, self.report)
 
     def _resource(
-        self, found: SourceFile, document: Document, named: Container[str]
+        self, found: SourceFile, document: Document, named: _NamedPaths
     ) -> Resource | None:
         """The resource of a document; None for one that is left out, or is a part of another's.
 
@@ -204,9 +208,7 @@ class Loader:
         """
         kind = self._kind(found, document)
         if kind is None or (
-            kind.content.named_by_path
-            and not found.explicit
-            and os.path.normpath(found.path) in named
+            kind.content.named_by_path and not found.explicit and found.path in named
         ):
             return None
         if self.edit is not None:
@@ -218,8 +220,8 @@ class Loader:
     def _kind(self, found: SourceFile, document: Document) -> Kind | None:
         """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
         named = by_schema(document.data)
-        guessed = infer(document.data)
         told = named if isinstance(named, Kind) else None
+        guessed = infer(document.data) if named is None or self.kind is not None else None
         if self.kind is not None:
             if told in (None, self.kind) and guessed in (None, self.kind):
                 return self.kind
@@ -287,6 +289,22 @@ class Loader:
                 hint,
             )
         )
+
+
+class _NamedPaths:
+    """The paths that documents may mean, found when somebody asks."""
+
+    def __init__(self, documents: Sequence[tuple[SourceFile, Document]]) -> None:
+        self._documents = documents
+
+    def __contains__(self, path: str) -> bool:
+        return os.path.normpath(path) in self._paths
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        # A file of another tool owns no component.
+        own = (one for _, one in self._documents if "$schema" in one.data or _has_kind(one.data))
+        return frozenset(named_paths(own))
 
 
 def _components(resources: Sequence[Resource]) -> dict[Path, Document]:

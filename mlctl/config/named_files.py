@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from mlctl import files, masking, source
 from mlctl.assets.local_files import is_local, local_path
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import with_inline_assets
 from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds.field import Field, Form
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.pointer import Data
 from mlctl.schema.placeholders import placeholder
@@ -78,8 +79,8 @@ class NamedFiles:
 
     def check(self, graph: Graph) -> None:
         """Read what the documents name and what becomes content."""
-        for resource in with_inline_assets(graph):
-            for one in resource.form.fields:
+        for resource in graph.with_inline_assets:
+            for one in _file_fields(resource.form):
                 value = resource.values.get(one.at)
                 if not isinstance(value, str) or not is_local(value) or placeholder(value):
                     continue
@@ -112,6 +113,16 @@ class NamedFiles:
         for second in documents[1:2]:
             self.report.add(_second(second, documents[0]))
         return documents[0] if documents else None
+
+
+@cache
+def _file_fields(form: Form) -> tuple[Field, ...]:
+    """The fields that name a file which becomes content."""
+    return tuple(
+        field
+        for field in form.fields
+        if field.refers_to == COMPONENT.name or field.codec == "conda"
+    )
 
 
 def _components(pipeline: Data) -> Iterator[str]:

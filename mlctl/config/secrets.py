@@ -11,7 +11,8 @@ def hide_secrets(document: Document, kind: Kind) -> None:
     """Add the values of secrets, as read and as written, to what no output may show."""
     known = {at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets}
     found = [(at, value) for at, value in known.items() if value is not None]
-    for at, value in (*found, *masking.find(document.data)):
+    looks_like_secrets = masking.find(document.data) if document.may_hold_secrets else ()
+    for at, value in (*found, *looks_like_secrets):
         pieces = {one.strip() for one in str(value).splitlines()}
         if value == pointer.get(document.data, at):
             span = document.label(at).span

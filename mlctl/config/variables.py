@@ -73,6 +73,8 @@ class Variables:
 
     def fill(self, document: Document, report: Report) -> Document:
         """The document with the values; a variable without one is a finding, and stays as it is."""
+        if not document.may_hold("${{"):
+            return document
         filled: dict[Pointer, frozenset[str]] = {}
         data = copy.deepcopy(document.data)
         for at, text in list(pointer.texts(data)):

@@ -126,6 +126,21 @@ class Form:
         return tuple(field.wire for field in self.writable)
 
     @cached_property
+    def by_first_key(self) -> tuple[tuple[str, Field], ...]:
+        """The fields that a file can say, each with the top-level key that it stands under."""
+        return tuple((str(field.at[0]), field) for field in self.writable)
+
+    @cached_property
+    def with_inner_fields(self) -> tuple[Field, ...]:
+        """The fields whose values have places that name other resources, which the codec knows."""
+        return tuple(field for field in self.fields if field.codec in _WITH_INNER_FIELDS)
+
+    @cached_property
+    def assets(self) -> tuple[Field, ...]:
+        """The fields that name an asset, or have it written inline."""
+        return tuple(field for field in self.fields if field.refers_to)
+
+    @cached_property
     def referring(self) -> tuple[Field, ...]:
         """The fields, sent or not, that name other resources."""
         return tuple(one for one in (*self.fields, *self.mentions) if one.refers_to)
@@ -172,6 +187,7 @@ def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
     )
 
 
+_WITH_INNER_FIELDS = ("steps", "data_collector")
 _ANNOTATED = {"x-mlctl-wire", "x-mlctl-alias", "x-mlctl-refers-to"}
 _NAMES = ("name", "version", "type")  # of a component in a file that a step names
 _WITHIN = ""  # the wire of what is sent as a part of the object that it stands in

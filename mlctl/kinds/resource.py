@@ -59,7 +59,7 @@ class Resource:
 
     def get(self, *at: str) -> Data:
         """The value as written at a pointer of the document, field or not."""
-        return pointer.get(self.document.data, (*self.root, *at))
+        return pointer.get(self.document.data, (*self.root, *at) if self.root else at)
 
     def text(self, *at: str) -> str | None:
         """The value where it is text: rules meet documents with errors of type."""
@@ -112,7 +112,7 @@ class Resource:
         for field in self.form.referring:
             held = field.at in self.values
             yield field, self.values[field.at] if held else self.get(*map(str, field.at))
-        for field in self.form.fields:
+        for field in self.form.with_inner_fields:
             value = self.values.get(field.at)
             for inner in codec.inner_fields(field, value):
                 yield inner, pointer.get(value, inner.at[len(field.at) :])

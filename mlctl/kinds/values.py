@@ -79,10 +79,11 @@ def written(data: Data, form: Form) -> dict[Pointer, Data]:
     its main field is absent, as the SDK has it.
     """
     values: dict[Pointer, Data] = {}
-    for field in form.fields:
-        value = pointer.get(data, field.at)
-        if value is not None and field.mutability is not Mutability.READ_ONLY:
-            values[field.at] = value
+    for key, field in form.by_first_key:
+        if key in data:
+            value = data[key] if field.at == (key,) else pointer.get(data, field.at)
+            if value is not None:
+                values[field.at] = value
     for field in form.aliases:
         value, main = pointer.get(data, field.at), field.alias_of or ()
         if value is not None and pointer.get(data, main[:-1]) is None:

@@ -30,6 +30,10 @@ _ANNOTATIONS = frozenset(
 
 _ANYTHING: Mapping[str, Data] = {}
 
+# The functions run for each value of each document: loops, as a generator would cost three times
+# as much.
+# ruff: noqa: SIM110
+
 
 class UnknownKeyword(Exception):
     """The schema has a keyword that cannot be compiled."""
@@ -46,9 +50,7 @@ def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
 def _all(schema: Mapping[str, Data], known: Known) -> Predicate:
     """The check for a schema; what several schemas have within them is compiled once."""
     if id(schema) not in known:
-        checks = tuple(_checks(schema, known))
-        one = checks[0] if len(checks) == 1 else lambda value: all(met(value) for met in checks)
-        known[id(schema)] = one
+        known[id(schema)] = _conjunction(list(_checks(schema, known)))
     return known[id(schema)]
 
 
@@ -100,7 +102,8 @@ def _of_parts(  # noqa: PLR0911  # a table of keywords
         case "items" if isinstance(wants, Mapping):
             return _each(_all(wants, known))
         case "anyOf" | "allOf":
-            return _joined(any if keyword == "anyOf" else all, [_all(one, known) for one in wants])
+            branches = [_all(branch, known) for branch in wants]
+            return _alternative(branches) if keyword == "anyOf" else _conjunction(branches)
         case "not":
             return _not(_all(wants, known))
         case "if":
@@ -113,33 +116,65 @@ def _of_parts(  # noqa: PLR0911  # a table of keywords
             return None
 
 
+def _conjunction(checks: list[Predicate]) -> Predicate:
+    if len(checks) == 1:
+        return checks[0]
+
+    def holds(value: Data) -> bool:
+        for check in checks:
+            if not check(value):
+                return False
+        return True
+
+    return holds
+
+
+def _alternative(checks: list[Predicate]) -> Predicate:
+    def holds(value: Data) -> bool:
+        for check in checks:
+            if check(value):
+                return True
+        return False
+
+    return holds
+
+
 def _typed(types: list[str]) -> Predicate:
     if types == ["string"]:
         return lambda value: isinstance(value, str)
     if types == ["object"]:
         return lambda value: isinstance(value, dict)
-    return lambda value: any(is_a(value, one) for one in types)
+    if len(types) == 1:
+        return lambda value: is_a(value, types[0])
+    return lambda value: any(is_a(value, name) for name in types)
 
 
 def _among(words: frozenset[str]) -> Predicate:
     return lambda value: isinstance(value, str) and value in words
 
 
-def _text(keyword: str, wants: Any) -> Predicate:
+def _text(keyword: str, limit: Any) -> Predicate:
     match keyword:
         case "minLength":
-            return lambda value: not isinstance(value, str) or len(value) >= wants
+            return lambda value: not isinstance(value, str) or len(value) >= limit
         case "maxLength":
-            return lambda value: not isinstance(value, str) or len(value) <= wants
+            return lambda value: not isinstance(value, str) or len(value) <= limit
         case _:
-            ends = wants.endswith("$")
-            return lambda value: (
-                not isinstance(value, str)
-                or (
-                    _expression(wants).search(value) is not None
-                    and not (ends and value[-1:] == "\n")
-                )
-            )
+            return _matching(limit)
+
+
+def _matching(pattern: str) -> Predicate:
+    """`pattern` where `$` matches only at the very end; Python's also before a last line break."""
+    ends = pattern.endswith("$")
+
+    def holds(value: Data) -> bool:
+        if not isinstance(value, str):
+            return True
+        if _expression(pattern).search(value) is None:
+            return False
+        return not (ends and value[-1:] == "\n")
+
+    return holds
 
 
 @cache
@@ -155,26 +190,36 @@ def _bounded(keyword: str, bound: float) -> Predicate:
 
 
 def _having(names: list[str]) -> Predicate:
-    return lambda value: not isinstance(value, dict) or all(name in value for name in names)
+    required = frozenset(names)
+    return lambda value: not isinstance(value, dict) or required <= value.keys()
 
 
 def _with(properties: Mapping[str, Mapping[str, Data]], known: Known) -> Predicate:
     checks = {name: _all(inner, known) for name, inner in properties.items()}
-    return lambda value: (
-        not isinstance(value, dict)
-        or all(checks[name](inner) for name, inner in value.items() if name in checks)
-    )
+
+    def holds(value: Data) -> bool:
+        if isinstance(value, dict):
+            for name in value:
+                if name in checks and not checks[name](value[name]):
+                    return False
+        return True
+
+    return holds
 
 
-def _without_others(known: frozenset[str]) -> Predicate:
-    return lambda value: not isinstance(value, dict) or value.keys() <= known
+def _without_others(names: frozenset[str]) -> Predicate:
+    return lambda value: not isinstance(value, dict) or value.keys() <= names
 
 
-def _others(known: frozenset[str], check: Predicate) -> Predicate:
-    return lambda value: (
-        not isinstance(value, dict)
-        or all(check(inner) for name, inner in value.items() if name not in known)
-    )
+def _others(names: frozenset[str], check: Predicate) -> Predicate:
+    def holds(value: Data) -> bool:
+        if isinstance(value, dict):
+            for name in value:
+                if name not in names and not check(value[name]):
+                    return False
+        return True
+
+    return holds
 
 
 def _each(check: Predicate) -> Predicate:
@@ -206,10 +251,6 @@ def _same(one: Data, other: Data) -> bool:
 
 def _named(check: Predicate) -> Predicate:
     return lambda value: not isinstance(value, dict) or all(map(check, value))
-
-
-def _joined(rule: Callable[[Iterator[bool]], bool], checks: list[Predicate]) -> Predicate:
-    return lambda value: rule(check(value) for check in checks)
 
 
 def _not(check: Predicate) -> Predicate:

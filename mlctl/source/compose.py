@@ -84,7 +84,7 @@ def compose(text: str) -> Iterator[StreamPart]:
         SourceError: the text breaks a limit, has a loop, or names no anchor.
         yaml.MarkedYAMLError: it is not YAML.
     """
-    next_event = _parser(text).get_event
+    next_event = parser(text).get_event
     parts = values = 0
     while event := next_event():
         if isinstance(event, DocumentStartEvent):
@@ -116,10 +116,18 @@ class _PlainParser(Reader, Scanner, Parser):
         Parser.__init__(self)
 
 
-def _parser(text: str) -> CParser | _PlainParser:
-    # The two disagree on tabs and on escaped surrogates (`"\ud83d\ude00"`, as JSON writes what is
-    # not ASCII), and `az` uses the plain one; it is too slow for big texts.
-    odd = "\t" in text or _SURROGATE.search(text)
+def spells_surrogates(text: str) -> bool:
+    """Whether characters are escaped as pairs of surrogates, as JSON writes what is not ASCII."""
+    return "\\u" in text and _SURROGATE.search(text) is not None
+
+
+def parser(text: str) -> CParser | _PlainParser:
+    """The parser for a text: libyaml's, or PyYAML's own where the two disagree.
+
+    They do on tabs and on escaped surrogates, and `az` uses the plain one; it is too slow for big
+    texts.
+    """
+    odd = "\t" in text or spells_surrogates(text)
     if CParser is None or (odd and len(text) < _BIG):
         return _PlainParser(text)
     return CParser(text)

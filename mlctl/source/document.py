@@ -18,6 +18,7 @@ from mlctl.source.compose import StreamPart, YamlNode, compose, resolved
 from mlctl.source.construct import Builder
 from mlctl.source.decode import decode
 from mlctl.source.marks import MarkedRange, SourceError
+from mlctl.source.plain import read_plain
 from mlctl.source.syntax import explain
 
 STDIN = "<stdin>"
@@ -42,6 +43,22 @@ class Document:
     def folder(self) -> Path:
         """The folder that its relative paths are relative to."""
         return Path() if self.source.name == STDIN else Path(self.source.name).parent
+
+    @property
+    def raw(self) -> str | None:
+        """The text that has all values as they are; None where some are spelt otherwise."""
+        text = self.source.text
+        return None if "\\" in text or type(self) is not Document else text
+
+    def may_hold(self, piece: str) -> bool:
+        """Whether a text of the document may have `piece` in it, by one look at the file."""
+        raw = self.raw
+        return raw is None or piece in raw
+
+    @property
+    def may_hold_secrets(self) -> bool:
+        """Whether a value may be a secret, by one look at the file."""
+        return self.raw is None or self.source.may_hold_secrets
 
     @property
     def place(self) -> str:
@@ -91,6 +108,18 @@ def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) 
     source = decode(name, raw, report)
     if source is None:
         return []
+    return _plain_documents(source) or _documents(source, report, explicit=explicit)
+
+
+def _plain_documents(source: SourceText) -> list[Document]:
+    """The documents of a text without anything odd; none where there is something to report."""
+    return [
+        Document(source, part.data, index, part.line, part.begin, part.end)
+        for index, part in enumerate(read_plain(source.text) or ())
+    ]
+
+
+def _documents(source: SourceText, report: Report, *, explicit: bool) -> list[Document]:
     builder = Builder(source, report)
     documents, empty = [], True
     for index, part in enumerate(_parts(builder)):
@@ -107,7 +136,7 @@ def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) 
     if empty and explicit:
         hint = "describe a resource in it, or leave it out"
         start = Label(Span(source, 0, 0, 0, 0))
-        report.add(Diagnostic(rules.EMPTY, f"`{name}` holds no document", start, hint))
+        report.add(Diagnostic(rules.EMPTY, f"`{source.name}` holds no document", start, hint))
     return documents
 
 

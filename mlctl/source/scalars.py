@@ -30,11 +30,14 @@ def tag_of(event: ScalarEvent) -> str:
     tag: str | None = event.tag
     if tag is not None and tag != "!":
         return tag
-    if tag == "!" or event.implicit[0]:
-        text = event.value
-        for name, pattern in _IMPLICIT.get(text[:1], ()):
-            if pattern.match(text):
-                return str(name)
+    return tag_of_plain(event.value) if tag == "!" or event.implicit[0] else STR
+
+
+def tag_of_plain(text: str) -> str:
+    """The tag that a scalar without quotes resolves to."""
+    for name, pattern in _IMPLICIT.get(text[:1], ()):
+        if pattern.match(text):
+            return str(name)
     return STR
 
 

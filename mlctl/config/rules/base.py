@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -12,10 +12,8 @@ from typing import TypeAlias
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import ReadDocument
 from mlctl.diagnostics import Diagnostic, Label, Rule
-from mlctl.kinds import KINDS, Address, Kind, Resource
-from mlctl.kinds.address import own_address
-from mlctl.kinds.field import Field, Form
-from mlctl.kinds.values import written
+from mlctl.kinds import KINDS, Kind, Resource
+from mlctl.kinds.field import Form
 from mlctl.schema import dereferenced
 from mlctl.schema.text import nearest
 
@@ -42,12 +40,9 @@ class RuleContext:
 RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]
 
 
-def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:
+def declared(graph: Graph, kind: str | None = None) -> Sequence[Resource]:
     """The declared resources (of one kind, by its name), including those that repeat an address."""
-    repeated = (one for _, one in graph.repeated if one.owner is None)
-    for resource in (*graph.resources.values(), *repeated):
-        if kind in (None, resource.kind.name):
-            yield resource
+    return graph.with_repeated if kind is None else graph.by_kind.get(kind, ())
 
 
 def deployments(graph: Graph) -> Iterator[Resource]:
@@ -55,16 +50,6 @@ def deployments(graph: Graph) -> Iterator[Resource]:
     for kind in KINDS.values():
         if kind.parent is not None:
             yield from declared(graph, kind.name)
-
-
-def with_inline_assets(graph: Graph) -> Iterator[Resource]:
-    """The declared resources, each followed by the assets that are written inline in it."""
-    for resource in declared(graph):
-        yield resource
-        for field in _asset_fields(resource.form):
-            value = resource.values.get(field.at)
-            if isinstance(value, dict):
-                yield _inline(resource, field, value)
 
 
 def finding(
@@ -112,16 +97,3 @@ def _known(kind: Kind, form: Form, above: tuple[str, ...]) -> frozenset[str]:
     for key in above:
         schema = dereferenced(kind.schema, schema.get("properties", {}).get(key, {}))
     return frozenset(schema.get("properties", {}))
-
-
-@cache
-def _asset_fields(form: Form) -> tuple[Field, ...]:
-    return tuple(field for field in form.fields if field.refers_to in KINDS)
-
-
-def _inline(owner: Resource, field: Field, value: dict[str, object]) -> Resource:
-    kind = KINDS[field.refers_to or ""]
-    form = kind.form_of(value)
-    address = own_address(kind, value) or Address(kind.name, "")
-    root = (*owner.root, *field.at)
-    return Resource(address, kind, form, owner.document, written(value, form), root, owner.address)

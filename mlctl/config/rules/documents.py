@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, declared, finding, with_inline_assets
+from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Kind
 from mlctl.pointer import Data, Pointer, dotted
@@ -39,7 +39,7 @@ DOCUMENT_RULES = (READ_ONLY, OLD_SCHEMA)
 
 def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC330: once for each resource, at the first of them."""
-    for resource in with_inline_assets(graph):
+    for resource in graph.with_inline_assets:
         data = resource.get()
         if not isinstance(data, dict) or _with_outputs(resource.kind).isdisjoint(data):
             continue

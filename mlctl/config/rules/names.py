@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, finding, with_inline_assets
+from mlctl.config.rules.base import RuleContext, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Resource
 from mlctl.pointer import Data, Pointer, dotted
@@ -60,7 +60,7 @@ def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC202; two documents are MLC201 already."""
     known: dict[Address, Resource] = {}
-    for asset in with_inline_assets(graph):
+    for asset in graph.with_inline_assets:
         if asset.address.version is None:
             continue
         first = known.setdefault(asset.address, asset)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl.assets.local_files import is_local, resolve
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, finding, with_inline_assets
+from mlctl.config.rules.base import RuleContext, finding
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.expressions import find
@@ -64,7 +64,7 @@ _INSIDE: dict[Pointer, Pointer] = {
 
 def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC203, or MLC204 when planning. Files within a folder are checked only if that exists."""
-    for resource in with_inline_assets(graph):
+    for resource in graph.with_inline_assets:
         below = (at for at, _ in resource.places("x-mlctl-path"))
         for at in dict.fromkeys((*_path_fields(resource.form), *below)):
             path = local(resource, at)
@@ -78,7 +78,7 @@ def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC206, for the first of a file."""
-    for resource in with_inline_assets(graph):
+    for resource in graph.with_inline_assets:
         path = local(resource, _CONDA_FILE)
         text = context.script(path) if path is not None else None
         found = next((one for one in find(text or "") if one.path[0] in ("var", "env")), None)

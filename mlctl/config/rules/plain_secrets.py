@@ -45,7 +45,7 @@ _MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
 def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC319. The lines that are shown have asterisks where the secret is."""
     for resource in declared(graph):
-        if resource.owner is not None:
+        if resource.owner is not None or not resource.document.may_hold_secrets:
             continue
         for at in masking.places(resource.document.data):
             if at in resource.form.credentials or resource.document.from_environment(at):
@@ -67,7 +67,7 @@ def plain_secret(document: Document, at: Pointer) -> Diagnostic:
 def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC328."""
     for resource in declared(graph):
-        if resource.owner is not None:
+        if resource.owner is not None or not resource.document.may_hold(masking.MASK):
             continue
         for at, text in pointer.texts(resource.document.data):
             if masking.MASK in text and _MASKED.fullmatch(text):

@@ -1,0 +1,133 @@
+"""Reads most texts in one pass: mappings of what means what it looks like.
+
+What has an anchor, a tag, a repeated key, a trap of YAML 1.1 or an error is for `compose` and
+`construct`, which report on it. Both read the same values (a property test says so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from yaml import MarkedYAMLError
+from yaml.events import (
+    CollectionStartEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from mlctl.pointer import MAX_DEPTH, Data
+from mlctl.source import scalars
+from mlctl.source.compose import MAX_FILE_VALUES, MAX_PARTS, MAX_VALUES, parser, spells_surrogates
+from mlctl.source.marks import mark
+
+_CACHED = 4096  # scalars of which the value is remembered: keys and words are met again and again
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPart:
+    """One document of a stream, and the part of the text that it is, in whole lines."""
+
+    data: dict[str, Data]
+    line: int
+    begin: int
+    end: int
+
+
+class _NotPlain(Exception):
+    """The text has something that is not read here."""
+
+
+def read_plain(text: str) -> list[PlainPart] | None:
+    """The documents of a text; None where it has something that is not read here."""
+    if spells_surrogates(text):
+        return None
+    next_event = parser(text).get_event
+    parts: list[PlainPart] = []
+    values = 0
+    try:
+        next_event()  # the start of the stream
+        while type(start := next_event()) is DocumentStartEvent:
+            data, end, count = _document(next_event)
+            begin = mark(start)
+            end_index = mark(end, end=True).index
+            parts.append(PlainPart(data, begin.line, begin.index - begin.column, end_index))
+            values += count
+            if values > MAX_FILE_VALUES or len(parts) > MAX_PARTS:
+                return None
+    except (_NotPlain, MarkedYAMLError):
+        return None
+    return parts
+
+
+def _document(next_event: Callable[[], Any]) -> tuple[dict[str, Data], Event, int]:
+    """The value of the document that has just begun, the event at its end, and its size."""
+    root: list[Data] = []
+    holder: Any = root
+    key: str | None = None  # of the value that comes next in a mapping
+    above: list[tuple[Any, str | None]] = []
+    for count in range(MAX_VALUES):
+        event = next_event()
+        kind = type(event)
+        if kind is ScalarEvent:
+            value = _scalar(event)
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            value = _collection(event, len(above))
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            holder, key = above.pop()
+            continue
+        elif kind is DocumentEndEvent and type(root[0]) is dict:
+            return root[0], event, count
+        else:
+            raise _NotPlain
+        if type(holder) is list:
+            holder.append(value)
+        elif key is not None:
+            holder[key] = value
+            key = None
+        elif type(value) is str and value not in holder:
+            key = value
+            continue
+        else:
+            raise _NotPlain
+        if kind is not ScalarEvent:
+            above.append((holder, key))
+            holder = value
+    raise _NotPlain
+
+
+def _scalar(event: ScalarEvent) -> Data:
+    if event.tag is not None or event.anchor is not None:
+        raise _NotPlain
+    return _value(event.value) if event.implicit[0] else event.value
+
+
+def _collection(event: CollectionStartEvent, depth: int) -> Data:
+    if event.tag is not None or event.anchor is not None or depth >= MAX_DEPTH:
+        raise _NotPlain
+    return {} if type(event) is MappingStartEvent else []
+
+
+@lru_cache(_CACHED)
+def _value(text: str) -> Data:
+    """The value of a plain scalar.
+
+    Raises:
+        _NotPlain: it has none, or is not read as it looks.
+    """
+    tag = scalars.tag_of_plain(text)
+    try:
+        value = scalars.convert(tag, text)
+    except (ValueError, LookupError):
+        raise _NotPlain from None
+    if scalars.trap(text, value) is not None:
+        raise _NotPlain
+    return value
