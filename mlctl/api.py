@@ -22,35 +22,49 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mlctl.applying.events import StepEvent
-from mlctl.applying.executor import apply as carry_out
-from mlctl.applying.lease import Wanted, holder, under_lease
+from mlctl.applying.lease import Wanted, holder
 from mlctl.backends import open_backend
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
 from mlctl.backends.ports.lease import LeaseHeld
-from mlctl.config.loader import LoadedConfig
+from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.journal import Journals
 from mlctl.kinds.address import Address, Scope
-from mlctl.planning.refresh import refresh
+from mlctl.planning.blue_green.renaming import CannotRename
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError, UnknownEnvironment
 from mlctl.project.place import SeveralProjects, project_file
-from mlctl.project.steps import Planned, loader, plan_loaded, policies_of
+from mlctl.project.steps import loader, policies_of
 from mlctl.project.variables import VariableError
 from mlctl.project.variables import variables as declared_variables
 from mlctl.render.apply.outcome import Outcome, collect
 from mlctl.service_errors import ServiceError
+from mlctl.workflow.applying import PARALLELISM, Execution, apply_plan
+from mlctl.workflow.model import (
+    InvalidFiles,
+    InvalidOption,
+    NewLoader,
+    PlanContext,
+    Planned,
+    PlanOptions,
+    Strategy,
+    ignore,
+)
+from mlctl.workflow.planning import plan_files
+from mlctl.workflow.renaming import WriteError
 
 __all__ = [
     "Address",
     "Backend",
+    "CannotRename",
     "Diagnostic",
     "InvalidFiles",
+    "InvalidOption",
     "LeaseHeld",
     "LoadedConfig",
     "Outcome",
@@ -63,6 +77,7 @@ __all__ = [
     "SeveralProjects",
     "UnknownEnvironment",
     "VariableError",
+    "WriteError",
     "apply",
     "load",
     "open_workspace",
@@ -74,16 +89,6 @@ __all__ = [
 
 Paths: TypeAlias = str | Path | Sequence[str | Path]
 _LOCAL = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
-_PARALLEL = 10
-
-
-class InvalidFiles(Exception):
-    """Files have errors; `report` has the findings."""
-
-    def __init__(self, report: Report) -> None:
-        first = next(one for one in report if one.is_error)
-        super().__init__(first.message)
-        self.report = report
 
 
 class Refused(Exception):
@@ -164,12 +169,9 @@ def load(
     """
     project = project or Project()
     report = Report(project.ignore, strict=strict)
-    given = declared_variables(project, variables or {}, environment=environment)
-    planning = scope is not None
-    on = today or datetime.now(UTC).date()
-    rules = partial(policies_of, project, on)
-    reading = loader(project, report, on, given, rules, scope=scope, planning=planning)
-    return reading.load([str(one) for one in _listed(paths)])
+    new_loader = _new_loader(project, variables, environment, today)
+    loader = new_loader(report, scope=scope, planning=scope is not None)
+    return loader.load(_listed(paths))
 
 
 def validate(paths: Paths, *, project: Project | None = None, **settings: Data) -> Report:
@@ -182,45 +184,57 @@ def plan(
     workspace: Backend,
     *,
     project: Project | None = None,
+    variables: Mapping[str, Data] | None = None,
+    environment: Mapping[str, str] | None = None,
+    today: date | None = None,
+    strict: bool = False,
     destroy: bool = False,
     targets: Sequence[str] = (),
+    prune: bool = False,
+    prune_limit: int | None = None,
+    replace_strategy: str = Strategy.IN_PLACE,
+    resume: bool = False,
     journal: str | Path | None = None,
-    **settings: Data,
 ) -> Planned:
-    """What apply would change in a workspace; `settings` are those of `load`.
+    """What apply would change in a workspace; files are read as by `load`.
 
-    `journal` is a folder in which applies say what they have yet to put back: what one that did not
-    end has left there is put back.
+    `prune` deletes, too, what the project owns and no file declares, at most `prune_limit`. By the
+    strategy `blue-green` what must be replaced gets a successor of another name: `apply` writes it
+    into the files (`.texts`). `journal` is a folder in which applies note what they have taken away
+    and not yet restored; what one that did not end has left there is restored, with `resume`
+    nothing else.
 
     Raises:
         InvalidFiles: the files have errors.
+        CannotRename: something cannot be replaced under a new name.
+        InvalidOption: what is asked for cannot be planned; it is a ValueError.
         ServiceError: the workspace cannot be read.
-        ValueError: a target is no address.
     """
-    project = project or Project()
-    owed = _journals(journal, workspace).owed().values() if journal and not destroy else ()
-    settings["today"] = settings.get("today") or datetime.now(UTC).date()
-    found = load(paths, project=project, scope=workspace.scope, **settings)
-    if found.report.failed:
-        raise InvalidFiles(found.report)
-    return plan_loaded(
-        found.graph,
-        refresh(found.graph, workspace, destroying=destroy, owed=list(owed)),
-        workspace,
-        found.report,
-        policies_of(project, settings["today"]),
+    project, today = project or Project(), today or datetime.now(UTC).date()
+    options = PlanOptions(
         destroying=destroy,
-        targets=[Address.parse(one) for one in targets],
-        ownership=project.ownership(),
+        targets=targets,
+        prune=prune,
+        prune_limit=prune_limit,
+        strategy=Strategy(replace_strategy),
+        resuming=resume,
     )
+    context = PlanContext(
+        project=project,
+        new_loader=_new_loader(project, variables, environment, today),
+        policies=partial(policies_of, project, today),
+        journals=_journals(journal, workspace) if journal else None,
+    )
+    report = Report(project.ignore, strict=strict)
+    return plan_files(_listed(paths), workspace, context, report, options)
 
 
 def apply(
     planned: Planned,
     workspace: Backend,
     *,
-    on_event: Callable[[StepEvent], None] = lambda _event: None,
-    parallelism: int = _PARALLEL,
+    on_event: Callable[[StepEvent], None] = ignore,
+    parallelism: int = PARALLELISM,
     stop: threading.Event | None = None,
     lock_timeout: float | None = 0.0,
     journal: str | Path | None = None,
@@ -230,36 +244,44 @@ def apply(
     Once `stop` is set nothing new starts. The outcome says what was done, what failed and what was
     left: a failure of a step is no exception. The plan of a project that has a name is carried out
     under its lease, for which `lock_timeout` seconds are waited while another has it; None is
-    without one. In the folder `journal` there is a file as long as something is to be put back: the
+    without one. In the folder `journal` there is a file as long as something is to be restored: the
     program may be killed.
 
     Raises:
         Refused: the plan has errors; nothing was begun.
         LeaseHeld: another apply of the project runs; nothing was begun.
+        WriteError: a file that gets new names cannot be written; nothing was begun.
         ServiceError: the workspace's store, which keeps the lease, cannot be reached.
     """
-    refused = planned.refused
-    if refused:
-        raise Refused(refused)
-    actions = {change.address: change.action for change in planned.plan.changes}
-    work = planned.work
-    signal = stop or threading.Event()
+    if planned.refused:
+        raise Refused(planned.refused)
     lease = None
-    if planned.project and work.steps and lock_timeout is not None:
+    if planned.project and lock_timeout is not None:
         lease = Wanted(planned.project, holder("mlctl.apply", {}), lock_timeout)
+
+    def show(events: Iterator[StepEvent], execution: Execution) -> Outcome:
+        return collect(events, execution.work, execution.actions, on_event)
+
+    execution = Execution.of(planned, parallelism=parallelism, lease=lease)
     journals = _journals(journal, workspace) if journal else None
-    with under_lease(workspace, lease, signal) as leased:
-        events = carry_out(
-            work,
-            leased,
-            parallelism=parallelism,
-            stop=signal,
-            journal=journals.new(datetime.now(UTC)) if journals else None,
-        )
-        outcome = collect(events, work, actions, on_event)
-        if journals:
-            journals.settle(leased, outcome.gone)
-        return outcome
+    return apply_plan(execution, workspace, journals, stop or threading.Event(), show=show)
+
+
+def _new_loader(
+    project: Project,
+    variables: Mapping[str, Data] | None,
+    environment: Mapping[str, str] | None,
+    today: date | None,
+) -> NewLoader:
+    """Makes loaders of the project's documents, with these variables, as of a day."""
+    given = declared_variables(project, variables or {}, environment=environment)
+    day = today or datetime.now(UTC).date()
+    policies = partial(policies_of, project, day)
+
+    def new_loader(report: Report, **settings: Any) -> Loader:
+        return loader(project, report, day, given, policies, **settings)
+
+    return new_loader
 
 
 def _journals(folder: str | Path, workspace: Backend) -> Journals:
@@ -314,5 +336,5 @@ def simulate(
     return report.document(subject, done, main, {"seed": seed, "deadline_s": None})
 
 
-def _listed(paths: Paths) -> Sequence[str | Path]:
-    return [paths] if isinstance(paths, str | Path) else paths
+def _listed(paths: Paths) -> list[str]:
+    return [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]

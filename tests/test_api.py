@@ -135,3 +135,73 @@ def test_a_program_that_is_killed_loses_nothing_with_a_journal(tmp_path: Path) -
         mlctl.apply(planned, workspace, journal=journal)
         assert workspace.read([address])[address].body["tags"] == {"team": "ds"}
         assert list(journal.glob("*.json")) == []
+
+
+def test_what_no_file_declares_any_more_is_pruned_up_to_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "mlctl.yml").write_text("project: scoring\n")
+    project = mlctl.read_project(tmp_path)
+    files = tmp_path / "infra"
+    cluster(files / "cpu.yml")
+    old = cluster(files / "old.yml")
+    with mlctl.open_workspace() as workspace:
+        mlctl.apply(mlctl.plan(files, workspace, project=project), workspace)
+        old.unlink()
+        assert mlctl.plan(files, workspace, project=project).plan.empty
+        planned = mlctl.plan(files, workspace, project=project, prune=True, prune_limit=0)
+        with pytest.raises(mlctl.Refused, match="1 resource would be pruned"):
+            mlctl.apply(planned, workspace)
+        planned = mlctl.plan(files, workspace, project=project, prune=True)
+        assert mlctl.apply(planned, workspace).destroyed == 1
+        with pytest.raises(mlctl.InvalidOption, match="nothing says what is the project's"):
+            mlctl.plan(files, workspace, prune=True)
+
+
+def test_blue_green_writes_new_names_into_the_files_when_it_is_applied(tmp_path: Path) -> None:
+    file = cluster(tmp_path / "cpu.yml")
+    with mlctl.open_workspace() as workspace:
+        mlctl.apply(mlctl.plan(file, workspace), workspace)
+        edit(file, "Standard_D4ds_v5", "Standard_DS3_v2")
+        planned = mlctl.plan(file, workspace, replace_strategy="blue-green")
+        assert "name: cpu-v2" in planned.texts[file].after
+        assert "name: cpu-v2" not in file.read_text()
+        outcome = mlctl.apply(planned, workspace)
+        assert (outcome.added, outcome.destroyed) == (1, 1)
+        assert [live.address.name for live in workspace.list("compute")] == ["cpu-v2"]
+        assert mlctl.plan(file, workspace).plan.empty
+
+
+def test_files_that_have_changed_since_the_plan_get_no_new_names(tmp_path: Path) -> None:
+    file = cluster(tmp_path / "cpu.yml")
+    with mlctl.open_workspace() as workspace:
+        mlctl.apply(mlctl.plan(file, workspace), workspace)
+        edit(file, "Standard_D4ds_v5", "Standard_DS3_v2")
+        planned = mlctl.plan(file, workspace, replace_strategy="blue-green")
+        edit(file, "max_instances: 2", "max_instances: 3")
+        with pytest.raises(mlctl.WriteError, match="has changed since it was read"):
+            mlctl.apply(planned, workspace)
+        assert [live.address.name for live in workspace.list("compute")] == ["cpu"]
+
+
+def test_resuming_restores_what_is_unfinished_and_nothing_else(tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(event: StepEvent) -> None:
+        if event.state is StepState.DONE and event.step.deletes:
+            raise Killed
+
+    file, journal = cluster(tmp_path / "infra" / "cpu.yml"), tmp_path / "journal"
+    with mlctl.open_workspace() as workspace:
+        mlctl.apply(mlctl.plan(file, workspace), workspace)
+        address = mlctl.Address("compute", "cpu")
+        body = workspace.read([address])[address].body
+        workspace.put(address, {**body, "tags": {"team": "ds"}}).wait()
+        edit(file, "Standard_D4ds_v5", "Standard_DS3_v2")
+        with pytest.raises(Killed):
+            mlctl.apply(mlctl.plan(file, workspace), workspace, on_event=die, journal=journal)
+        cluster(file.parent / "other.yml")
+        planned = mlctl.plan(file.parent, workspace, journal=journal, resume=True)
+        assert [str(change.address) for change in planned.plan.pending] == ["compute/cpu"]
+        mlctl.apply(planned, workspace, journal=journal)
+        assert workspace.read([address])[address].body["tags"] == {"team": "ds"}
+        assert mlctl.plan(file.parent, workspace, journal=journal, resume=True).plan.empty

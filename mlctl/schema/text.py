@@ -167,3 +167,8 @@ def _distance(at: Mapping[str, int], length: int, other: str) -> int:
         more, less, before = down | (everywhere & ~(same | up)), up & same, here
         more, less = more & everywhere, less & everywhere
     return mistakes if length else len(other)
+
+
+def counted(number: int, word: str, plural: str = "") -> str:
+    """`1 file`, `2 files`; the plural where it does not end in `s`."""
+    return f"{number} {word if number == 1 else plural or f'{word}s'}"

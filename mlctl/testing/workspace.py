@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mlctl.emulator import Emulator
-    from mlctl.project.steps import Planned
+    from mlctl.workflow.model import Planned
 
 Paths: TypeAlias = str | Path | Sequence[str | Path]
 Duration: TypeAlias = str | float  # `10m`, `1h30m`, `PT90S`, or seconds

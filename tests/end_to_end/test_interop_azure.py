@@ -23,7 +23,7 @@ from mlctl.planning import planner as planning
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import work as steps
 from mlctl.pointer import Data
-from mlctl.project.steps import Planned
+from mlctl.workflow.model import Planned
 from tests.builders.azure import Azure, azure
 from tests.builders.paths import SAMPLES
 from tests.builders.sdk import TRANSPORTS, Sdk, lead_here

@@ -40,7 +40,7 @@ import sys
 
 def test_that_uses_nothing():
     found = sorted(one for one in sys.modules if one.partition(".")[0] == "mlctl")
-    assert found == ["mlctl", "mlctl.testing", "mlctl.testing.plugin"]
+    assert found == ["mlctl", "mlctl.testing", "mlctl.testing.plugin", "mlctl.version"]
 """
 BROKEN = """
 import os

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mlctl.cli.change.plan import PlanFormat, load_and_plan, show_plan
+from mlctl.cli.change.planning import load_and_plan, show_plan
 from mlctl.cli.forecast.output import ForecastFormat
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.scope import ScopeError
@@ -75,6 +75,6 @@ def _show_plan(session: Session, paths: Sequence[str], output: ForecastFormat) -
         return
     if output is ForecastFormat.HUMAN:
         session.out("")
-        show_plan(session, planned.plan, PlanFormat.HUMAN)
+        show_plan(session, planned)
     else:
         session.show_plan(planned.plan)

@@ -7,24 +7,23 @@ from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.az.args import WriteArgs
-from mlctl.cli.change.execution import Execution, perform, planned_actions, planned_resources
-from mlctl.cli.change.plan import refresh_settled
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import print_data, print_plan
 from mlctl.cli.shell.session import Session
-from mlctl.config.graph import Graph
+from mlctl.cli.shell.workflow import perform, settle_s
 from mlctl.config.loader import LoadedConfig
 from mlctl.kinds import kind_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
-from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
-from mlctl.planning.running_jobs import with_running_jobs
-from mlctl.planning.steps.work import work
 from mlctl.pointer import dotted
 from mlctl.render.apply import outcome
 from mlctl.render.apply.outcome import Outcome
 from mlctl.render.cloud import resources
+from mlctl.workflow.applying import Execution
+from mlctl.workflow.model import Planned
+from mlctl.workflow.planning import plan_loaded
+from mlctl.workflow.settling import refresh_settled
 
 
 def plan_and_apply(
@@ -45,20 +44,8 @@ def plan_and_apply(
         session.show(report)
     if report.failed:
         return Exit.ERROR
-    owed = [
-        one
-        for one in session.journals.owed().values()
-        if set(one.about) & loaded.graph.resources.keys()
-    ]
-    live_state = (
-        refresh(loaded.graph, backend, owed=owed)
-        if args.dry_run
-        else refresh_settled(session, backend, loaded.graph, owed=owed)
-    )
-    ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
-    made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
-    made = with_running_jobs(made, live_state.used_by, backend)
-    made = session.policies.over(made, loaded.graph, report)
+    planned = _planned(session, backend, loaded, args, edited=edited)
+    made = planned.plan
     if args.dry_run:
         print_plan(session, made, args.output)
         return why_not(made)
@@ -69,11 +56,30 @@ def plan_and_apply(
     elif any(change.action is not Action.CREATE for change in made.pending):
         session.show_plan(made, quiet=session.quiet)
     elif not session.quiet:
-        session.show_findings(made.warnings, report.ignore)
-    code = carry_out(session, backend, made, loaded.graph, args)
+        session.show_findings(made.warnings)
+    code = carry_out(session, backend, planned, args)
     if code is Exit.OK and not args.no_wait and not silent:
         _print_made(session, backend, made, loaded.resources, args)
     return code
+
+
+def _planned(
+    session: Session, backend: Backend, loaded: LoadedConfig, args: WriteArgs, *, edited: bool
+) -> Planned:
+    """The plan for what was loaded, which belongs to no project."""
+    graph = loaded.graph
+    unfinished = session.journals.owed().values()
+    owed = [owing for owing in unfinished if owing.about & graph.resources.keys()]
+    if args.dry_run:
+        live_state = refresh(graph, backend, owed=owed)
+    else:
+        live_state = refresh_settled(
+            graph, backend, timeout=settle_s(session), note=session.note, owed=owed
+        )
+    ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
+    return plan_loaded(
+        graph, live_state, backend, loaded.report, session.policies, ownership=ownership
+    )
 
 
 def why_not(made: Plan) -> Exit:
@@ -102,18 +108,10 @@ def _refused(session: Session, made: Plan, args: WriteArgs) -> bool:
     return True
 
 
-def carry_out(
-    session: Session, backend: Backend, made: Plan, graph: Graph, args: WriteArgs
-) -> Exit:
+def carry_out(session: Session, backend: Backend, planned: Planned, args: WriteArgs) -> Exit:
     """Apply a plan; say what failed."""
-    execution = Execution(
-        work(made, graph),
-        planned_actions(made),
-        planned_resources(made),
-        wait=not args.no_wait,
-        paths=[args.file] if args.file else [],
-    )
-    ended = perform(session, backend, execution)
+    paths = [args.file] if args.file else []
+    ended = perform(session, backend, Execution.of(planned, wait=not args.no_wait, paths=paths))
     for line in _errors(ended):
         session.say(line)
     return Exit.OK if ended.complete else Exit.ERROR

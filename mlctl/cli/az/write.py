@@ -12,12 +12,12 @@ from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live, why_n
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import NewFindings, ResourceFlags
 from mlctl.cli.az.read import address_of, not_found, read_live
-from mlctl.cli.change.plan import wait_until_settled
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import print_plan
 from mlctl.cli.shell.rule_choice import ignored, new_report
 from mlctl.cli.shell.session import Session
+from mlctl.cli.shell.workflow import settle_s
 from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
@@ -34,6 +34,8 @@ from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
 from mlctl.source import Document, SourceFile
 from mlctl.source.overlay import FlagValue, with_flag_values
+from mlctl.workflow.model import Planned
+from mlctl.workflow.settling import wait_until_settled
 
 
 def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
@@ -72,7 +74,9 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         def edit(document: Document, one: Kind) -> Document:
             address = _address(document, one, args)
             live = read_live(backend, address)
-            if wait_until_settled(session, backend, {address: live}):
+            if wait_until_settled(
+                backend, {address: live}, timeout=settle_s(session), note=session.note
+            ):
                 live = read_live(backend, address)  # in motion it shows less than there is
             report.known |= _known_findings(live, session, backend)
             return documents.document_to_update(document, live, backend.scope, typed, report)
@@ -123,7 +127,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         agreed = args.yes or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
-        return carry_out(session, backend, made, Graph({}, ()), args)
+        return carry_out(session, backend, Planned(made, Graph({}, ())), args)
 
 
 def _nothing_to_delete(backend: Backend, address: Address) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.change.plan import PlanFormat, Target, load_and_plan
+from mlctl.cli.change.planning import PlanFormat, Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
@@ -21,6 +21,7 @@ from mlctl.kinds.address import Address
 from mlctl.planning.drift import drifted
 from mlctl.render.plan import drift as render
 from mlctl.service_errors import ServiceError
+from mlctl.workflow.model import PlanOptions
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -53,9 +54,8 @@ def drift(
     """
     report = new_report(session, ignore)
     with session.backend() as backend:
-        planned = load_and_plan(
-            session, backend, paths, report, targets=target or (), comparing=True
-        )
+        options = PlanOptions(targets=target or (), comparing=True)
+        planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
         found = list(drifted(planned.plan))

@@ -1,92 +1,180 @@
-"""Carries out the work of a command: under a lease, with a journal, showing what happens."""
+"""Carrying out a plan: its flags, the question before, the events, the summary, the exit code."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
-from mlctl.applying.events import RetryOptions, StepEvent
-from mlctl.applying.executor import apply as run_steps
-from mlctl.applying.lease import Wanted, under_lease
+import typer
+
+from mlctl.applying.events import StepEvent
+from mlctl.applying.lease import Wanted, holder
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.lease import LeaseHeld
-from mlctl.cli.change import replacing
-from mlctl.cli.change.plan import ApplyFormat
+from mlctl.backends.ports.lease import Lease, LeaseHeld
+from mlctl.cli.change.planning import show_plan
+from mlctl.cli.shell import console
+from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
-from mlctl.cli.shell.stopping import stop_on_signal
-from mlctl.diagnostics import Diagnostic
-from mlctl.kinds.address import Address
-from mlctl.kinds.resource import Resource
-from mlctl.planning.model import Action, Plan
-from mlctl.planning.steps.work import Work
-from mlctl.project.steps import NewText
-from mlctl.render.apply import outcome
+from mlctl.cli.shell.workflow import perform
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.planning.model import ActionReason
+from mlctl.render.apply import leases, outcome
 from mlctl.render.apply.outcome import Outcome
-from mlctl.render.findings.places import with_places
-from mlctl.render.plan import owed
+from mlctl.schema.text import counted
+from mlctl.service_errors import ServiceError
+from mlctl.source.files import PROJECT_FILE
+from mlctl.workflow.applying import PARALLELISM, Execution
+from mlctl.workflow.model import Planned
 
 if TYPE_CHECKING:
     from mlctl.render.apply import json_lines
 
-
-def planned_actions(plan: Plan) -> dict[Address, Action]:
-    """What a plan does to each resource."""
-    return {change.address: change.action for change in plan.changes}
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def planned_resources(plan: Plan) -> dict[Address, Resource]:
-    """What files declare, by the addresses of a plan."""
-    return {one.address: one.resource for one in plan.changes if one.resource is not None}
+class ApplyFormat(StrEnum):
+    """Output formats of apply and destroy."""
+
+    HUMAN = "human"
+    JSON = "json"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Execution:
-    """Work to carry out, and how to report it; without `wait` a write is done once accepted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyArgs:
+    """How a plan is carried out."""
 
-    `resources` are those that files declare, by the addresses of the plan. `warnings` are those of
-    the plan, where they are not shown with it. `lease` is the one to carry it out under, if any.
-    `texts` are written into files before. `paths` are the files that were planned, or the plan.
-    `deleted` is what shall be gone, whether it is there or not.
-    """
+    yes: Yes = False
+    parallelism: Annotated[
+        int,
+        typer.Option(
+            "--parallelism",
+            metavar="N",
+            min=1,
+            max=64,
+            help="How many resources to work on at once.",
+        ),
+    ] = PARALLELISM
+    lock_timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--lock-timeout",
+            metavar="DURATION",
+            help="How long to wait while another apply of the project runs (10m).",
+        ),
+    ] = None
+    no_lock: Annotated[
+        bool, typer.Option("--no-lock", help="Take no lease, even where others may apply at once.")
+    ] = False
+    output: Annotated[
+        ApplyFormat, typer.Option("--output", "-o", help="human, or json: one event a line.")
+    ] = ApplyFormat.HUMAN
 
-    work: Work
-    actions: Mapping[Address, Action]
-    resources: Mapping[Address, Resource] = field(default_factory=dict)
-    parallelism: int = 10
-    output: ApplyFormat = ApplyFormat.HUMAN
-    destroying: bool = False
-    wait: bool = True
-    warnings: tuple[Diagnostic, ...] = ()
-    lease: Wanted | None = None
-    texts: Mapping[Path, NewText] = field(default_factory=dict)
-    paths: Sequence[str] = ()
-    deleted: Collection[Address] = ()
+    def lease(self, session: Session, verb: str, paths: Sequence[str]) -> Wanted | None:
+        """The lease of the project that `mlctl.yml` names; None without one, and with --no-lock.
+
+        Raises:
+            ProjectError: `mlctl.yml` cannot be used.
+            InvalidValue: the time to wait is no duration.
+        """
+        timeout = duration(self.lock_timeout) if self.lock_timeout is not None else 0.0
+        project = session.settings.project.text("project")
+        if project is None and self.lock_timeout is not None:
+            session.note(f"{PROJECT_FILE} names no `project`: there is no lease to wait for.")
+        if project is None or self.no_lock:
+            return None
+
+        def waiting(lease: Lease) -> None:
+            session.note(f"Waiting up to {self.lock_timeout} for the lease of `{project}`:")
+            for fact in leases.facts(lease):
+                session.note(f"  {fact}")
+
+        me = holder(" ".join(["mlctl", verb, *paths]), session.environment)
+        return Wanted(project, me, timeout, waiting)
 
 
-def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
+def refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
+    """The exit code; with `-o json`, after printing the findings that stopped the command."""
+    if output is ApplyFormat.JSON:
+        from mlctl.render.apply import json_lines
+
+        json_lines.refuse(report, _stream())
+    return code
+
+
+def carry_out_plan(
+    session: Session,
+    backend: Backend,
+    planned: Planned,
+    args: ApplyArgs,
+    lease: Wanted | None,
+    *,
+    destroying: bool = False,
+    paths: Sequence[str] = (),
+) -> Exit:
+    """Show a plan, ask unless `--yes`, and carry it out."""
+    plan = planned.plan
+    if args.output is ApplyFormat.HUMAN:
+        show_plan(session, planned)
+    if planned.refused:
+        code = Exit.REFUSED if plan.refusals else Exit.REJECTED
+        return refuse(planned.refused, args.output, code)
+    if not (plan.empty or args.yes):
+        answer = _ask(session, args.output, destroying=destroying, pruned=plan.pruned)
+        if answer is not Exit.OK:
+            return answer
+    execution = Execution.of(
+        planned, parallelism=args.parallelism, lease=lease, paths=paths, destroying=destroying
+    )
+    code = carry_out(
+        session, backend, execution, args.output, destroying=destroying, warnings=plan.warnings
+    )
+    if planned.texts and code is not Exit.OK:
+        for line in _left_to_do(planned, backend):
+            session.say(line)
+    return code
+
+
+def carry_out(
+    session: Session,
+    backend: Backend,
+    execution: Execution,
+    output: ApplyFormat,
+    *,
+    destroying: bool = False,
+    warnings: Sequence[Diagnostic] = (),
+) -> Exit:
     """Do the steps, print the events and the summary, and return the exit code.
+
+    `warnings` are those of the plan, which programs are told here.
 
     Raises:
         LeaseHeld: another apply of the project runs; with `-o json` that is printed, too.
     """
-    try:
-        ended = perform(session, backend, run)
-    except LeaseHeld as error:
-        if run.output is ApplyFormat.JSON:
+    if output is ApplyFormat.JSON:
+        show = partial(_print_json, destroying=destroying, warnings=warnings)
+        try:
+            return _exit_code(perform(session, backend, execution, show))
+        except LeaseHeld as error:
             from mlctl.render.apply import json_lines
 
-            json_lines.held(error, stream())
-        raise
-    if run.output is ApplyFormat.HUMAN:
-        told = sys.stdout if ended.complete else sys.stderr
-        text = outcome.summary(ended, color=session.color(told), destroying=run.destroying)
-        session.out("\n" + text) if ended.complete else session.say(text)
+            json_lines.held(error, _stream())
+            raise
+    ended = perform(session, backend, execution)
+    stream = sys.stdout if ended.complete else sys.stderr
+    text = outcome.summary(ended, color=session.color(stream), destroying=destroying)
+    session.out("\n" + text) if ended.complete else session.say(text)
+    return _exit_code(ended)
+
+
+def _exit_code(ended: Outcome) -> Exit:
     if ended.stale:
         return Exit.STALE
     if ended.lease_lost:
@@ -100,51 +188,26 @@ def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
     return Exit.OK
 
 
-def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
-    """Do the steps and print the events; the caller prints the summary.
+def _print_json(
+    events: Iterator[StepEvent],
+    execution: Execution,
+    *,
+    destroying: bool,
+    warnings: Sequence[Diagnostic],
+) -> Outcome:
+    from mlctl.render.apply import json_lines
 
-    Raises:
-        LeaseHeld: another apply of the project runs.
-        OutputError: a file cannot be written.
-    """
-    journals = session.journals
-    lease = run.lease if run.work.steps or journals.unfinished() else None
-    with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
-        journal = journals.new(datetime.now(UTC), run.paths)
-        if run.texts and not stop.is_set():  # else somebody stopped the wait for the lease
-            replacing.write_and_keep(session, run.texts, run.work, journal)
-        events = run_steps(
-            run.work,
-            leased,
-            parallelism=run.parallelism,
-            stop=stop,
-            retry=RetryOptions(),
-            wait=run.wait,
-            journal=journal,
-        )
-        ended = _shown(session, run, with_places(events, run.resources))
-        for left in journals.settle(backend, {*run.deleted, *ended.gone}):
-            session.note(owed.left(left.owed, left.path, run.paths))
-        return ended
+    return json_lines.show(
+        events,
+        execution.work,
+        execution.actions,
+        _stream(),
+        destroying=destroying,
+        warnings=warnings,
+    )
 
 
-def _shown(session: Session, run: Execution, events: Iterator[StepEvent]) -> Outcome:
-    from mlctl.render.apply import json_lines, progress
-
-    if run.output is ApplyFormat.JSON:
-        return json_lines.show(
-            *(events, run.work, run.actions, stream()),
-            destroying=run.destroying,
-            warnings=run.warnings,
-        )
-    if session.quiet:
-        return outcome.collect(events, run.work, run.actions, lambda _event: None)
-    if sys.stderr.isatty():
-        return progress.watch(events, run.work, run.actions, sys.stderr, time.monotonic)
-    return progress.show(events, run.work, run.actions, sys.stderr)
-
-
-def stream() -> json_lines.MessageStream:
+def _stream() -> json_lines.MessageStream:
     """Where the events of `-o json` go: standard output, a line each."""
     from mlctl.render.apply import json_lines
 
@@ -157,3 +220,47 @@ def stream() -> json_lines.MessageStream:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int = 0) -> Exit:
+    """OK if the user types `yes`, or how many are `pruned`; an error without a terminal or with
+    `-o json`."""
+    if output is ApplyFormat.JSON or not sys.stdin.isatty():
+        why = "-o json shows no plan to approve" if output is ApplyFormat.JSON else "no terminal"
+        session.say(f"ERROR: nobody to ask for approval here ({why}); pass --yes to go on without.")
+        return Exit.ERROR
+    question = (
+        "Do you really want to destroy all these resources?"
+        if destroying
+        else "Do you want to perform these actions?"
+    )
+    answer = str(pruned or "yes")
+    if pruned:
+        resources = counted(pruned, "resource")
+        question = f"{question}\n  They delete {resources} that no file declares any more."
+        only = f"Only their number, {pruned}, will be accepted to approve."
+    else:
+        only = "Only 'yes' will be accepted to approve."
+    prompt = f"\n{question}\n  {only}\n\n  Enter a value: "
+    with suppress(KeyboardInterrupt):  # means no, like any answer but yes
+        console.ask(prompt)
+        if sys.stdin.readline().strip() == answer:
+            return Exit.OK
+    session.say("\nCancelled: nothing was changed.")
+    return Exit.CANCELLED
+
+
+def _left_to_do(planned: Planned, backend: Backend) -> Iterator[str]:
+    """What of the old names is still there after an apply that did not end well, and what to do."""
+    yield "The files have the new names: apply them again for the rest, then do what is left here:"
+    changes = planned.plan.changes
+    old = [change for change in changes if change.reason is ActionReason.SUPERSEDED]
+    try:
+        live = backend.read([change.address for change in old])
+    except ServiceError:
+        live = {change.address: change.live for change in old if change.live is not None}
+    for address in sorted(live, reverse=True):
+        above = f" -e {address.parent}" if address.parent else ""
+        yield f"  mlctl {address.kind} delete -n {address.name}{above}"
+    if live and planned.project is not None:
+        yield f"`mlctl apply --prune` deletes what is of the project `{planned.project}` by itself."

@@ -22,7 +22,7 @@ from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.values import state
 from mlctl.planning.refresh import everything
 from mlctl.render.cloud.export import Placeholders, document
-from mlctl.schema.text import nearest
+from mlctl.schema.text import counted, nearest
 from mlctl.service_errors import NotFound
 from mlctl.source import OddLayout
 
@@ -73,7 +73,7 @@ def export(
         raise UsageError(f"{taken[0]} is there already: name another folder, or pass --overwrite")
     if not _written(session, texts):
         return Exit.ERROR
-    session.note(f"{len(texts)} files written; check them with: mlctl plan {to}")
+    session.note(f"{counted(len(texts), 'file')} written; check them with: mlctl plan {to}")
     if placeholders.values:
         names = ", ".join(sorted(placeholders.values))
         session.note(f"They need these environment variables, which hold secrets: {names}")

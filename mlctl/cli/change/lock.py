@@ -9,7 +9,7 @@ import typer
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Leases, SupportsLeases
-from mlctl.cli.change.apply import Yes
+from mlctl.cli.change.execution import Yes
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration

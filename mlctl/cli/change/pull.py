@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mlctl import files
-from mlctl.cli.change.plan import Target, load_and_plan
+from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
@@ -17,6 +17,7 @@ from mlctl.planning.drift import drifted
 from mlctl.planning.pull import pulled
 from mlctl.render.plan.patch import patch_of
 from mlctl.render.terminal.terminal import clean
+from mlctl.workflow.model import PlanOptions
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -39,9 +40,8 @@ def pull(
     """
     report = new_report(session, ignore)
     with session.backend() as backend:
-        planned = load_and_plan(
-            session, backend, paths, report, targets=target or (), comparing=True
-        )
+        options = PlanOptions(targets=target or (), comparing=True)
+        planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
         found = pulled(drifted(planned.plan))

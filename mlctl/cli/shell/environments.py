@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mlctl.cli.change.replacing import Strategy
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -62,7 +61,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
     project = Project.read(project_file_of(paths_of(values)))
     for name in names:
         project.within(name)
-    if values.get("replace_strategy") == Strategy.BLUE_GREEN:
+    if values.get("replace_strategy") == "blue-green":
         raise UsageError("blue-green renames in the files of all: one environment at a time.")
     output = str(getattr(values.get("output"), "value", values.get("output") or ""))
     if output not in _TOGETHER:

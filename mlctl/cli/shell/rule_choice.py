@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -24,6 +25,26 @@ Select = Annotated[
 ]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODE", help=_IGNORE)]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleArgs:
+    """Which rules are checked, and which of them fail."""
+
+    ignore: Ignore = None
+    select: Select = None
+    strict: Strict = False
+
+    def report(self, session: Session) -> Report:
+        """A report for these rules.
+
+        Raises:
+            InvalidValue: a flag names no rule.
+            ProjectError: `mlctl.yml` cannot be used.
+        """
+        return new_report(session, self.ignore, self.select, strict=self.strict)
+
+
 IGNORE = option("ignore", "--ignore", type_=list[str] | None, metavar="CODE", help=_IGNORE)
 
 

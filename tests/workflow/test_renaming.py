@@ -504,8 +504,8 @@ def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Kept) -> No
     [
         (("plan", "--out", "x.json", *FLAG), "add --write, and commit the files"),
         (("plan", "--write"), "--replace-strategy blue-green chooses"),
-        (("plan", "--destroy", *FLAG), "--destroy deletes what the files declare"),
-        (("plan", "--target", "compute/cpu", *FLAG), "--target plans a part of"),
+        (("plan", "--destroy", *FLAG), "destroy deletes what they declare"),
+        (("plan", "--target", "compute/cpu", *FLAG), "targets are a part of what they declare"),
         (("apply", "--env", "a,b", *FLAG), "one environment at a time"),
     ],
 )
@@ -618,7 +618,8 @@ def test_files_that_change_meanwhile_are_not_overwritten(
     resized(infra)
     later = f"{DEPLOYMENT}# mine\n"
     monkeypatch.setattr(
-        "mlctl.cli.change.apply.show_plan", lambda *_, **__: (infra / "blue.yml").write_text(later)
+        "mlctl.cli.change.execution.show_plan",
+        lambda *_, **__: (infra / "blue.yml").write_text(later),
     )
     here.watch()
     done = mlctl("apply", "infra", *FLAG, "--yes")

@@ -1,0 +1,147 @@
+"""What the commands that plan files have in common: their flags, the plan, how it is shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.shell.session import Session
+from mlctl.cli.shell.workflow import plan_context
+from mlctl.diagnostics import Report
+from mlctl.inert import as_json
+from mlctl.planning.blue_green.renaming import CannotRename
+from mlctl.pointer import Data
+from mlctl.render.plan.patch import patch_of
+from mlctl.workflow.model import (
+    InvalidFiles,
+    InvalidOption,
+    Planned,
+    PlanOptions,
+    Strategy,
+    UnreadableFolder,
+)
+from mlctl.workflow.planning import plan_files
+
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        metavar="ADDRESS",
+        help="Only this resource and what it needs: compute/NAME (repeatable).",
+    ),
+]
+ReplaceStrategy = Annotated[
+    Strategy,
+    typer.Option(
+        "--replace-strategy",
+        help="in-place: delete, then create. blue-green: create under a new name, which is written"
+        " into the files, point what refers to it there, and delete the old one last.",
+    ),
+]
+
+
+class PlanFormat(StrEnum):
+    """Output formats of plan."""
+
+    HUMAN = "human"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneArgs:
+    """The flags about ownership of the commands that plan files."""
+
+    no_tags: Annotated[
+        bool, typer.Option("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
+    ] = False
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune", help="Delete, too, what the project owns (by its tags) and no file declares."
+        ),
+    ] = False
+    prune_limit: Annotated[
+        int | None,
+        typer.Option(
+            "--prune-limit",
+            metavar="N",
+            min=0,
+            help="Refuse to prune more than N resources; --yes with --prune needs it.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a limit of what is not done.
+
+        Raises:
+            UsageError: `--prune-limit` is given alone.
+        """
+        if self.prune_limit is not None and not self.prune:
+            raise UsageError("--prune-limit is of use with --prune only")
+
+
+def load_and_plan(
+    session: Session,
+    backend: Backend,
+    paths: Sequence[str],
+    report: Report,
+    options: PlanOptions = PlanOptions(),
+) -> Planned | None:
+    """The plan for the files; None when they cannot be planned, and why is printed.
+
+    Raises:
+        InvalidValue: a flag cannot be met.
+    """
+    try:
+        return plan_files(paths, backend, plan_context(session), report, options)
+    except UnreadableFolder as error:
+        session.show(error.report)
+        raise InvalidValue(str(error), flag="--prune") from None
+    except InvalidFiles:
+        return None
+    except CannotRename as error:
+        report.add(error.found)
+        session.show_findings([error.found])
+        return None
+    except InvalidOption as error:
+        flag = f"--{error.option.replace('_', '-')}"
+        raise InvalidValue(str(error), flag=flag) from None
+
+
+def show_plan(
+    session: Session,
+    planned: Planned,
+    output: PlanFormat = PlanFormat.HUMAN,
+    forecast: dict[str, Data] | None = None,
+) -> None:
+    """The plan on stdout, and its forecast where one was asked for; first what files will say."""
+    plan, patch = planned.plan, patch_of({path: new.after for path, new in planned.texts.items()})
+    if output is PlanFormat.JSON:
+        from mlctl.render.plan import plan_json
+
+        more: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
+        more |= {"patch": patch} if patch else {}
+        session.out_data(as_json({**plan_json.document(plan), **more}, indent=2))
+        return
+    if patch:
+        from mlctl.render.plan.patch import shown
+
+        session.out(shown(patch, markdown=output is PlanFormat.MARKDOWN))
+    if output is PlanFormat.MARKDOWN:
+        from mlctl.render.plan import markdown
+
+        session.out(markdown.plan(plan))
+    else:
+        from mlctl.render.plan import blocks
+
+        color = session.color(sys.stdout)
+        verbose = session.flags.verbose
+        session.out(blocks.human(plan, color=color, width=session.width, verbose=verbose))

@@ -1,0 +1,79 @@
+"""Plans and applies of a command: the workflow, with a session's project, streams and signals."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+from mlctl.applying.events import StepEvent
+from mlctl.backends.ports.backend import Backend
+from mlctl.cli.shell.session import Session
+from mlctl.cli.shell.stopping import stop_on_signal
+from mlctl.cli.shell.streams import OutputError
+from mlctl.config.loader import LoadedConfig
+from mlctl.render.apply.outcome import Outcome
+from mlctl.render.terminal.terminal import clean
+from mlctl.workflow.applying import Execution, Show, apply_plan, collect_silently
+from mlctl.workflow.model import LONGEST_WAIT_S, PlanContext
+from mlctl.workflow.renaming import WriteError
+
+
+def plan_context(session: Session) -> PlanContext:
+    """The project of a session; what is noted and found is shown."""
+
+    def show(loaded: LoadedConfig) -> None:
+        for note in loaded.notes:
+            session.note(clean(f"note: {note}"))
+        if len(loaded.report) and (loaded.report.failed or not session.quiet):
+            session.show(loaded.report)
+
+    return PlanContext(
+        project=session.settings.project,
+        new_loader=session.loader,
+        policies=lambda: session.policies,
+        journals=session.journals,
+        note=session.note,
+        show=show,
+    )
+
+
+def settle_s(session: Session) -> float:
+    """How long operations of others are waited for, in seconds."""
+    return session.options.timeout or LONGEST_WAIT_S
+
+
+def perform(
+    session: Session, backend: Backend, execution: Execution, show: Show | None = None
+) -> Outcome:
+    """Carry out a plan; unless `show` does, the events are printed for people.
+
+    The caller prints the summary.
+
+    Raises:
+        LeaseHeld: another apply of the project runs.
+        OutputError: a file cannot be written.
+    """
+
+    def print_events(events: Iterator[StepEvent], execution: Execution) -> Outcome:
+        from mlctl.render.apply import progress
+
+        if session.quiet:
+            return collect_silently(events, execution)
+        work, actions = execution.work, execution.actions
+        if sys.stderr.isatty():
+            return progress.watch(events, work, actions, sys.stderr, time.monotonic)
+        return progress.show(events, work, actions, sys.stderr)
+
+    try:
+        with stop_on_signal() as stop:
+            return apply_plan(
+                execution,
+                backend,
+                session.journals,
+                stop,
+                show=show or print_events,
+                note=session.note,
+            )
+    except WriteError as error:
+        raise OutputError(str(error)) from None

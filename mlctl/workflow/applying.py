@@ -1,0 +1,134 @@
+"""A plan to an outcome: carried out under the project's lease, with a journal."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mlctl.applying.events import StepEvent
+from mlctl.applying.executor import apply as run_steps
+from mlctl.applying.kept import Kept
+from mlctl.applying.lease import Wanted, under_lease
+from mlctl.backends.ports.backend import Backend
+from mlctl.journal import JournalFile, Journals
+from mlctl.kinds.address import Address
+from mlctl.kinds.resource import Resource
+from mlctl.planning.model import Action
+from mlctl.planning.steps.work import Work
+from mlctl.render.apply.outcome import Outcome, collect
+from mlctl.render.findings.places import with_places
+from mlctl.render.plan import owed
+from mlctl.workflow.model import NewText, Planned, ignore
+from mlctl.workflow.renaming import WriteError, write_texts
+
+PARALLELISM = 10
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Execution:
+    """Work to carry out; without `wait` a write is done once it is accepted.
+
+    `actions` are what the plan does to each resource. `resources` are those that files declare, by
+    the addresses of the plan. `lease` is the one to carry it out under, if any. `texts` are written
+    into files before. `paths` are the files that were planned, or the plan. `deleted` is what shall
+    be gone, whether it is there or not.
+    """
+
+    work: Work
+    actions: Mapping[Address, Action]
+    resources: Mapping[Address, Resource] = field(default_factory=dict)
+    parallelism: int = PARALLELISM
+    wait: bool = True
+    lease: Wanted | None = None
+    texts: Mapping[Path, NewText] = field(default_factory=dict)
+    paths: Sequence[str] = ()
+    deleted: Collection[Address] = ()
+
+    @classmethod
+    def of(
+        cls,
+        planned: Planned,
+        *,
+        parallelism: int = PARALLELISM,
+        wait: bool = True,
+        lease: Wanted | None = None,
+        paths: Sequence[str] = (),
+        destroying: bool = False,
+    ) -> Execution:
+        """The execution of a plan that was just made."""
+        changes = planned.plan.changes
+        return cls(
+            work=planned.work,
+            actions={change.address: change.action for change in changes},
+            resources={one.address: one.resource for one in changes if one.resource is not None},
+            parallelism=parallelism,
+            wait=wait,
+            lease=lease,
+            texts=planned.texts,
+            paths=paths,
+            deleted=planned.graph.resources if destroying else (),
+        )
+
+
+Show = Callable[[Iterator[StepEvent], Execution], Outcome]
+
+
+def collect_silently(events: Iterator[StepEvent], execution: Execution) -> Outcome:
+    """The outcome of the events, of which nothing is shown."""
+    return collect(events, execution.work, execution.actions, ignore)
+
+
+def apply_plan(
+    execution: Execution,
+    backend: Backend,
+    journals: Journals | None,
+    stop: threading.Event,
+    *,
+    show: Show = collect_silently,
+    note: Callable[[str], object] = ignore,
+) -> Outcome:
+    """Carry out a plan; `show` takes the events as steps start and end, and sums them up.
+
+    Once `stop` is set nothing new starts. Without journals, what a process that is killed has taken
+    away is not known to the next one.
+
+    Raises:
+        LeaseHeld: another apply of the project runs; nothing was begun.
+        WriteError: a file cannot be written; nothing was begun.
+        ServiceError: what keeps leases or journals cannot be reached.
+    """
+    unfinished = journals.unfinished() if journals else []
+    lease = execution.lease if execution.work.steps or unfinished else None
+    with under_lease(backend, lease, stop) as leased:
+        journal = journals.new(datetime.now(UTC), execution.paths) if journals else None
+        if execution.texts and not stop.is_set():  # else somebody stopped the wait for the lease
+            _write_texts(execution, journal, note)
+        events = run_steps(
+            execution.work,
+            leased,
+            parallelism=execution.parallelism,
+            stop=stop,
+            wait=execution.wait,
+            journal=journal,
+        )
+        outcome = show(with_places(events, execution.resources), execution)
+        deleted = {*execution.deleted, *outcome.gone}
+        for left in journals.settle(backend, deleted) if journals else ():
+            note(owed.left(left.owed, left.path, execution.paths))
+        return outcome
+
+
+def _write_texts(
+    execution: Execution, journal: JournalFile | None, note: Callable[[str], object]
+) -> None:
+    """Write the files once the journal says what only the workspace says of the old names."""
+    Kept(execution.work, journal).begin()
+    try:
+        write_texts(execution.texts, note)
+    except WriteError:
+        if journal is not None:
+            journal.keep(())
+        raise

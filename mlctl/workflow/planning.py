@@ -1,0 +1,210 @@
+"""Files to a plan: they are loaded, the workspace is read, and the two are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlctl import source
+from mlctl.backends.ports.backend import Backend
+from mlctl.config.graph import Graph
+from mlctl.config.loader import LoadedConfig
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Address
+from mlctl.planning.blue_green.successors import NONE, Successors
+from mlctl.planning.live_state import LiveState
+from mlctl.planning.ownership.owner import NOBODY, Ownership
+from mlctl.planning.ownership.pruning import Prune
+from mlctl.planning.planner import plan
+from mlctl.planning.refresh import refresh
+from mlctl.planning.running_jobs import with_running_jobs
+from mlctl.planning.unfinished.owed import Owed
+from mlctl.render.plan import owed as unfinished
+from mlctl.workflow.model import (
+    InvalidFiles,
+    InvalidOption,
+    PlanContext,
+    Planned,
+    PlanOptions,
+    Strategy,
+    UnreadableFolder,
+)
+from mlctl.workflow.settling import refresh_settled
+
+if TYPE_CHECKING:
+    from mlctl.project.policies import Policies
+
+
+def plan_files(
+    paths: Sequence[str],
+    backend: Backend,
+    context: PlanContext,
+    report: Report,
+    options: PlanOptions = PlanOptions(),
+) -> Planned:
+    """The plan for files; findings about them go to the report.
+
+    Raises:
+        InvalidFiles: the files have errors.
+        InvalidOption: they cannot be planned like that.
+        CannotRename: something cannot be replaced under a new name.
+        ServiceError: the backend cannot be read.
+    """
+    planning = _Planning(paths, backend, context, options, options.ownership(context.project))
+    if options.strategy is Strategy.IN_PLACE:
+        return planning.plan_once(report)
+    from mlctl.workflow.renaming import with_new_names  # noqa: PLC0415  # few plans need it
+
+    return with_new_names(paths, backend, context, report, planning.plan_once)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Planning:
+    """Plans files with these options, as often as their texts change."""
+
+    paths: Sequence[str]
+    backend: Backend
+    context: PlanContext
+    options: PlanOptions
+    ownership: Ownership
+
+    def plan_once(self, report: Report, successors: Successors = NONE) -> Planned:
+        """The plan of the files as they are, or with `successors` as they are to be."""
+        options, loaded = self.options, self._load(report, again=bool(successors))
+        prune = _pruning(loaded, self.backend, self.context, options)
+        targets = [_declared(loaded.graph, target) for target in options.targets]
+        journals = None if options.destroying or options.comparing else self.context.journals
+        owed = tuple(journals.owed().values()) if journals else ()
+        live_state = self._refresh(loaded.graph, successors, owed)
+        if options.resuming:
+            left = live_state.owed.values()
+            targets = [address for one in left for address in one.missing(live_state.live)]
+        planned = plan_loaded(
+            loaded.graph if targets or not options.resuming else Graph({}, ()),
+            live_state,
+            self.backend,
+            report,
+            None if options.comparing else self.context.policies(),
+            destroying=options.destroying,
+            targets=targets,
+            ownership=self.ownership,
+            prune=prune,
+            successors=successors,
+        )
+        for note in unfinished.notes(owed, live_state, planned.plan) if not successors else ():
+            self.context.note(note)
+        return planned
+
+    def _load(self, report: Report, *, again: bool) -> LoadedConfig:
+        new_loader, planning = self.context.new_loader, not self.options.destroying
+        loaded = new_loader(report, scope=self.backend.scope, planning=planning).load(self.paths)
+        if report.failed or not again:
+            self.context.show(loaded)
+        if report.failed:
+            raise InvalidFiles(report)
+        return loaded
+
+    def _refresh(self, graph: Graph, successors: Successors, owed: Sequence[Owed]) -> LiveState:
+        of = self.ownership.project if self.options.prune else None
+        superseded = successors.keys()
+        if self.options.settle_s is None:
+            return refresh(
+                graph,
+                self.backend,
+                destroying=self.options.destroying,
+                of=of,
+                superseded=superseded,
+                owed=owed,
+            )
+        return refresh_settled(
+            graph,
+            self.backend,
+            timeout=self.options.settle_s,
+            note=self.context.note,
+            of=of,
+            superseded=superseded,
+            owed=owed,
+        )
+
+
+def plan_loaded(
+    graph: Graph,
+    live_state: LiveState,
+    backend: Backend,
+    report: Report,
+    policies: Policies | None = None,
+    *,
+    destroying: bool = False,
+    targets: Sequence[Address] = (),
+    ownership: Ownership = NOBODY,
+    prune: Prune | None = None,
+    successors: Successors = NONE,
+) -> Planned:
+    """The plan for what was loaded, with the jobs that it hits, and what policies say of it.
+
+    The backend is asked for jobs only where something that runs them is deleted or replaced.
+
+    Warnings that the report leaves out are left out.
+    """
+    made = plan(
+        graph,
+        live_state,
+        backend=backend.name,
+        destroying=destroying,
+        targets=list(targets),
+        ownership=ownership,
+        prune=prune,
+        successors=successors,
+    )
+    made = with_running_jobs(made, live_state.used_by, backend)
+    if policies is not None:
+        made = policies.over(made, graph, report)
+    warnings = Report(report.ignore, report.select)
+    warnings.extend(made.warnings)
+    made = replace(made, warnings=tuple(warnings))
+    return Planned(made, graph, report.strict, ownership.project)
+
+
+def _declared(graph: Graph, target: str) -> Address:
+    try:
+        address = Address.parse(target)
+    except ValueError as error:
+        raise InvalidOption("target", str(error)) from None
+    if not graph.declared(address):
+        declared = ", ".join(map(str, sorted(graph.resources)[:5]))
+        message = f"`{target}` is not declared in these files; they declare {declared}"
+        raise InvalidOption("target", message)
+    return address
+
+
+def _pruning(
+    loaded: LoadedConfig, backend: Backend, context: PlanContext, options: PlanOptions
+) -> Prune | None:
+    """What may be pruned; None where nothing is."""
+    if not options.prune:
+        return None
+    return Prune(_declared_elsewhere(loaded, backend, context), options.prune_limit)
+
+
+def _declared_elsewhere(
+    loaded: LoadedConfig, backend: Backend, context: PlanContext
+) -> Set[Address]:
+    """The addresses that the other files of the whole folder of `mlctl.yml` declare.
+
+    Raises:
+        UnreadableFolder: one of them cannot be read.
+    """
+    document = context.project.document
+    report = Report(select=frozenset({"MLC0"}))
+    planned = {Path(file).absolute() for file in loaded.files}
+    files = source.discover([str(document.folder if document else Path())], report)
+    others = [file for file in files if Path(file.path).absolute() not in planned]
+    loader = context.new_loader(report, scope=backend.scope, scripts=False)
+    elsewhere = loader.load_files(others)
+    if report.failed:
+        raise UnreadableFolder(
+            report, "a file of this folder cannot be read, and may declare what would be pruned"
+        )
+    return elsewhere.graph.resources.keys()

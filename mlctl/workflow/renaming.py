@@ -1,0 +1,126 @@
+"""Blue-green: the files with new names for what would be replaced, and their plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from mlctl import files, source
+from mlctl.backends.ports.backend import Backend, SupportsNames
+from mlctl.diagnostics import Report
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address
+from mlctl.planning.blue_green.renaming import (
+    left_over,
+    mentions,
+    new_address,
+    renamed_texts,
+    to_rename,
+)
+from mlctl.planning.blue_green.successors import NONE, Successors
+from mlctl.render.terminal.terminal import clean
+from mlctl.source.files import STDIN
+from mlctl.workflow.model import NewText, PlanContext, Planned
+
+_ROUNDS = 10  # a new name may have others replaced, which get one, too
+_MOST = 1 << 26  # bytes of a file
+
+
+class WriteError(Exception):
+    """Files cannot be written, or have changed since they were planned; none was written."""
+
+
+class PlanOnce(Protocol):
+    """Loads the files as they are to be, and plans them."""
+
+    def __call__(self, report: Report, successors: Successors = NONE) -> Planned:
+        """The plan."""
+
+
+def with_new_names(
+    paths: Sequence[str],
+    backend: Backend,
+    context: PlanContext,
+    report: Report,
+    plan_once: PlanOnce,
+) -> Planned:
+    """The plan of the files with new names for what would be replaced, and what they are to say.
+
+    Raises:
+        InvalidFiles: the files have errors.
+        CannotRename: something cannot be renamed.
+    """
+    first = planned = plan_once(report)
+    renames: dict[Address, Address] = {}
+    texts: Mapping[Path, str] = {}
+    for _ in range(_ROUNDS):
+        replaced = list(to_rename(planned.plan))
+        if not replaced:
+            break
+        for resource in replaced:
+            known = {*first.graph.resources, *renames.values()}
+            renames[resource.address] = new_address(resource, known, partial(_is_taken, backend))
+        texts = renamed_texts(first.graph, renames, context.project.every_overlay())
+        with files.as_if_written({path: text.encode() for path, text in texts.items()}):
+            again = Report(report.ignore, report.select, strict=report.strict)
+            planned = plan_once(again, renames)
+        error = left_over(planned.graph, renames)
+        if error is not None:
+            raise error
+    for note in _untouched(context, paths, renames, texts) if texts else ():
+        context.note(clean(f"note: {note}"))
+    return replace(
+        planned,
+        texts={path: NewText(files.read(path, _MOST), text) for path, text in texts.items()},
+    )
+
+
+def _is_taken(backend: Backend, address: Address) -> bool:
+    """Whether somebody has the name: here, or in the region where it must be unique there."""
+    if backend.read([address]):
+        return True
+    if not (kind_of(address).arm.unique_in_region and isinstance(backend, SupportsNames)):
+        return False
+    return backend.taken(address, backend.location) is not None
+
+
+def _untouched(
+    context: PlanContext, paths: Sequence[str], renames: Successors, texts: Mapping[Path, str]
+) -> Iterator[str]:
+    """What the new names reach that is not planned here, and what they do not reach."""
+    project = context.project
+    others = [name for name in project.environments if name != project.environment]
+    if others:
+        yield f"these are the files of {', '.join(others)}, too: the new names hold there as well"
+    own = [project.document.source.name] if project.document else []
+    named = [path for path in (*paths, *own) if path != STDIN]
+    with files.as_if_written({path: text.encode() for path, text in texts.items()}):
+        for file in source.discover(named, Report(), own=True):
+            try:
+                text = files.read(Path(file.path), _MOST).decode(errors="replace")
+            except OSError:
+                continue  # it lies there, and is nobody's
+            for line, old in mentions(text, renames):
+                yield f"{file.path}:{line} still says {old}, and is left as it is"
+
+
+def write_texts(texts: Mapping[Path, NewText], note: Callable[[str], object]) -> None:
+    """Write all of the files, or none.
+
+    Raises:
+        WriteError: one cannot be written, or has changed since it was planned.
+    """
+    try:
+        for path, text in texts.items():
+            if files.read(path, _MOST) != text.before:
+                message = f"{path} has changed since it was read: nothing was written; run it again"
+                raise WriteError(message)
+        files.write_all({path: text.after.encode() for path, text in texts.items()})
+    except OSError as error:
+        why = error.strerror or error
+        raise WriteError(f"cannot write {error.filename}: {why}; nothing was changed") from None
+    for path in texts:
+        note(f"wrote {path}")

@@ -1,0 +1,72 @@
+"""The live state, read once no operation goes on on what is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from mlctl.backends.ports.backend import Backend, Live
+from mlctl.config.graph import Graph
+from mlctl.kinds.address import Address
+from mlctl.kinds.values import moving, state
+from mlctl.planning.live_state import LiveState
+from mlctl.planning.refresh import refresh
+from mlctl.planning.unfinished.owed import Owed
+from mlctl.render.terminal.terminal import clean
+from mlctl.service_errors import TIMED_OUT, Permanent
+
+_POLL_S = 5.0  # between two looks at an operation
+
+
+def refresh_settled(
+    graph: Graph,
+    backend: Backend,
+    *,
+    timeout: float,
+    note: Callable[[str], object],
+    of: str | None = None,
+    superseded: Collection[Address] = (),
+    owed: Collection[Owed] = (),
+) -> LiveState:
+    """The live state, once no operation goes on on a resource of the graph, or of a project.
+
+    Raises:
+        ServiceError: the backend cannot be read, or an operation takes too long.
+    """
+    live_state = refresh(graph, backend, of=of, superseded=superseded, owed=owed)
+    ours = {*graph.resources, *live_state.owed}
+    declared = {address: live for address, live in live_state.live.items() if address in ours}
+    declared |= {live.address: live for live in live_state.owned}
+    if not wait_until_settled(backend, declared, timeout=timeout, note=note):
+        return live_state
+    return refresh(graph, backend, of=of, superseded=superseded, owed=owed)
+
+
+def wait_until_settled(
+    backend: Backend,
+    live: Mapping[Address, Live],
+    *,
+    timeout: float,
+    note: Callable[[str], object],
+) -> bool:
+    """Wait for the operations that go on on live resources; whether there were any.
+
+    Raises:
+        ServiceError: the backend cannot be read, or an operation takes too long.
+    """
+    states = _in_motion(live)
+    for address, now in states.items():
+        note(clean(f"{address} is {now}: waiting until that has ended..."))
+    waited = 0.0
+    while states:
+        if waited >= timeout:
+            address, now = next(iter(states.items()))
+            raise Permanent(TIMED_OUT, f"{address} is still {now} after {waited:g} seconds")
+        backend.wait(_POLL_S)
+        waited += _POLL_S
+        states = _in_motion(backend.read(states.keys()))
+    return waited > 0.0
+
+
+def _in_motion(live: Mapping[Address, Live]) -> dict[Address, str]:
+    """The states of those on which an operation goes on."""
+    return {address: state(one.body) for address, one in live.items() if moving(one.body)}
