@@ -49,7 +49,7 @@ def test_a_project_its_environment_variables_and_policies_count(tmp_path: Path) 
         "variables: {most: 1}\npolicies: [own.yml]\nenvironments: {prod: {variables: {most: 3}}}\n"
     )
     (tmp_path / "own.yml").write_text(
-        "policies: [{name: few, rule: plan.create < 1, message: no more}]\n"
+        "policies: [{name: few, rule: plan.create < `1`, message: no more}]\n"
     )
     file = edit(cluster(tmp_path / "cpu.yml"), "_instances: 2", "_instances: ${{ var.most }}")
     prod = mlctl.read_project(tmp_path, env="prod")

@@ -1,39 +1,51 @@
-"""The language of one-line rules.
+"""One-line rules in JMESPath, the language of `--query`.
 
-    compute.tier == "low_priority" implies compute.max_instances >= 2
+    compute.tier != 'low_priority' || compute.max_instances >= `2`
 
-    rule       := either [ "implies" rule ]
-    either     := both { "or" both }
-    both       := negation { "and" negation }
-    negation   := "not" negation | comparison
-    comparison := value [ operator value ]      operator: == != < <= > >= in matches
-    value      := "text" | number | true | false | null | "[" values "]" | "(" rule ")"
-                | has(path) | size(value) | path
-    path       := root { "." name | "[" "text" or number "]" }
+A rule holds where its value is true in JMESPath: neither false nor null, nor empty. A path that is
+not there is null, and null is neither less nor greater than anything. What a function cannot take
+is null, too. `glob(VALUE, PATTERN, ...)` is added to the functions of the language.
 
-A path that is not there is null. Null is less and greater than nothing, and in nothing.
+A rule costs no more than its length times the size of what it asks: what would make values grow
+(`join`, multi-selects, arrays that are walked through) is refused, and so are regular expressions.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import Any, TypeAlias
 
-from mlctl import pointer
+import jmespath
+from jmespath.exceptions import (
+    IncompleteExpressionError,
+    JMESPathError,
+    LexerError,
+    ParseError,
+)
+from jmespath.functions import Functions, signature
+from jmespath.lexer import Lexer
+
 from mlctl.pointer import Data, Pointer
 
 Roots: TypeAlias = Mapping[str, Data]
-_Evaluated: TypeAlias = Callable[[Roots], Data]
+_Node: TypeAlias = Mapping[str, Any]
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*\"|'[^']*')|(?P<number>-?\d+(?:\.\d+)?)"
-    r"|(?P<name>[A-Za-z_][\w-]*)|(?P<sign>==|!=|<=|>=|[<>()\[\].,]))"
-)
-_WORDS: Mapping[str, Data] = {"true": True, "false": False, "null": None}
-_KEYWORDS = ("implies", "or", "and", "not", "in", "matches")
-_DEEP = 50  # levels of parentheses
+_LONGEST = 2_000  # characters
+_DEEPEST = 100  # levels
+_CHAINS = ("subexpression", "index_expression")
+_STEPS = ("field", "index")
+_PROJECTIONS = ("projection", "value_projection", "filter_projection", "flatten")
+_OPERATORS = ("comparator", "and_expression", "or_expression", "not_expression")
+_VALUES = ("literal", "function_expression", "current", "identity")
+_ALLOWED = frozenset((*_CHAINS, *_STEPS, *_PROJECTIONS, *_OPERATORS, *_VALUES))
+_NAMES = ("unquoted_identifier", "quoted_identifier")
+# Each of these makes a value that is larger than what it is given, or calls others.
+_REFUSED_FUNCTIONS = frozenset({"join", "merge", "to_array", "to_string"})
 
 
 class ExpressionError(Exception):
@@ -54,17 +66,46 @@ class Path:
     end: int
 
 
+class _RuleFunctions(Functions):
+    """The functions of JMESPath that are bounded, and `glob`."""
+
+    def call_function(self, function_name: str, resolved_args: Iterable[Any]) -> Any:
+        """What a function makes of its arguments; null where it cannot take them."""
+        try:
+            return super().call_function(function_name, resolved_args)
+        except JMESPathError:
+            return None
+
+    @signature({"types": ["string"]}, {"types": ["string"], "variadic": True})
+    def _func_glob(self, value: str, *patterns: Data) -> bool:
+        folded = value.casefold()
+        return any(fnmatchcase(folded, str(pattern).casefold()) for pattern in patterns)
+
+
+_OPTIONS = jmespath.Options(custom_functions=_RuleFunctions())
+_FUNCTIONS: Mapping[str, Any] = {
+    name: function["signature"]
+    for name, function in _RuleFunctions.FUNCTION_TABLE.items()
+    if name not in _REFUSED_FUNCTIONS
+    and not any("expref" in argument["types"] for argument in function["signature"])
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A rule: whether it holds, and the paths that it names, in their order."""
 
     text: str
     paths: tuple[Path, ...]
-    _holds: _Evaluated
+    _search: Callable[..., Data]
 
     def holds(self, roots: Roots) -> bool:
         """Whether the rule is true of what the roots stand for."""
-        return bool(self._holds(roots))
+        try:
+            value = self._search(dict(roots), _OPTIONS)
+        except TypeError:  # a text compared with a number
+            return False
+        return value not in ("", [], {}, None) and value is not False
 
 
 def parse(text: str) -> Expression:
@@ -73,225 +114,157 @@ def parse(text: str) -> Expression:
     Raises:
         ExpressionError: it spells none.
     """
-    parser = _Parser(text, list(_tokens(text)))
-    holds = parser.rule()
-    parser.expect_end()
-    return Expression(text, tuple(parser.paths), holds)
+    if len(text) > _LONGEST:
+        message = f"the rule is longer than {_LONGEST:,} characters"
+        raise ExpressionError(message, _LONGEST, len(text))
+    if not text.strip():
+        raise ExpressionError("the rule is empty", 0, 1)
+    try:
+        names = list(_names(text))
+        compiled = jmespath.compile(text)
+    except ParseError as error:
+        raise _syntax_error(text, error) from None
+    except RecursionError:
+        raise _too_deep(text) from None
+    reader = _Reader(text, iter(names))
+    return Expression(text, tuple(reader.paths(compiled.parsed)), compiled.search)
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
-    sort: str
+class _Name:
+    """A name in a rule: of a field or of a function."""
+
     text: str
     start: int
     end: int
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    end = 0
-    while text[end:].strip():
-        found = _TOKEN.match(text, end)
-        if found is None:
-            start = end + len(text[end:]) - len(text[end:].lstrip())
-            raise ExpressionError(f"`{text[start]}` means nothing in a rule", start, start + 1)
-        sort = str(found.lastgroup)
-        yield _Token(sort, found[sort], found.start(sort), found.end())
-        end = found.end()
-    yield _Token("end", "", len(text.rstrip()), len(text.rstrip()))
+def _names(text: str) -> Iterator[_Name]:
+    """The names of fields and functions, in their order."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an old spelling of texts, which is refused below
+        tokens = list(Lexer().tokenize(text))
+    for token, following in pairwise(tokens):
+        start = token["start"]
+        end = start + len(text[start : following["start"]].rstrip())
+        if token["type"] == "literal" and text[start] == "`":
+            _check_literal(text, start, end)
+        if token["type"] in _NAMES:
+            yield _Name(token["value"], start, end)
 
 
-@dataclass(slots=True)
-class _Parser:
+def _check_literal(text: str, start: int, end: int) -> None:
+    """Refuse what stands in backticks and is no JSON."""
+    written = text[start + 1 : end - 1].replace("\\`", "`")
+    try:
+        json.loads(written)
+    except ValueError:
+        message = f"`{written}` is no JSON; write a text in single quotes"
+        raise ExpressionError(message, start, end) from None
+
+
+def _syntax_error(text: str, error: ParseError) -> ExpressionError:
+    if isinstance(error, LexerError):
+        at = min(error.lexer_position, len(text) - 1)
+        if text[at] in "\"'`":
+            return ExpressionError(f"the text that begins with {text[at]} has no end", at, at + 1)
+        return ExpressionError(f"`{text[at]}` means nothing in a rule", at, at + 1)
+    if isinstance(error, IncompleteExpressionError):
+        end = len(text.rstrip())
+        return ExpressionError("the rule ends too early", end, end + 1)
+    at, word = error.lex_position, str(error.token_value)
+    backticks = "; write numbers in backticks" if word.lstrip("-").isdecimal() else ""
+    return ExpressionError(f"`{word}` cannot stand here{backticks}", at, at + max(len(word), 1))
+
+
+def _too_deep(text: str) -> ExpressionError:
+    return ExpressionError("the rule is nested too deeply", 0, max(len(text), 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the paths of a parsed rule, and refuses what has no bound.
+
+    The parser forgets where a name stood; its nodes are visited in the order of the text, so that
+    each takes the next name.
+    """
+
     text: str
-    tokens: list[_Token]
-    paths: list[Path] = field(default_factory=list)
-    at: int = 0
-    depth: int = 0
+    names: Iterator[_Name]
 
-    @property
-    def next(self) -> _Token:
-        return self.tokens[self.at]
+    def paths(self, node: _Node, *, depth: int = 0, inner: bool = False) -> Iterator[Path]:
+        """The paths of a node that begin at a root; `inner` nodes begin at a part of a value."""
+        if depth > _DEEPEST:
+            raise _too_deep(self.text)
+        kind = node["type"]
+        if kind not in _ALLOWED:
+            raise self._refused(f"a rule cannot have a {kind.replace('_', ' ')}")
+        if kind in _CHAINS or kind == "field":
+            yield from self._chain(list(_links(node)), depth, inner=inner)
+        elif kind == "function_expression":
+            yield from self._call(node, depth, inner=inner)
+        elif kind in ("current", "identity") and not inner:
+            raise self._refused("a path begins with a kind, `change`, `plan` or `env`")
+        elif kind in _PROJECTIONS:
+            base, *others = node["children"]
+            yield from self.paths(base, depth=depth + 1, inner=inner)
+            for child in (*others[1:], *others[:1]):  # as in the text: a condition goes first
+                yield from self.paths(child, depth=depth + 1, inner=True)
+        elif kind in _OPERATORS:
+            for child in node["children"]:
+                yield from self._operand(child, depth, inner=inner)
+        elif kind == "literal" and isinstance(node["value"], list | dict):
+            raise self._refused("an array can only be compared, or searched by `contains`")
 
-    def take(self, *words: str) -> bool:
-        """Whether the next token is one of these, which is then behind."""
-        if self.next.sort not in ("name", "sign") or self.next.text not in words:
-            return False
-        self.at += 1
-        return True
-
-    def expect(self, word: str) -> None:
-        if not self.take(word):
-            raise self.error(f"`{word}` is missing")
-
-    def expect_end(self) -> None:
-        if self.next.sort != "end":
-            raise self.error(f"`{self.next.text}` cannot stand here")
-
-    def error(self, message: str) -> ExpressionError:
-        return ExpressionError(message, self.next.start, max(self.next.end, self.next.start + 1))
-
-    def rule(self) -> _Evaluated:
-        self.depth += 1
-        if self.depth > _DEEP:
-            raise self.error("the rule is nested too deeply")
-        left = self.either()
-        if self.take("implies"):
-            condition, right = left, self.rule()
-            self.depth -= 1
-            return lambda roots: not condition(roots) or bool(right(roots))
-        self.depth -= 1
-        return left
-
-    def either(self) -> _Evaluated:
-        parts = [self.both()]
-        while self.take("or"):
-            parts.append(self.both())
-        return parts[0] if len(parts) == 1 else lambda roots: any(one(roots) for one in parts)
-
-    def both(self) -> _Evaluated:
-        parts = [self.negation()]
-        while self.take("and"):
-            parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else lambda roots: all(one(roots) for one in parts)
-
-    def negation(self) -> _Evaluated:
-        negations = 0
-        while self.take("not"):
-            negations += 1
-        held = self.comparison()
-        if not negations:
-            return held
-        return lambda roots: bool(held(roots)) is (negations % 2 == 0)
-
-    def comparison(self) -> _Evaluated:
-        left, token = self.value(), self.next
-        if not self.take(*_OPERATORS):
-            return left
-        first = self.next
-        right = self.value()
-        if token.text == "matches":
-            self._check_pattern(first)
-        compare = _OPERATORS[token.text]
-        return lambda roots: compare(left(roots), right(roots))
-
-    def _check_pattern(self, token: _Token) -> None:
-        if token.sort != "text":
-            raise ExpressionError("`matches` takes a pattern as text", token.start, token.end)
-        try:
-            re.compile(_unquoted(token.text))
-        except re.error as error:
-            raise ExpressionError(f"the pattern is none: {error}", token.start, token.end) from None
-
-    def value(self) -> _Evaluated:
-        token = self.next
-        if self.take("("):
-            held = self.rule()
-            self.expect(")")
-            return held
-        if self.take("["):
-            return self._list()
-        if token.sort in ("end", "sign") or token.text in _KEYWORDS:
-            raise self.error("a value is missing" if token.sort == "end" else _no_value(token.text))
-        self.at += 1
-        if token.sort == "name" and token.text not in _WORDS:
-            return self._call(token) if self.take("(") else self._path(token)
-        value = _literal(token)
-        return lambda _roots: value
-
-    def _call(self, name: _Token) -> _Evaluated:
-        function = _FUNCTIONS.get(name.text)
-        if function is None:
-            known = " and ".join(_FUNCTIONS)
-            message = f"`{name.text}` is no function; there are {known}"
-            raise ExpressionError(message, name.start, name.end)
-        inner = self.value()
-        self.expect(")")
-        return lambda roots: function(inner(roots))
-
-    def _list(self) -> _Evaluated:
-        items: list[_Evaluated] = []
-        while not self.take("]"):
-            items.append(self.value())
-            if not self.take(","):
-                self.expect("]")
-                break
-        return lambda roots: [one(roots) for one in items]
-
-    def _path(self, first: _Token) -> _Evaluated:
+    def _chain(self, links: list[_Node], depth: int, *, inner: bool) -> Iterator[Path]:
+        """Those of `a.b[0].c`: one path as far as there are names and numbers."""
+        if links[0]["type"] != "field":
+            yield from self.paths(links.pop(0), depth=depth + 1, inner=inner)
+            inner = True
         steps: list[str | int] = []
-        while True:
-            if self.take("."):
-                if self.next.sort != "name":
-                    raise self.error("the name of a field is missing")
-                steps.append(self.next.text)
-                self.at += 1
-            elif self.take("["):
-                token = self.next
-                if token.sort not in ("text", "number"):
-                    raise self.error('write ["key"] or [0]')
-                steps.append(_unquoted(token.text) if token.sort == "text" else int(token.text))
-                self.at += 1
-                self.expect("]")
+        first = last = None
+        while links and links[0]["type"] in _STEPS:
+            step = links.pop(0)
+            steps.append(step["value"])
+            if step["type"] == "field":
+                last = next(self.names)
+                first = first or last
+        if first is not None and last is not None and not inner:
+            yield Path(first.text, tuple(steps[1:]), first.start, last.end)
+        for link in links:
+            yield from self.paths(link, depth=depth + 1, inner=True)
+
+    def _call(self, node: _Node, depth: int, *, inner: bool) -> Iterator[Path]:
+        name, arguments = next(self.names), node["children"]
+        expected = _FUNCTIONS.get(name.text)
+        if expected is None:
+            known = ", ".join(sorted(_FUNCTIONS))
+            message = f"`{name.text}` is no function of rules; there are {known}"
+            raise ExpressionError(message, name.start, name.end)
+        variadic = bool(expected and expected[-1].get("variadic"))
+        if len(arguments) < len(expected) or (len(arguments) > len(expected) and not variadic):
+            least = "at least " if variadic else ""
+            message = f"`{name.text}` takes {least}{len(expected)}, not {len(arguments)} values"
+            raise ExpressionError(message, name.start, name.end)
+        for argument in arguments:
+            if name.text == "contains":
+                yield from self._operand(argument, depth, inner=inner)
             else:
-                break
-        root, at = first.text, tuple(steps)
-        self.paths.append(Path(root, at, first.start, self.tokens[self.at - 1].end))
-        return lambda roots: pointer.get(roots.get(root), at)
+                yield from self.paths(argument, depth=depth + 1, inner=inner)
+
+    def _operand(self, node: _Node, depth: int, *, inner: bool) -> Iterator[Path]:
+        """Those of what is compared, which may be an array."""
+        if node["type"] != "literal":
+            yield from self.paths(node, depth=depth + 1, inner=inner)
+
+    def _refused(self, message: str) -> ExpressionError:
+        return ExpressionError(message, 0, max(len(self.text), 1))
 
 
-def _literal(token: _Token) -> Data:
-    if token.sort == "text":
-        return _unquoted(token.text)
-    if token.sort == "number":
-        return float(token.text) if "." in token.text else int(token.text)
-    return _WORDS[token.text]
-
-
-def _no_value(text: str) -> str:
-    return f"`{text}` is no value" + ("; write == to compare" if text == "=" else "")
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text[1:-1]
-
-
-def _number(value: Data) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _ordered(compare: Callable[[Data, Data], bool]) -> Callable[[Data, Data], bool]:
-    """A comparison that is false of what has no order."""
-
-    def holds(one: Data, other: Data) -> bool:
-        alike = (_number(one) and _number(other)) or (
-            isinstance(one, str) and isinstance(other, str)
-        )
-        return alike and compare(one, other)
-
-    return holds
-
-
-def _equal(one: Data, other: Data) -> bool:
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
-
-
-def _within(one: Data, other: Data) -> bool:
-    if isinstance(other, str):
-        return isinstance(one, str) and one in other
-    return isinstance(other, list | dict) and any(_equal(one, item) for item in other)
-
-
-_OPERATORS: Mapping[str, Callable[[Data, Data], bool]] = {
-    "==": _equal,
-    "!=": lambda one, other: not _equal(one, other),
-    "<": _ordered(lambda one, other: one < other),
-    "<=": _ordered(lambda one, other: one <= other),
-    ">": _ordered(lambda one, other: one > other),
-    ">=": _ordered(lambda one, other: one >= other),
-    "in": _within,
-    "matches": lambda one, other: isinstance(one, str) and re.search(other, one) is not None,
-}
-_FUNCTIONS: Mapping[str, Callable[[Data], Data]] = {
-    "has": lambda value: value is not None,
-    "size": lambda value: len(value) if isinstance(value, str | list | dict) else 0,
-}
+def _links(node: _Node) -> Iterator[_Node]:
+    """The nodes of a chain, in their order."""
+    if node["type"] not in _CHAINS:
+        yield node
+        return
+    for child in node["children"]:
+        yield from _links(child)

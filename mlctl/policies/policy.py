@@ -8,6 +8,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlctl import schema, source
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
@@ -15,12 +16,13 @@ from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.field import Form
 from mlctl.planning.model import Action
 from mlctl.pointer import Data, Pointer
-from mlctl.policies import expression
-from mlctl.policies.expression import Expression, ExpressionError
-from mlctl.policies.expression import Path as Named
 from mlctl.schema import foreign
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+
+if TYPE_CHECKING:
+    from mlctl.policies.expression import Expression
+    from mlctl.policies.expression import Path as RulePath
 
 BROKEN_POLICY = Rule(
     "MLC701",
@@ -29,7 +31,7 @@ BROKEN_POLICY = Rule(
     "a policy that cannot be checked",
     "A policy that names a kind or a field that there is not, or whose rule cannot be read, would"
     " let everything pass.",
-    "Name kinds and fields as documents do; `mlctl explain MLC701` shows the language.",
+    "Name kinds and fields as documents do, and write the rule in JMESPath, as for `--query`.",
     "mlctl",
 )
 EXPIRED_WAIVER = Rule(
@@ -185,8 +187,10 @@ def _policy(
 
 
 def _rule(document: Document, at: Pointer, text: str, report: Report) -> Expression | None:
+    from mlctl.policies.expression import ExpressionError, parse  # noqa: PLC0415  # JMESPath
+
     try:
-        rule = expression.parse(text)
+        rule = parse(text)
     except ExpressionError as error:
         label = place(document, at, text, error.start, error.end)
         report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
@@ -201,7 +205,10 @@ def _rule(document: Document, at: Pointer, text: str, report: Report) -> Express
     return rule
 
 
-_LANGUAGE = 'for example `compute.tier == "low_priority" implies compute.max_instances >= 2`'
+_LANGUAGE = (
+    "rules are JMESPath, such as compute.tier != 'low_priority' || compute.max_instances >= `2`"
+)
+_JSON_WORDS = ("true", "false", "null")
 
 
 def place(document: Document, at: Pointer, text: str, start: int, end: int) -> Label:
@@ -221,11 +228,11 @@ def kind_named(name: str) -> Kind | None:
     return KINDS.get(name) or KINDS.get(name.replace("_", "-"))
 
 
-def _kind(path: Named) -> Kind | None:
+def _kind(path: RulePath) -> Kind | None:
     return kind_named(path.root)
 
 
-def _wrong(path: Named, label: Label) -> Diagnostic | None:
+def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
     """What is wrong with a path of a rule: a root or a field that there is not."""
     kind = _kind(path)
     if kind is not None:
@@ -236,10 +243,21 @@ def _wrong(path: Named, label: Label) -> Diagnostic | None:
         return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
     known = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_FIELDS, ENVIRONMENT: ()}.get(path.root)
     if known is None:
-        return _unknown(label, "kind", path.root, [*KINDS, CHANGE, PLAN, ENVIRONMENT])
+        return _unknown_root(label, path)
     if (len(path.at) == 1 and path.at[0] in known) or (not path.at and not known):
         return None
     return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(known))
+
+
+def _unknown_root(label: Label, path: RulePath) -> Diagnostic:
+    """Names no kind; often it is a text or a word that is written as in other languages."""
+    if path.root in _JSON_WORDS:
+        hint = f"write the value as {path.root} between backticks"
+    elif path.end - path.start > len(path.root) + sum(len(str(step)) + 1 for step in path.at):
+        hint = "what stands in double quotes is a name; write a text in single quotes"
+    else:
+        return _unknown(label, "kind", path.root, [*KINDS, CHANGE, PLAN, ENVIRONMENT])
+    return Diagnostic(BROKEN_POLICY, f"`{path.root}` is no kind", label, hint)
 
 
 def _knows(form: Form, at: Pointer) -> bool:

@@ -13,7 +13,7 @@ from tests.builders.shell import Run, cluster, edit
 HEAD = "policies:\n"
 TWO = """\
   - name: two-nodes
-    rule: compute.tier == "low_priority" implies compute.max_instances >= 2
+    rule: compute.tier != 'low_priority' || compute.max_instances >= `2`
     message: one low-priority node is no cluster
     hint: take two
 """
@@ -110,9 +110,9 @@ def test_a_deployment_is_held_against_the_cluster_that_it_names(
 def test_a_policy_on_changes_refuses_them_in_one_environment_alone(
     mlctl: Run, tmp_path: Path
 ) -> None:
-    rule = 'env == "prod" implies change.action != "replace"'
+    rule = "env != 'prod' || change.action != 'replace'"
     more = "environments: {dev: {workspace: d}, prod: {workspace: p}}\n"
-    policy = f"{{name: keep, rule: '{rule}', message: nothing is replaced}}"
+    policy = f'{{name: keep, rule: "{rule}", message: nothing is replaced}}'
     project(tmp_path, f"  - {policy}\n", more=more)
     edit(cluster(tmp_path / "cpu.yml"), "name: cpu", "name: cpu-${{ var.stage }}")
     for name in ("dev", "prod"):
@@ -132,13 +132,13 @@ def test_a_policy_on_changes_refuses_them_in_one_environment_alone(
 
 
 def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
-    project(tmp_path, "  - {name: ceiling, rule: plan.monthly_ceiling <= 200}\n")
+    project(tmp_path, "  - {name: ceiling, rule: plan.monthly_ceiling <= `200`}\n")
     cluster(tmp_path / "cpu.yml", most=1)
     assert mlctl("plan", "cpu.yml").code == 0
     cluster(tmp_path / "cpu.yml", most=2)
     done = mlctl("plan", "cpu.yml")
     assert done.code == 5
-    assert "error[ceiling]: it must hold that plan.monthly_ceiling <= 200" in done.out + done.err
+    assert "error[ceiling]: it must hold that plan.monthly_ceiling <= `200`" in done.out + done.err
     assert mlctl("plan", "cpu.yml", "--ignore", "ceiling").code == 0
     assert mlctl("apply", "cpu.yml", "--yes").code == 5
 
@@ -147,20 +147,22 @@ def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
     ("policy", "said"),
     [
         (
-            "{name: a, rule: compute.teir == 1}",
+            "{name: a, rule: compute.teir == `1`}",
             "`teir` is no field of compute\n --> own.yml:2:21\n",
         ),
-        ("{name: a, rule: compute.teir == 1}", "did you mean `tier`?"),
-        ("{name: a, rule: computer.tier == 1}", "did you mean `compute`?"),
-        ("{name: a, rule: change.actoin == 1}", "did you mean `action`?"),
-        ("{name: a, rule: plan.cost < 1}", "`cost` is no part of `plan`"),
-        ("{name: a, rule: 1 < 2}", "asks nothing of any resource"),
+        ("{name: a, rule: compute.teir == `1`}", "did you mean `tier`?"),
+        ("{name: a, rule: computer.tier == `1`}", "did you mean `compute`?"),
+        ("{name: a, rule: change.actoin == `1`}", "did you mean `action`?"),
+        ("{name: a, rule: plan.cost < `1`}", "`cost` is no part of `plan`"),
+        ("{name: a, rule: '`1` < `2`'}", "asks nothing of any resource"),
         ("{name: a, rule: compute.tier === 1}", "means nothing in a rule\n --> own.yml:2:36\n"),
+        ('{name: a, rule: compute.tier == "x"}', "write a text in single quotes"),
+        ("{name: a, rule: compute.size != null}", "write the value as null between backticks"),
         ("{name: a, kind: computer, schema: {}}", "did you mean `compute`?"),
         ("{name: a, kind: compute, schema: {type: 3}}", "this is no JSON Schema"),
         ("{name: a}", "error[MLC1"),
-        ("{name: A, rule: compute.size != null}", "error[MLC1"),
-        ("{name: a, rule: has(compute.size), severty: error}", "did you mean `severity`?"),
+        ("{name: A, rule: compute.size}", "error[MLC1"),
+        ("{name: a, rule: compute.size, severty: error}", "did you mean `severity`?"),
     ],
 )
 def test_a_broken_policy_is_an_error_at_its_column(

@@ -108,7 +108,7 @@ def test_a_command_is_about_the_same_project_from_everywhere(
         "environments:\n  prod:\n    workspace: ml-prod\n    overlays: [prod.yml]\n",
     )
     (root / "infra" / "rules.yml").write_text(
-        "policies: [{name: small, rule: compute.max_instances < 9, message: m}]\n"
+        "policies: [{name: small, rule: compute.max_instances < `9`, message: m}]\n"
     )
     (root / "infra" / "prod.yml").write_text("compute/cpu: {description: of prod}\n")
     edit(root / "infra" / "cpu" / "cpu.yml", "max_instances: 2", "max_instances: ${{ var.most }}")

@@ -77,7 +77,7 @@ def test_secrets_are_not_shown(mlctl: Run, sample: Path) -> None:
 def test_drift_is_told_of_what_the_project_would_not_let_a_plan_change(
     mlctl: Run, changed: Path
 ) -> None:
-    rule = 'policies: [{name: frozen, rule: change.action != "update"}]\n'
+    rule = "policies: [{name: frozen, rule: change.action != 'update'}]\n"
     (changed / "frozen.yml").write_text(rule)
     (changed / "mlctl.yml").write_text("project: scoring\npolicies: [frozen.yml]\n")
     assert mlctl("plan", "infra").code == 5
