@@ -16,8 +16,9 @@ from bench.figure import Figure, at_most, beside
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.scoring.deployment import Deployment
-from mlctl.rehearsal.scoring.rehearsal import Plan, Stage, rehearse
-from mlctl.rehearsal.scoring.run import Order, Run
+from mlctl.rehearsal.scoring.rehearsal import rehearse
+from mlctl.rehearsal.scoring.run import Order, ScoringRun
+from mlctl.rehearsal.stage import KillSchedule, Stage
 
 # Ten milliseconds that are no sleep, which a rehearsal would pass over.
 SCRIPT = """\
@@ -76,7 +77,7 @@ def rehearsed(folder: Path, inputs: Inputs) -> float:
     batches = mini_batches(inputs.names, 1)
     order = Order(key="b", inputs=inputs, mini_batches=batches, order=range(len(batches)))
     begun = time.perf_counter()
-    done = Run(deployment, order, interpreter(), folder / "run", dict(os.environ)).go()
+    done = ScoringRun(deployment, order, interpreter(), folder / "run", dict(os.environ)).go()
     assert len(done.scored) == len(batches)
     return time.perf_counter() - begun
 
@@ -96,6 +97,6 @@ def kills(folder: Path, count: int) -> float:
     deployment = Deployment(script, script.parent, mini_batch_size=2)
     stage = Stage(interpreter(), folder, dict(os.environ))
     begun = time.perf_counter()
-    done = rehearse(deployment, Inputs.find(SAMPLES / "input"), Plan(kills=count), stage)
+    done = rehearse(deployment, Inputs.find(SAMPLES / "input"), KillSchedule(kills=count), stage)
     assert [one.rule.code for one in done.evidence] == ["MLC603"]
     return time.perf_counter() - begun

@@ -1,11 +1,25 @@
-"""One thing that a rehearsal has shown."""
+"""What a rehearsal has shown, and the lines of the user's code that it points to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from mlctl.diagnostics import Rule
-from mlctl.rehearsal.outcome import Place
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of the user's code: the file relative to its folder, and the number from 1."""
+
+    file: str
+    line: int
+
+    @classmethod
+    def from_message(cls, value: list[Any] | None) -> CodeLine | None:
+        """From what a worker sends: `[file, line]`."""
+        return cls(str(value[0]), int(value[1])) if value else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +28,13 @@ class Evidence:
 
     rule: Rule
     message: str
-    place: Place | None
+    place: CodeLine | None
     kill: int | None = None
 
 
-def once(found: list[Evidence]) -> list[Evidence]:
+def first_of_each(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """The first evidence of each rule at each line."""
-    kept: dict[tuple[str, Place | None], Evidence] = {}
-    for one in found:
-        kept.setdefault((one.rule.code, one.place), one)
-    return list(kept.values())
+    by_place: dict[tuple[str, CodeLine | None], Evidence] = {}
+    for item in evidence:
+        by_place.setdefault((item.rule.code, item.place), item)
+    return tuple(by_place.values())

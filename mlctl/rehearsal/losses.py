@@ -69,7 +69,9 @@ def slots(nodes: int, each: int) -> list[Slot]:
     return [Slot(node, number) for number in range(each) for node in range(nodes)]
 
 
-def plan(count: int, places: Sequence[Slot], total: int, seed: int, *, writes: bool) -> list[Loss]:
+def schedule(
+    count: int, places: Sequence[Slot], total: int, seed: int, *, writes: bool
+) -> list[Loss]:
     """`count` losses, of one moment after the other, for a run of `total` mini-batches.
 
     Without `writes` no loss is in the middle of a file. Kill K is the same however many there are.

@@ -50,6 +50,34 @@ class Interpreter:
     mark: str
     ends: float
 
+    def command(self, program: Path, *arguments: str) -> list[str]:
+        """The words that start a program of ours in this Python."""
+        network = without_network() if self.alone else ()
+        return [*network, self.python, "-B", str(program), *arguments]
+
+    def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """The environment of a process, with the mark of the rehearsal."""
+        return {**variables, MARK: self.mark}
+
+    def ask(
+        self, program: Path, arguments: Sequence[str], variables: Mapping[str, str], timeout: float
+    ) -> bytes:
+        """What a program of ours prints.
+
+        Raises:
+            OSError: it cannot be started.
+            subprocess.TimeoutExpired: it takes longer.
+        """
+        done = subprocess.run(  # noqa: S603 - the user's own Python
+            self.command(program, *arguments),
+            env=self.environment(variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=timeout,
+        )
+        return done.stdout
+
     @property
     def over(self) -> bool:
         """Whether the time for the rehearsal is over."""
@@ -96,16 +124,17 @@ class Process:
         """
         their_control, control = os.pipe()
         report, their_report = os.pipe()
-        words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
-        words += [str(_WORKER), str(their_control), str(their_report), str(script)]
-        words += [str(folder / "code"), str(interpreter.memory), str(int(interpreter.alone))]
-        words += [str(os.getpid()), *arguments]
+        pipes = (str(their_control), str(their_report))
+        bounds = (str(interpreter.memory), str(int(interpreter.alone)), str(os.getpid()))
+        words = interpreter.command(
+            _WORKER, *pipes, str(script), str(folder / "code"), *bounds, *arguments
+        )
         try:
             with (folder / "logs" / f"{log}.txt").open("ab") as told:
                 popen = subprocess.Popen(  # noqa: S603 - the user's own code is the point
                     words,
                     cwd=folder / "code",
-                    env={**variables, MARK: interpreter.mark},
+                    env=interpreter.environment(variables),
                     stdin=subprocess.DEVNULL,
                     stdout=told,
                     stderr=told,

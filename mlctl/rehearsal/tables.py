@@ -17,7 +17,7 @@ from typing import Any
 from mlctl import files, source
 from mlctl.pointer import Data
 from mlctl.rehearsal.inputs import Inputs, RehearsalError
-from mlctl.rehearsal.process import MARK, Interpreter, without_network
+from mlctl.rehearsal.process import Interpreter
 
 NAME = "MLTable"
 _PROGRAM = Path(__file__).with_name("worker") / "table.py"
@@ -96,34 +96,27 @@ def bring(
             "to": str(to),
         }
     )
-    words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
+    timeout = max(1.0, interpreter.ends - time.monotonic())
     try:
-        done = subprocess.run(  # noqa: S603 - the user's own Python
-            [*words, str(_PROGRAM), text],
-            env={**environment, MARK: interpreter.mark},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=max(1.0, interpreter.ends - time.monotonic()),
-        )
-        said = json.loads(done.stdout.splitlines()[-1])
+        output = interpreter.ask(_PROGRAM, [text], environment, timeout)
+        answer = json.loads(output.splitlines()[-1])
     except (subprocess.TimeoutExpired, ValueError, IndexError):
         raise RehearsalError(f"`{interpreter.python}` does not read the table") from None
-    if said.get("error") in ("ModuleNotFoundError", "ImportError"):
+    if answer.get("error") in ("ModuleNotFoundError", "ImportError"):
         raise RehearsalError(
-            f"rows need pandas: {said['message']} in this Python; --python names one that has it"
+            f"rows need pandas: {answer['message']} in this Python; --python names one that has it"
         )
-    if "error" in said:
+    if "error" in answer:
         name = told.files[0].name
-        raise RehearsalError(f"`{name}` cannot be read: {said['error']}: {said['message']}")
-    if not said["rows"]:
+        raise RehearsalError(f"`{name}` cannot be read: {answer['error']}: {answer['message']}")
+    if not answer["rows"]:
         raise RehearsalError(f"`{told.files[0].name}` has no rows")
     size = sum(one.stat().st_size for one in told.files)
-    groups = tuple(tuple(map(str, one["rows"])) for one in said["groups"])
-    values = {str(one["rows"][0]): one["keys"] for one in said["groups"]}
+    groups = tuple(tuple(map(str, one["rows"])) for one in answer["groups"])
+    values = {str(one["rows"][0]): one["keys"] for one in answer["groups"]}
     return Inputs(
         to,
-        tuple(map(str, range(said["rows"]))),
+        tuple(map(str, range(answer["rows"]))),
         tabular=True,
         bytes=size,
         groups=groups,

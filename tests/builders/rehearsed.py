@@ -15,7 +15,8 @@ from typing import Any
 from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.process import MARK, Interpreter, without_network
 from mlctl.rehearsal.scoring.deployment import Deployment
-from mlctl.rehearsal.scoring.rehearsal import Plan, Rehearsal, Stage, rehearse
+from mlctl.rehearsal.scoring.rehearsal import Rehearsal, rehearse
+from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.rehearsal.training.job import of_script
 from mlctl.rehearsal.training.rehearsal import TrainingPlan, TrainingRehearsal, rehearse_training
 from tests.builders.paths import SAMPLES
@@ -72,7 +73,7 @@ def shown(done: Rehearsal) -> list[tuple[str, int]]:
     return [(one.rule.code, one.place.line if one.place else 0) for one in done.evidence]
 
 
-def of_sample(name: str, folder: Path, plan: Plan = Plan()) -> Rehearsal:
+def of_sample(name: str, folder: Path, plan: KillSchedule = KillSchedule()) -> Rehearsal:
     """The rehearsal of a scoring sample; of one that keeps memory, a mini-batch for each file."""
     script = FOLDER / "scoring" / f"{name}.py"
     size = 1 if name.startswith("remembers") else 2
@@ -82,7 +83,7 @@ def of_sample(name: str, folder: Path, plan: Plan = Plan()) -> Rehearsal:
 
 def training_plan(kills: int = 6, only: int | None = None, **more: Any) -> TrainingPlan:
     """So many kills, or one alone."""
-    return TrainingPlan(losses=Plan(kills=0 if only else kills, only=only), **more)
+    return TrainingPlan(schedule=KillSchedule(kills=0 if only else kills, only=only), **more)
 
 
 def training(name: str, folder: Path, only: int | None = None) -> TrainingRehearsal:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mlctl.rehearsal.losses import INIT_S, MINI_BATCH_S, Moment, by_weather, plan, slots
+from mlctl.rehearsal.losses import INIT_S, MINI_BATCH_S, Moment, by_weather, schedule, slots
 from mlctl.simulator.engine.processes import LossScript, Poisson, Shock
 
 PLACES = slots(2, 2)
 
 
 def test_kills_are_spread_evenly_over_the_moments() -> None:
-    moments = Counter(one.moment for one in plan(20, PLACES, 8, 0, writes=True))
+    moments = Counter(one.moment for one in schedule(20, PLACES, 8, 0, writes=True))
     assert moments == dict.fromkeys(Moment, 4)
 
 
 def test_without_files_no_kill_is_in_the_middle_of_one() -> None:
-    moments = {one.moment for one in plan(20, PLACES, 8, 0, writes=False)}
+    moments = {one.moment for one in schedule(20, PLACES, 8, 0, writes=False)}
     assert moments == set(Moment) - {Moment.WRITE}
 
 
 def test_a_kill_stays_itself_however_many_there_are() -> None:
-    assert plan(3, PLACES, 8, 5, writes=True) == plan(9, PLACES, 8, 5, writes=True)[:3]
-    assert plan(9, PLACES, 8, 5, writes=True) != plan(9, PLACES, 8, 6, writes=True)
+    assert schedule(3, PLACES, 8, 5, writes=True) == schedule(9, PLACES, 8, 5, writes=True)[:3]
+    assert schedule(9, PLACES, 8, 5, writes=True) != schedule(9, PLACES, 8, 6, writes=True)
 
 
 def test_a_kill_falls_into_the_time_of_its_mini_batch() -> None:
-    for one in plan(100, PLACES, 8, 1, writes=True):
+    for one in schedule(100, PLACES, 8, 1, writes=True):
         if one.mini_batch is None:
             assert one.at < INIT_S
             continue

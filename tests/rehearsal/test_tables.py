@@ -10,7 +10,8 @@ import pytest
 
 from mlctl.rehearsal import tables
 from mlctl.rehearsal.inputs import Inputs, RehearsalError
-from mlctl.rehearsal.scoring.rehearsal import Plan, rehearse
+from mlctl.rehearsal.scoring.rehearsal import rehearse
+from mlctl.rehearsal.stage import KillSchedule
 from tests.builders import rehearsed
 
 # A module that reads what pandas reads, as far as a rehearsal asks it to.
@@ -132,7 +133,7 @@ def test_run_gets_rows_and_a_loss_costs_none(tmp_path: Path, environment: dict[s
     inputs = brought(table(tmp_path / "t"), environment)
     deployment = rehearsed.written(tmp_path, SCORES, mini_batch_size=3)
     stage = replace(rehearsed.stage(tmp_path / "stage"), environment=environment)
-    done = rehearse(deployment, inputs, Plan(kills=2), stage)
+    done = rehearse(deployment, inputs, KillSchedule(kills=2), stage)
     assert rehearsed.shown(done) == []
     assert sorted(done.first.all_rows()) == sorted(f"{p}{n} 2" for p in "ab" for n in range(5))
     assert [len(done.first.scored[one].rows) for one in range(4)] == [3, 3, 3, 1]
@@ -145,7 +146,7 @@ def test_rows_that_run_does_not_return_are_told(
     text = "def run(mini_batch):\n    return mini_batch['name'][1:]\n"
     deployment = rehearsed.written(tmp_path, text, mini_batch_size=5)
     stage = replace(rehearsed.stage(tmp_path / "stage"), environment=environment)
-    done = rehearse(deployment, inputs, Plan(kills=0), stage)
+    done = rehearse(deployment, inputs, KillSchedule(kills=0), stage)
     assert [(one.rule.code, one.message) for one in done.evidence] == [
         ("MLC610", "`run` returns 4 elements for a mini-batch of 5 rows"),
         ("MLC608", "the inputs have other rows where they are put together to other mini-batches"),
@@ -162,7 +163,7 @@ def test_rows_of_a_group_may_become_one_and_their_keys_are_told(
     )
     deployment = rehearsed.written(tmp_path, text, error_threshold=0)
     stage = replace(rehearsed.stage(tmp_path / "stage"), environment=environment)
-    done = rehearse(deployment, inputs, Plan(kills=1), stage)
+    done = rehearse(deployment, inputs, KillSchedule(kills=1), stage)
     assert rehearsed.shown(done) == []
     assert sorted(done.first.all_rows()) == ["0 6", "1 4"]
 

@@ -21,8 +21,8 @@ from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
+    from mlctl.rehearsal.documents import Selected
     from mlctl.rehearsal.scoring.deployment import Deployment
-    from mlctl.rehearsal.scoring.documents import Selected
     from mlctl.rehearsal.training.model import Training
 
 
@@ -156,13 +156,13 @@ def rehearse(
     a training begins anew, or something else breaks; each finding says how to run its kill again.
     The script runs with your rights: rehearse code that you would run.
     """
+    from mlctl.rehearsal.documents import Selected
     from mlctl.rehearsal.inputs import RehearsalError
-    from mlctl.rehearsal.scoring.documents import Selected
-    from mlctl.rehearsal.scoring.rehearsal import Plan
+    from mlctl.rehearsal.stage import KillSchedule
     from mlctl.rehearsal.training.model import Training
 
     losses = processes(preempt, weather, script)
-    plan = Plan(seed=seed, kills=kills, weather=losses, only=kill)
+    plan = KillSchedule(seed=seed, kills=kills, weather=losses, only=kill)
     again = ["mlctl", "rehearse", path, "--seed", str(seed)]
     again += ["--network"] if network else []
     again += ["--stub"] if stub else []
@@ -208,9 +208,9 @@ def rehearse(
 
 def _asked(session: Session, path: str, selected: Selected, *, stub: bool) -> Deployment | Training:
     """What PATH names."""
+    from mlctl.rehearsal.documents import from_documents
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.scoring.deployment import Deployment
-    from mlctl.rehearsal.scoring.documents import from_documents
     from mlctl.rehearsal.scoring.lines import Script
     from mlctl.rehearsal.training.job import of_script
 

@@ -15,7 +15,7 @@ from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
 
 if TYPE_CHECKING:
-    from mlctl.rehearsal.scoring.rehearsal import Stage
+    from mlctl.rehearsal.stage import Stage
 
 
 class RehearsalFormat(StrEnum):

@@ -20,8 +20,8 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:
     from mlctl.rehearsal.inputs import Inputs
     from mlctl.rehearsal.scoring.deployment import Deployment
-    from mlctl.rehearsal.scoring.rehearsal import Plan, Stage
     from mlctl.rehearsal.scoring.run import ScriptFails
+    from mlctl.rehearsal.stage import KillSchedule, Stage
 
 
 def told(
@@ -95,7 +95,7 @@ def sized(
 
 
 def rehearse(
-    deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage, output: Output
+    deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage, output: Output
 ) -> Exit:
     """Rehearse a deployment, and write what came of it.
 
@@ -132,7 +132,7 @@ def rehearse(
 
 def _fails(error: ScriptFails, deployment: Deployment) -> str:
     """A sentence, and the traceback below it, with the user's own paths."""
-    from mlctl.rehearsal.scoring.documents import MLFLOW_DRIVER
+    from mlctl.rehearsal.documents import MLFLOW_DRIVER
 
     failure = error.failure
     code = os.path.relpath(deployment.code)

@@ -18,7 +18,7 @@ from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.shell.session import Session
 
 if TYPE_CHECKING:
-    from mlctl.rehearsal.scoring.rehearsal import Stage
+    from mlctl.rehearsal.stage import Stage
 
 _PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
@@ -34,7 +34,7 @@ def stage(
         InvalidValue: there is no such Python, or the folder cannot be made.
     """
     from mlctl.rehearsal.process import Interpreter, checked, sweep, without_network
-    from mlctl.rehearsal.scoring.rehearsal import Stage
+    from mlctl.rehearsal.stage import Stage
 
     try:
         exe = checked(python)

@@ -15,7 +15,7 @@ from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
-    from mlctl.rehearsal.scoring.rehearsal import Plan, Stage
+    from mlctl.rehearsal.stage import KillSchedule, Stage
     from mlctl.rehearsal.training.model import Training
     from mlctl.rehearsal.training.rehearsal import TrainingPlan
 
@@ -57,7 +57,7 @@ class Length:
 
 
 def planned(
-    training: Training, plan: Plan, length: Length, nodes: int | None, *, anywhere: bool
+    training: Training, plan: KillSchedule, length: Length, nodes: int | None, *, anywhere: bool
 ) -> tuple[Training, TrainingPlan]:
     """The training as the flags want it, and what is done to it.
 
@@ -74,7 +74,7 @@ def planned(
     if length.steps is not None:
         training = of_steps(training, length.steps)
     return training, TrainingPlan(
-        losses=plan, rate=rate_of(plan.weather), anywhere=anywhere, seconds=length.seconds
+        schedule=plan, rate=rate_of(plan.weather), anywhere=anywhere, seconds=length.seconds
     )
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import files
-from mlctl.rehearsal.inputs import RehearsalError
+from mlctl.rehearsal import folders
 
 APPEND_ROW = "append_row"
 _OUTPUT = re.compile(r"\$\{\{\s*outputs\.(\w+)\s*\}\}")
-_IGNORED = {".git", ".venv", "__pycache__", "node_modules", ".mlctl"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +57,6 @@ class Deployment:
         )
 
 
-_MOST_FILES = 20_000
-_SMALL = 1 << 20  # bytes of a file of code that is copied
-
-
 def lay_out(folder: Path, deployment: Deployment) -> None:
     """The folder of a node: the code (links), the model, room for logs and scratch.
 
@@ -71,46 +64,13 @@ def lay_out(folder: Path, deployment: Deployment) -> None:
     """
     for name in ("code", "logs", "tmp", "home", "model"):
         (folder / name).mkdir(parents=True)
-    link_code(folder / "code", deployment.code)
+    folders.link_code(folder / "code", deployment.code)
     if deployment.model is not None:
         place = folder / "model" / deployment.model.name
         if files.is_folder(deployment.model):
-            copy_code(place, deployment.model, folder)
+            folders.copy_code(place, deployment.model, folder)
         else:
             place.symlink_to(files.real(deployment.model))
-
-
-def copy_code(folder: Path, code: Path, without: Path) -> None:
-    """A copy of a folder that a program can write to; big files are links.
-
-    `without` is a folder that is left out, and all that no node gets.
-
-    Raises:
-        RehearsalError: it has more files than the service takes.
-    """
-    count = 0
-    for at, folders, names in os.walk(code):
-        here = Path(at)
-        keep = [one for one in folders if one not in _IGNORED and here / one != without]
-        folders[:] = [one for one in keep if not (here / one).is_symlink()]
-        target = folder / here.relative_to(code)
-        target.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            source = here / name
-            count += 1
-            if count > _MOST_FILES:
-                raise RehearsalError(f"`{code}` has more than {_MOST_FILES:,} files")
-            if files.is_file(source) and source.stat().st_size <= _SMALL:
-                shutil.copy(source, target / name)
-            else:
-                (target / name).symlink_to(files.real(source))
-
-
-def link_code(folder: Path, code: Path) -> None:
-    """Links to what is in a folder of code, without what no node gets."""
-    for one in sorted(code.iterdir()):
-        if one.name not in _IGNORED:
-            (folder / one.name).symlink_to(files.real(one))
 
 
 def variables(
@@ -118,19 +78,12 @@ def variables(
 ) -> dict[str, str]:
     """The environment of a worker: the user's, the deployment's, the service's own variables.
 
-    What programs write to a home or a scratch folder stays on the node. Sets have another order in
-    each run, as they have on the service.
+    Sets have another order in each run, as they have on the service.
     """
-    home = environment.get("HOME", "")
     model = {"AZUREML_MODEL_DIR": str(node / "model")} if deployment.endpoint else {}
     return {
-        **{key: value for key, value in environment.items() if not key.startswith("MLCTL_")},
-        "PYTHONUSERBASE": environment.get("PYTHONUSERBASE", str(Path(home, ".local"))),
-        **deployment.variables,
-        "HOME": str(node / "home"),
-        "TMPDIR": str(node / "tmp"),
+        **folders.variables(node, environment, deployment.variables),
         "PYTHONHASHSEED": str(hash_seed),
-        "PYTHONDONTWRITEBYTECODE": "1",
         **model,
         "AZUREML_BI_OUTPUT_PATH": str(output),
     }

@@ -9,9 +9,9 @@ from pathlib import Path
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import Evidence
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
-from mlctl.rehearsal.outcome import Outcome, Write
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.lines import Script
+from mlctl.rehearsal.scoring.outcome import FileWrite, RehearsalOutcome
 
 _ENOUGH = 6  # mini-batches on one worker, before its memory says anything
 _WARM = 2  # the first of them, which fill caches
@@ -20,17 +20,17 @@ _MOSTLY = 0.8  # of the mini-batches
 
 
 @dataclass(frozen=True, slots=True)
-class Calm:
+class CalmScoring:
     """The runs without losses.
 
     `again` is the same with other hash seeds, and traced; `reversed` has one worker, and the
     mini-batches in reverse order; `recomposed` has the inputs in other mini-batches.
     """
 
-    first: Outcome
-    again: Outcome
-    reversed: Outcome
-    recomposed: Outcome
+    first: RehearsalOutcome
+    again: RehearsalOutcome
+    reversed: RehearsalOutcome
+    recomposed: RehearsalOutcome
     inputs: Inputs
     mini_batches: MiniBatches
 
@@ -50,7 +50,7 @@ class Calm:
         return {name for name in self.first.files if alike(self.first, self.again, name)}
 
 
-def alike(one: Outcome, other: Outcome, name: str) -> bool:
+def alike(one: RehearsalOutcome, other: RehearsalOutcome, name: str) -> bool:
     """Whether two runs have the same in a file, but for the order of its lines."""
     if name not in one.files or name not in other.files:
         return False
@@ -60,7 +60,7 @@ def alike(one: Outcome, other: Outcome, name: str) -> bool:
     return lines is not None and lines == other.lines(name)
 
 
-def judge(calm: Calm, deployment: Deployment, script: Script) -> Iterator[Evidence]:
+def judge(calm: CalmScoring, deployment: Deployment, script: Script) -> Iterator[Evidence]:
     """What the runs without losses show."""
     yield from _failing(calm.first)
     yield from _short(calm, script)
@@ -78,7 +78,7 @@ def judge(calm: Calm, deployment: Deployment, script: Script) -> Iterator[Eviden
         yield from _stateful(calm, script)
 
 
-def _failing(first: Outcome) -> Iterator[Evidence]:
+def _failing(first: RehearsalOutcome) -> Iterator[Evidence]:
     for one in first.failures:
         if one.mini_batch in first.failed:
             rule = rules.SLOW_RUN if one.type == "Timeout" else rules.FAILING
@@ -92,7 +92,7 @@ def _said(one: object) -> str:
     return f"fails: {type_}" + (f": {message}" if message else "")
 
 
-def _short(calm: Calm, script: Script) -> Iterator[Evidence]:
+def _short(calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     for number, one in sorted(calm.first.scored.items()):
         names, unit = calm.mini_batches[number], calm.inputs.unit
         traced = calm.again.scored.get(number)
@@ -107,14 +107,16 @@ def _short(calm: Calm, script: Script) -> Iterator[Evidence]:
             return
 
 
-def _slow_init(first: Outcome, deployment: Deployment, script: Script) -> Iterator[Evidence]:
+def _slow_init(
+    first: RehearsalOutcome, deployment: Deployment, script: Script
+) -> Iterator[Evidence]:
     longest = max(first.init_seconds, default=0.0)
     if longest > deployment.timeout:
         why = f"`init` takes {longest:.0f} s, and a mini-batch may take {deployment.timeout:.0f} s"
         yield Evidence(rules.SLOW_INIT, why, script.init())
 
 
-def _written(first: Outcome) -> Iterator[Evidence]:
+def _written(first: RehearsalOutcome) -> Iterator[Evidence]:
     """Files outside the output folder; scratch and home of a node are no finding."""
     for one in first.writes:
         path = Path(one.path)
@@ -135,7 +137,7 @@ def _written(first: Outcome) -> Iterator[Evidence]:
         yield Evidence(rules.OUTSIDE, f"this writes to {where}, not the output folder", one.place)
 
 
-def _ports(first: Outcome, deployment: Deployment) -> Iterator[Evidence]:
+def _ports(first: RehearsalOutcome, deployment: Deployment) -> Iterator[Evidence]:
     """Numbers of ports that several workers of a node take."""
     takers: dict[tuple[str, int], set[str]] = {}
     for one in first.ports:
@@ -149,9 +151,9 @@ def _ports(first: Outcome, deployment: Deployment) -> Iterator[Evidence]:
             return
 
 
-def _shared(calm: Calm) -> Iterator[Evidence]:
+def _shared(calm: CalmScoring) -> Iterator[Evidence]:
     """Names that several mini-batches write, where the last one wins."""
-    writers: dict[str, list[Write]] = {}
+    writers: dict[str, list[FileWrite]] = {}
     for one in calm.first.writes:
         name = calm.first.within(one.path)
         if name in calm.first.files and one.how in ("write", "move"):
@@ -163,7 +165,7 @@ def _shared(calm: Calm) -> Iterator[Evidence]:
             yield Evidence(rules.SHARED_NAME, why, writes[0].place)
 
 
-def _growing(reversed_: Outcome, script: Script) -> Iterator[Evidence]:
+def _growing(reversed_: RehearsalOutcome, script: Script) -> Iterator[Evidence]:
     for series in reversed_.memory.values():
         if len(series) < _ENOUGH:
             continue
@@ -177,7 +179,7 @@ def _growing(reversed_: Outcome, script: Script) -> Iterator[Evidence]:
             yield Evidence(rules.GROWING, why, script.growth())
 
 
-def _stateful(calm: Calm, script: Script) -> Iterator[Evidence]:
+def _stateful(calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     common = calm.first.scored.keys() & calm.reversed.scored.keys()
     changed = [one for one in sorted(common) if calm.first.rows(one) != calm.reversed.rows(one)]
     if changed:

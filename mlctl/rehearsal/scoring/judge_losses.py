@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from mlctl.diagnostics import Rule
 from mlctl.rehearsal import rules
-from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.losses import Moment
-from mlctl.rehearsal.outcome import Failure, Kill, Outcome, Place, Status, Write
-from mlctl.rehearsal.scoring.judge_calm import Calm, alike
+from mlctl.rehearsal.scoring.judge_calm import CalmScoring, alike
 from mlctl.rehearsal.scoring.lines import Script
+from mlctl.rehearsal.scoring.outcome import Failure, FileWrite, Kill, RehearsalOutcome, Status
 
 _LOCKS = ("FileExistsError", "BlockingIOError", "Timeout", "Locked", "LockTimeout")
 _BUSY = (errno.EEXIST, errno.EADDRINUSE, errno.EWOULDBLOCK, errno.EACCES)
@@ -20,7 +20,9 @@ _CHANGED = {rules.STATEFUL.code, rules.INPUT_DOUBLED.code, rules.INPUT_LOST.code
 _UNFINISHED = (".part", ".partial", ".tmp", ".temp", ".lock", ".crdownload", "~")
 
 
-def judge(run: Outcome, calm: Calm, script: Script, settled: frozenset[str]) -> Iterator[Evidence]:
+def judge(
+    run: RehearsalOutcome, calm: CalmScoring, script: Script, settled: frozenset[str]
+) -> Iterator[Evidence]:
     """What a run with losses shows; `settled` are the codes of what the calm runs showed already.
 
     A run that was cancelled, since its last node was lost, shows nothing.
@@ -41,7 +43,7 @@ def judge(run: Outcome, calm: Calm, script: Script, settled: frozenset[str]) -> 
     yield from told
 
 
-def _by(run: Outcome, mini_batch: int | None = None) -> Kill:
+def _by(run: RehearsalOutcome, mini_batch: int | None = None) -> Kill:
     """The kill that hit a mini-batch; the first one where none did."""
     hit = (one for one in run.kills if mini_batch is not None and mini_batch in one.mini_batches)
     return next(hit, run.kills[0])
@@ -52,7 +54,7 @@ def _after(kill: Kill) -> str:
     return f"after node {kill.loss.node + 1} was lost {kill.loss.moment}{at}"
 
 
-def _failures(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
+def _failures(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     """Attempts that failed and did not in a calm run."""
     before = {(one.mini_batch, one.type) for one in calm.first.failures}
     for one in run.failures:
@@ -71,14 +73,14 @@ def _failures(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
             yield Evidence(rule, why, cut or one.place or script.run(), kill.loss.number)
 
 
-def _reason(one: Failure, run: Outcome, kill: Kill) -> tuple[Rule, Place | None]:
+def _reason(one: Failure, run: RehearsalOutcome, kill: Kill) -> tuple[Rule, CodeLine | None]:
     """Half a file where a write was cut short, and the next attempt could not read it."""
     if kill.loss.moment is Moment.WRITE:
         return rules.HALF_WRITTEN, _written(run, one.mini_batch)
     return rules.INPUT_LOST, None
 
 
-def _written(run: Outcome, mini_batch: int | None) -> Place | None:
+def _written(run: RehearsalOutcome, mini_batch: int | None) -> CodeLine | None:
     """Where the first attempt of a mini-batch wrote to the output folder."""
     places = (
         one.place
@@ -88,7 +90,7 @@ def _written(run: Outcome, mini_batch: int | None) -> Place | None:
     return next(places, None)
 
 
-def _rows(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
+def _rows(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     for number in sorted(calm.first.scored):
         expected, found = calm.first.rows(number), run.rows(number)
         missing, extra = expected - found, found - expected
@@ -110,7 +112,7 @@ def _rows(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
         yield Evidence(rule, f"{why} {_after(kill)}", place, kill.loss.number)
 
 
-def _files(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
+def _files(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     if not calm.stable_names:
         yield from _too_many(run, calm, script)
         return
@@ -124,7 +126,9 @@ def _files(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
         yield _file(name, writes, run, calm, script)
 
 
-def _file(name: str, writes: list[Write], run: Outcome, calm: Calm, script: Script) -> Evidence:
+def _file(
+    name: str, writes: list[FileWrite], run: RehearsalOutcome, calm: CalmScoring, script: Script
+) -> Evidence:
     """What is wrong with a file that is not as in the calm run."""
     kill = _by(run, writes[0].mini_batch if writes else None)
     place = writes[0].place if writes else None
@@ -150,7 +154,7 @@ def _file(name: str, writes: list[Write], run: Outcome, calm: Calm, script: Scri
     return Evidence(rule, why, place or script.run(), kill.loss.number)
 
 
-def _too_many(run: Outcome, calm: Calm, script: Script) -> Iterator[Evidence]:
+def _too_many(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     """Names differ from run to run: only how many there are can be compared."""
     have = [name for name in run.files if not _unfinished(name)]
     want = [name for name in calm.first.files if not _unfinished(name)]

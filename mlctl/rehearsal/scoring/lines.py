@@ -7,26 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlctl.rehearsal.outcome import Place
+from mlctl.rehearsal.evidence import CodeLine
 
 _MUTATING = {"append", "add", "update", "extend", "insert", "setdefault", "pop", "remove", "clear"}
 _CHANCE = {"random", "uuid", "secrets", "datetime", "date"}
-_CHANCE_CALLS = {
-    *("time", "time_ns", "now", "utcnow", "today", "uuid1", "uuid4", "getpid", "perf_counter"),
-    *(
-        "monotonic",
-        "urandom",
-        "random",
-        "randint",
-        "choice",
-        "choices",
-        "shuffle",
-        "gauss",
-        "uniform",
-        "rand",
-    ),
-    *("randn", "normal", "hash", "set", "sample", "token_hex", "gettempdir"),
-}
+_CHANCE_CALLS = (
+    "time time_ns now utcnow today uuid1 uuid4 getpid perf_counter monotonic urandom random randint"
+    " choice choices shuffle gauss uniform rand randn normal hash set sample token_hex gettempdir"
+)
 _WHOLE = {"len", "enumerate", "sum", "min", "max", "sorted", "mean", "std", "index", "concat"}
 
 
@@ -50,15 +38,15 @@ class Script:
         """Whether it has a `run`, as scoring scripts have, or cannot be parsed."""
         return self.tree is None or self._function("run") is not None
 
-    def run(self) -> Place:
+    def run(self) -> CodeLine:
         """The line of `def run`; the first line where there is none."""
-        return self._at(self._function("run")) or Place(self.name, 1)
+        return self._at(self._function("run")) or CodeLine(self.name, 1)
 
-    def init(self) -> Place:
+    def init(self) -> CodeLine:
         """The line of `def init`; the first line where there is none."""
-        return self._at(self._function("init")) or Place(self.name, 1)
+        return self._at(self._function("init")) or CodeLine(self.name, 1)
 
-    def state(self) -> Place:
+    def state(self) -> CodeLine:
         """Where `run`, or what it may call, changes something that outlives it."""
         kept = set(self._module_names())
         for function in self._functions(without="init"):
@@ -70,12 +58,12 @@ class Script:
             }
             for one in ast.walk(function):
                 if isinstance(one, (ast.Assign, ast.AugAssign)) and _targets(one) & shared:
-                    return Place(self.name, one.lineno)
+                    return CodeLine(self.name, one.lineno)
                 if _mutated(one) & (kept | shared | self._globals()):
-                    return Place(self.name, getattr(one, "lineno", 1))
+                    return CodeLine(self.name, getattr(one, "lineno", 1))
         return self.run()
 
-    def chance(self) -> Place:
+    def chance(self) -> CodeLine:
         """Where the clock, a random number, a process id or a hash is asked."""
 
         def asks(one: ast.AST) -> bool:
@@ -84,11 +72,11 @@ class Script:
             if not isinstance(one, ast.Call):
                 return False
             name = _name(one.func)
-            return name in _CHANCE_CALLS or name.partition(".")[0] in _CHANCE
+            return name in _CHANCE_CALLS.split() or name.partition(".")[0] in _CHANCE
 
         return self._first(asks) or self.run()
 
-    def composition(self) -> Place:
+    def composition(self) -> CodeLine:
         """Where the mini-batch as a whole is looked at: its length, positions, a mean."""
 
         def asks(one: ast.AST) -> bool:
@@ -96,7 +84,7 @@ class Script:
 
         return self._first(asks, _once) or self.run()
 
-    def growth(self) -> Place:
+    def growth(self) -> CodeLine:
         """Where something that outlives a mini-batch grows."""
         return self.state()
 
@@ -104,11 +92,11 @@ class Script:
         self,
         asks: Callable[[ast.AST], bool],
         walk: Callable[[ast.AST], Iterator[ast.AST]] = ast.walk,
-    ) -> Place | None:
+    ) -> CodeLine | None:
         for function in self._functions(without="init"):
             lines = [getattr(one, "lineno", 0) for one in walk(function) if asks(one)]
             if lines:
-                return Place(self.name, min(lines))
+                return CodeLine(self.name, min(lines))
         return None
 
     def _functions(self, without: str) -> Iterator[ast.FunctionDef]:
@@ -137,8 +125,8 @@ class Script:
             for name in one.names
         }
 
-    def _at(self, node: ast.FunctionDef | None) -> Place | None:
-        return Place(self.name, node.lineno) if node is not None else None
+    def _at(self, node: ast.FunctionDef | None) -> CodeLine | None:
+        return CodeLine(self.name, node.lineno) if node is not None else None
 
 
 def _once(node: ast.AST) -> Iterator[ast.AST]:

@@ -17,6 +17,7 @@ from mlctl.config.pipelines import Part, pipelines
 from mlctl.kinds.component_io import size
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.pointer import Data
+from mlctl.rehearsal import folders
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 
@@ -88,14 +89,11 @@ def deployment(one: ParallelStep) -> Deployment:
     given = size(one.said("mini_batch_size"))
     most = int(given) if isinstance(given, int) else 1
     keys = one.said("partition_keys")
-    names = one.said("environment_variables")
     appends = task.get("append_row_to") is not None
     return Deployment(
         code / str(script),
         code,
-        variables={str(key): str(value) for key, value in names.items()}
-        if isinstance(names, dict)
-        else {},
+        variables=folders.declared_variables(one.said("environment_variables")),
         nodes=one.number("resources", "instance_count", default=1),
         slots=one.number("max_concurrency_per_instance", default=1),
         mini_batch_size=most,

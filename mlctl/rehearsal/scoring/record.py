@@ -7,24 +7,33 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
-from mlctl.rehearsal.outcome import Failure, Outcome, Place, Port, Scored, Span, Status, Write
 from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.rehearsal.scoring.outcome import (
+    BoundPort,
+    Failure,
+    FileWrite,
+    RehearsalOutcome,
+    Scored,
+    Status,
+)
+from mlctl.rehearsal.stage import SlotSpan
 
 
 @dataclass
 class Record:
     """The outcome as it grows; `attempts` are the tries of each mini-batch, without lost ones."""
 
-    outcome: Outcome
+    outcome: RehearsalOutcome
     deployment: Deployment
     inputs: Inputs
     mini_batches: MiniBatches
-    on_event: Callable[[Span], None]
+    on_event: Callable[[SlotSpan], None]
     attempts: Counter[int | None] = field(default_factory=Counter)
     errors: int = 0
 
-    def span(self, span: Span) -> None:
+    def span(self, span: SlotSpan) -> None:
         """What a slot did, up to now."""
         self.outcome.timeline.append(span)
         self.on_event(span)
@@ -32,12 +41,14 @@ class Record:
     def passing(self, told: Mapping[str, Any], mini_batch: int | None, worker: str) -> None:
         """What a worker says on its way: a file that it writes, a port that it takes."""
         if "wrote" in told:
-            place, attempt = Place.of(told["place"]), self.attempts[mini_batch]
+            place, attempt = CodeLine.from_message(told["place"]), self.attempts[mini_batch]
             self.outcome.writes.append(
-                Write(told["wrote"], told["how"], place, mini_batch, attempt, worker)
+                FileWrite(told["wrote"], told["how"], place, mini_batch, attempt, worker)
             )
         elif "bound" in told:
-            self.outcome.ports.append(Port(told["bound"], Place.of(told["place"]), worker))
+            self.outcome.ports.append(
+                BoundPort(told["bound"], CodeLine.from_message(told["place"]), worker)
+            )
 
     def init(self, told: Mapping[str, Any]) -> None:
         """An `init` that came to its end."""
@@ -48,12 +59,14 @@ class Record:
     def score(self, mini_batch: int, told: Mapping[str, Any], worker: str) -> None:
         """A mini-batch that came to its end."""
         self.outcome.scored[mini_batch] = Scored(
-            tuple(told["rows"]),
-            told["length"],
-            told["kind"],
-            told["seconds"],
-            Place.of(told["returned"]),
-            tuple((one[0], one[1], Place(*one[2])) for one in told["caught"]),
+            rows=tuple(told["rows"]),
+            length=told["length"],
+            kind=told["kind"],
+            seconds=told["seconds"],
+            returned=CodeLine.from_message(told["returned"]),
+            caught=tuple(
+                (error, message, CodeLine(*place)) for error, message, place in told["caught"]
+            ),
         )
         self.outcome.stand_ins |= {*told["stand_ins"]}
         self.outcome.events[mini_batch] = told["events"]
@@ -66,13 +79,13 @@ class Record:
         """An attempt or an `init` that failed. A mini-batch that had all its tries has failed."""
         error, attempt = told["failed"], self.attempts[mini_batch]
         failure = Failure(
-            mini_batch,
-            attempt,
-            error["type"],
-            error["message"],
-            error.get("errno"),
-            Place.of(error["place"]),
-            error["text"],
+            mini_batch=mini_batch,
+            attempt=attempt,
+            type=error["type"],
+            message=error["message"],
+            errno=error.get("errno"),
+            place=CodeLine.from_message(error["place"]),
+            text=error["text"],
         )
         self.outcome.failures.append(failure)
         if mini_batch is None:

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from mlctl.rehearsal import losses as when
-from mlctl.rehearsal import rules
-from mlctl.rehearsal.evidence import Evidence, once
+from mlctl.rehearsal import losses, rules
+from mlctl.rehearsal.evidence import CodeLine, Evidence, first_of_each
 from mlctl.rehearsal.inputs import Inputs, MiniBatches, mini_batches
 from mlctl.rehearsal.losses import Loss
-from mlctl.rehearsal.outcome import Failure, Outcome, Place, Span
-from mlctl.rehearsal.process import Interpreter
-from mlctl.rehearsal.scoring import judge_calm as without
-from mlctl.rehearsal.scoring import judge_losses as lossy
+from mlctl.rehearsal.scoring import judge_calm, judge_losses
 from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
-from mlctl.rehearsal.scoring.judge_calm import Calm
+from mlctl.rehearsal.scoring.judge_calm import CalmScoring
 from mlctl.rehearsal.scoring.lines import Script
-from mlctl.rehearsal.scoring.run import Known, Order, Run, ScriptFails
-from mlctl.simulator.engine.processes import PreemptionProcess
+from mlctl.rehearsal.scoring.outcome import Failure, RehearsalOutcome
+from mlctl.rehearsal.scoring.run import Known, Order, ScoringRun, ScriptFails
+from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.simulator.engine.rng import generator
 
 _NO_ERRORS = ("Timeout", "Ended")  # of failures: those that no call has raised
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Which losses there are: `kills` of one each, or by `weather`, all in one run.
-
-    `only` is the number of the kill that is repeated alone.
-    """
-
-    seed: int = 0
-    kills: int = 10
-    weather: tuple[PreemptionProcess, ...] = ()
-    only: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +28,9 @@ class Rehearsal:
 
     deployment: Deployment
     inputs: Inputs
-    plan: Plan
-    first: Outcome
-    runs: tuple[Outcome, ...]
+    plan: KillSchedule
+    first: RehearsalOutcome
+    runs: tuple[RehearsalOutcome, ...]
     evidence: tuple[Evidence, ...]
     mini_batches: MiniBatches
 
@@ -57,39 +40,7 @@ class Rehearsal:
         return sum(len(one.kills) for one in self.runs)
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """Where and by what a rehearsal runs.
-
-    `progress` is told the name of each run, and how many there are; `on_event` what each slot did.
-    """
-
-    interpreter: Interpreter
-    folder: Path
-    environment: Mapping[str, str]
-    keep: bool = False
-    progress: Callable[[str, int], None] = lambda _name, _total: None
-    on_event: Callable[[Span], None] = lambda _: None
-
-    def run(self, deployment: Deployment, order: Order, name: str, total: int) -> Outcome:
-        """One run in a folder of its own.
-
-        Raises:
-            ScriptFails: the script cannot be used.
-            TooLate: the time is over.
-        """
-        self.progress(name, total)
-        folder = self.folder / "runs" / name
-        run = Run(deployment, order, self.interpreter, folder, self.environment, self.on_event)
-        outcome = run.go()
-        if deployment.output_action == APPEND_ROW:
-            _append_rows(outcome, deployment)
-        if not self.keep:
-            shutil.rmtree(folder, ignore_errors=True)
-        return outcome
-
-
-def rehearse(deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage) -> Rehearsal:
+def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage) -> Rehearsal:
     """Run the deployment without and with losses, and compare.
 
     Raises:
@@ -103,27 +54,58 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage) -
     script = Script.read(
         deployment.script, deployment.script.relative_to(deployment.code).as_posix()
     )
-    planned = (4 if inputs.tabular else 5) + (1 if plan.weather or plan.only else plan.kills)
-    calm = _calm(deployment, order, plan.seed, stage, planned)
+    total = (4 if inputs.tabular else 5) + (1 if plan.weather or plan.only else plan.kills)
+    calm = _calm(deployment, order, plan.seed, stage, total)
     _check_stand_ins(calm)
-    found = list(without.judge(calm, deployment, script))
+    evidence = list(judge_calm.judge(calm, deployment, script))
     if not inputs.tabular:
-        found += _swallowed(deployment, order, stage, planned)
+        evidence += _swallowed(deployment, order, stage, total)
     runs = []
     if calm.first.scored:
         known = _known(calm)
-        for name, losses in _losses(plan, deployment, len(batches), bool(calm.first.files)):
-            again = replace(order, key=f"{plan.seed}/{name}", losses=losses, known=known)
-            outcome = stage.run(deployment, again, name, planned)
+        writes = bool(calm.first.files)
+        for name, node_losses in _losses(plan, deployment, len(batches), writes=writes):
+            lossy = replace(order, key=f"{plan.seed}/{name}", losses=node_losses, known=known)
+            outcome = _run(stage, deployment, lossy, name, total)
             runs.append(outcome)
-            settled = frozenset(one.rule.code for one in found)
-            found += lossy.judge(outcome, calm, script, settled)
-    return Rehearsal(deployment, inputs, plan, calm.first, tuple(runs), tuple(once(found)), batches)
+            settled = frozenset(item.rule.code for item in evidence)
+            evidence += judge_losses.judge(outcome, calm, script, settled)
+    return Rehearsal(
+        deployment=deployment,
+        inputs=inputs,
+        plan=plan,
+        first=calm.first,
+        runs=tuple(runs),
+        evidence=first_of_each(evidence),
+        mini_batches=batches,
+    )
 
 
-def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: int) -> Calm:
+def _run(
+    stage: Stage, deployment: Deployment, order: Order, name: str, total: int
+) -> RehearsalOutcome:
+    """One run in a folder of its own.
+
+    Raises:
+        ScriptFails: the script cannot be used.
+        TooLate: the time is over.
+    """
+    stage.progress(name, total)
+    folder = stage.folder / "runs" / name
+    run = ScoringRun(
+        deployment, order, stage.interpreter, folder, stage.environment, stage.on_event
+    )
+    outcome = run.go()
+    if deployment.output_action == APPEND_ROW:
+        _append_rows(outcome, deployment)
+    if not stage.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return outcome
+
+
+def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: int) -> CalmScoring:
     alone = replace(deployment, nodes=1, slots=1)
-    first = stage.run(deployment, order, "calm", total)
+    first = _run(stage, deployment, order, "calm", total)
     again = replace(order, key=f"{seed}/again", trace=True)
     backwards = replace(order, key=f"{seed}/reversed", order=tuple(reversed(order.order)))
     shuffled = list(order.inputs.names)
@@ -132,17 +114,17 @@ def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: 
     recomposed = replace(
         order, key=f"{seed}/recomposed", mini_batches=mixed, order=range(len(mixed))
     )
-    return Calm(
-        first,
-        stage.run(deployment, again, "again", total),
-        stage.run(alone, backwards, "reversed", total),
-        stage.run(deployment, recomposed, "recomposed", total),
-        order.inputs,
-        order.mini_batches,
+    return CalmScoring(
+        first=first,
+        again=_run(stage, deployment, again, "again", total),
+        reversed=_run(stage, alone, backwards, "reversed", total),
+        recomposed=_run(stage, deployment, recomposed, "recomposed", total),
+        inputs=order.inputs,
+        mini_batches=order.mini_batches,
     )
 
 
-def _check_stand_ins(calm: Calm) -> None:
+def _check_stand_ins(calm: CalmScoring) -> None:
     """An error that nothing but a stand-in may have made is no finding.
 
     Raises:
@@ -160,7 +142,7 @@ def _check_stand_ins(calm: Calm) -> None:
             raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
 
 
-def _known(calm: Calm) -> Known:
+def _known(calm: CalmScoring) -> Known:
     """Where kills can be: by the traced run, and by what a mini-batch adds to a file."""
     sizes = []
     for name, content in calm.first.files.items():
@@ -173,21 +155,18 @@ def _known(calm: Calm) -> Known:
 
 
 def _losses(
-    plan: Plan,
-    deployment: Deployment,
-    total: int,
-    writes: bool,  # noqa: FBT001
+    plan: KillSchedule, deployment: Deployment, total: int, *, writes: bool
 ) -> list[tuple[str, Sequence[Loss]]]:
     """The runs with losses: a name and the losses of each."""
-    places = when.slots(deployment.nodes, deployment.slots)
     if plan.weather:
-        losses = when.by_weather(plan.weather, deployment.nodes, plan.seed)
+        by_weather = losses.by_weather(plan.weather, deployment.nodes, plan.seed)
         if plan.only is not None:
-            losses = [one for one in losses if one.number == plan.only]
-        return [("weather", losses)]
+            by_weather = [loss for loss in by_weather if loss.number == plan.only]
+        return [("weather", by_weather)]
+    slots = losses.slots(deployment.nodes, deployment.slots)
     count = max(plan.kills, plan.only or 0)
-    losses = when.plan(count, places, total, plan.seed, writes=writes)
-    return [(f"kill-{one.number}", [one]) for one in losses if plan.only in (None, one.number)]
+    kills = losses.schedule(count, slots, total, plan.seed, writes=writes)
+    return [(f"kill-{kill.number}", [kill]) for kill in kills if plan.only in (None, kill.number)]
 
 
 def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -> list[Evidence]:
@@ -198,16 +177,16 @@ def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -
         order, key=f"{order.key}/spoilt", mini_batches=(missing,), order=(0,), trace=True
     )
     alone = replace(deployment, nodes=1, slots=1, tries=1, error_threshold=-1)
-    outcome = stage.run(alone, spoilt, "spoilt", total)
+    outcome = _run(stage, alone, spoilt, "spoilt", total)
     scored = outcome.scored.get(0)
     if scored is None or not scored.caught or (scored.length or 0) < len(names):
         return []
     type_, _, place = scored.caught[-1]
     why = f"an input that is not there counts as succeeded: {type_} is caught here"
-    return [Evidence(rules.SWALLOWED, why, Place(place.file, place.line))]
+    return [Evidence(rules.SWALLOWED, why, CodeLine(place.file, place.line))]
 
 
-def _append_rows(outcome: Outcome, deployment: Deployment) -> None:
+def _append_rows(outcome: RehearsalOutcome, deployment: Deployment) -> None:
     """The file that the service makes of all rows, in the order of the mini-batches."""
     rows = [row for one in sorted(outcome.scored) for row in outcome.scored[one].rows]
     text = "".join(f"{row}\n" for row in rows)

@@ -14,14 +14,16 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from mlctl.rehearsal import losses as when
+from mlctl.rehearsal import losses
+from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.losses import Loss, Moment
-from mlctl.rehearsal.outcome import Failure, Kill, Outcome, Span, Status, snapshot
 from mlctl.rehearsal.process import Interpreter, Process
 from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
+from mlctl.rehearsal.scoring.outcome import Failure, Kill, RehearsalOutcome, Status
 from mlctl.rehearsal.scoring.record import Record
 from mlctl.rehearsal.scoring.slots import SlotState
+from mlctl.rehearsal.stage import SlotSpan
 from mlctl.simulator.engine.rng import uniform
 
 _LONGEST_INIT = 3600.0  # seconds that `init` may sleep; nothing says what the service allows
@@ -62,7 +64,7 @@ class Order:
     trace: bool = False
 
 
-class Run:
+class ScoringRun:
     """The state of one run; `on_event` is told what each slot did."""
 
     def __init__(
@@ -72,7 +74,7 @@ class Run:
         interpreter: Interpreter,
         folder: Path,
         environment: Mapping[str, str],
-        on_event: Callable[[Span], None] = lambda _: None,
+        on_event: Callable[[SlotSpan], None] = lambda _: None,
     ) -> None:
         self.deployment, self.order, self.interpreter = deployment, order, interpreter
         self.environment = environment
@@ -80,16 +82,16 @@ class Run:
         output = folder / "output"
         output.mkdir(parents=True)
         self.input = order.inputs.lay_out(folder / "input")
-        self.outcome = Outcome(folder, output, self.input)
+        self.outcome = RehearsalOutcome(folder, output, self.input)
         self.record = Record(self.outcome, deployment, order.inputs, order.mini_batches, on_event)
-        self.slots = [SlotState(one) for one in when.slots(deployment.nodes, deployment.slots)]
+        self.slots = [SlotState(one) for one in losses.slots(deployment.nodes, deployment.slots)]
         self.arguments = deployment.with_outputs(output)
         self.queue = deque(order.order)
         self.lives: dict[int, int] = {}
-        self.losses = deque(sorted(order.losses, key=lambda one: one.at))
+        self.coming = deque(sorted(order.losses, key=lambda one: one.at))
         self.returns: list[tuple[float, int]] = []  # when lost nodes are back
 
-    def go(self) -> Outcome:
+    def go(self) -> RehearsalOutcome:
         """Run to the end.
 
         Raises:
@@ -117,7 +119,7 @@ class Run:
         """Go on to the next virtual moment at which something happens."""
         now = min(
             min((one.end for one in self.slots), default=inf),
-            self.losses[0].at if self.losses else inf,
+            self.coming[0].at if self.coming else inf,
             min((at for at, _ in self.returns), default=inf),
         )
         for at, node in [one for one in self.returns if one[0] <= now]:
@@ -126,8 +128,8 @@ class Run:
         for one in self.slots:
             if one.end <= now and one.doomed is None:
                 self._ended(one)
-        while self.losses and self.losses[0].at <= now:
-            self._lose(self.losses.popleft())
+        while self.coming and self.coming[0].at <= now:
+            self._lose(self.coming.popleft())
         for one in self.slots:
             if one.ready and self.outcome.status is Status.COMPLETED:
                 if one.ahead is not None:
@@ -160,7 +162,7 @@ class Run:
         script = folder / "code" / self.deployment.script.relative_to(self.deployment.code)
         log = f"worker-{state.slot.number + 1}"
         state.process = Process.start(self.interpreter, script, folder, names, log, self.arguments)
-        state.begin(None, now, when.INIT_S, self.losses)
+        state.begin(None, now, losses.INIT_S, self.coming)
         doomed = state.doomed is not None
         pause = state.line(self.order.known.init_events) if doomed else None
         state.process.order(
@@ -176,7 +178,7 @@ class Run:
         )
 
     def _dispatch(self, state: SlotState, mini_batch: int, now: float) -> None:
-        state.begin(mini_batch, now, when.MINI_BATCH_S, self.losses)
+        state.begin(mini_batch, now, losses.MINI_BATCH_S, self.coming)
         self.record.attempts[mini_batch] += 1
         more: dict[str, Any] = {"trace": self.order.trace}
         if (loss := state.doomed) is not None:
@@ -247,6 +249,6 @@ class Run:
         self.outcome.kills.append(Kill(loss, tuple(stopped), tuple(hit)))
         shutil.rmtree(self._folder(loss.node), ignore_errors=True)
         if any(one.process is not None for one in self.slots):
-            self.returns.append((loss.at + when.REPLACEMENT_S, loss.node))
+            self.returns.append((loss.at + losses.REPLACEMENT_S, loss.node))
         else:
             self.outcome.status = Status.CANCELED

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.losses import Loss, Slot
-from mlctl.rehearsal.outcome import Place, Span
 from mlctl.rehearsal.process import Gone, Process, TooLate
 from mlctl.rehearsal.scoring.record import Record
+from mlctl.rehearsal.stage import SlotSpan
 
 _ENDS = {"done", "failed", "held"}
 
@@ -72,13 +73,13 @@ class SlotState:
         self.told = told
         return told
 
-    def span(self, now: float, state: str) -> Span:
+    def span(self, now: float, state: str) -> SlotSpan:
         """What it did up to now."""
-        return Span(self.slot.node, self.slot.number, self.start, now, self.mini_batch, state)
+        return SlotSpan(self.slot.node, self.slot.number, self.start, now, self.mini_batch, state)
 
-    def held(self) -> Place | None:
+    def held(self) -> CodeLine | None:
         """The line at which the worker was stopped, if it was at one."""
-        return Place.of((self.told or {}).get("held"))
+        return CodeLine.from_message((self.told or {}).get("held"))
 
     def drop(self) -> None:
         """End the worker."""

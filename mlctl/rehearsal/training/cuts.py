@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mlctl.rehearsal import losses as when
+from mlctl.rehearsal import losses
 from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained
 from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.rng import uniform
@@ -124,12 +124,12 @@ def by_weather(
     """
     found: list[tuple[int, Cut]] = []
     began = 0.0
-    for loss in when.by_weather(weather, nodes, seed):
+    for loss in losses.by_weather(weather, nodes, seed):
         if loss.at < began:
             continue  # nothing runs
         line = 1 + int((loss.at - began) / length * life.events)
         if line > life.events or len(found) == MOST_LIVES:
             break
         found.append((loss.number, Cut(line=line)))
-        began = loss.at + when.REPLACEMENT_S
+        began = loss.at + losses.REPLACEMENT_S
     return found

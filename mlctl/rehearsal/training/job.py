@@ -12,18 +12,18 @@ from pathlib import Path
 from mlctl import files
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
+from mlctl.rehearsal import folders
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.training.model import Training
 
 STEPS_VARIABLE = "MLCTL_REHEARSAL_STEPS"
 # How scripts call the number of their steps; the first that one has is meant.
-_STEPS = (
-    *("steps", "max_steps", "num_steps", "n_steps", "total_steps", "train_steps", "training_steps"),
-    *("num_train_steps", "max_train_steps", "num_training_steps", "num_iterations", "iterations"),
-    *("max_iterations", "max_iters", "max_iter", "num_iters", "iters", "epochs", "max_epochs"),
-    *("num_epochs", "n_epochs", "nb_epochs", "num_train_epochs", "train_epochs", "total_epochs"),
-    *("number_of_epochs", "epoch", "max_epoch"),
-)
+_STEPS = """
+    steps max_steps num_steps n_steps total_steps train_steps training_steps num_train_steps
+    max_train_steps num_training_steps num_iterations iterations max_iterations max_iters max_iter
+    num_iters iters epochs max_epochs num_epochs n_epochs nb_epochs num_train_epochs train_epochs
+    total_epochs number_of_epochs epoch max_epoch
+"""
 
 
 def of_script(script: Path) -> Training:
@@ -43,7 +43,6 @@ def of_job(job: Resource, given: Path | None = None, asked: int | None = None) -
     code = job.text("code")
     if code is None or not files.is_folder(folder / code):
         raise RehearsalError(f"`{job.document.source.name}` names no folder of code that is here")
-    names = job.get("environment_variables")
     outputs = job.get("outputs")
     distribution = str(job.get("distribution", "type") or "").casefold()
     distributed = distribution == "pytorch"
@@ -54,13 +53,15 @@ def of_job(job: Resource, given: Path | None = None, asked: int | None = None) -
             " --nodes 1 rehearses the command on one"
         )
     return Training(
-        _with_inputs(str(job.get("command")), job, given),
-        files.real(folder / code),
-        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
-        tuple(map(str, outputs)) if isinstance(outputs, dict) else (),
-        nodes if distributed else 1,
-        (job.number("distribution", "process_count_per_instance") or 1) if distributed else 1,
-        distributed,
+        command=_with_inputs(str(job.get("command")), job, given),
+        code=files.real(folder / code),
+        variables=folders.declared_variables(job.get("environment_variables")),
+        outputs=tuple(map(str, outputs)) if isinstance(outputs, dict) else (),
+        nodes=nodes if distributed else 1,
+        processes=(job.number("distribution", "process_count_per_instance") or 1)
+        if distributed
+        else 1,
+        distributed=distributed,
     )
 
 
@@ -109,7 +110,7 @@ def of_steps(training: Training, steps: int) -> Training:
         RehearsalError: neither the command nor the code says how many steps there are.
     """
     announced = replace(training, variables={**training.variables, STEPS_VARIABLE: str(steps)})
-    for name in _STEPS:
+    for name in _STEPS.split():
         word = name.replace("_", "[-_]")
         pattern = rf"(?<![\w-])((?:--?)?(?:\w+\.)*{word}(?:=|\s+))([\w.]+)"
         found = re.search(pattern, training.command)
@@ -117,7 +118,7 @@ def of_steps(training: Training, steps: int) -> Training:
             command = training.command[: found.start(2)] + str(steps)
             return replace(announced, command=command + training.command[found.end(2) :])
     flags = {flag.lstrip("-").replace("-", "_"): flag for flag in _flags(training)}
-    for name in _STEPS:
+    for name in _STEPS.split():
         if name in flags:
             return replace(announced, command=f"{training.command} {flags[name]} {steps}")
     texts = (one.read_bytes() for one in training.code.rglob("*.py") if files.is_file(one))

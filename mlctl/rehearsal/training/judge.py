@@ -10,8 +10,7 @@ from itertools import pairwise
 from math import expm1, inf, sqrt
 
 from mlctl.rehearsal import rules
-from mlctl.rehearsal.evidence import Evidence
-from mlctl.rehearsal.outcome import Place
+from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.training.cuts import checkpoints
 from mlctl.rehearsal.training.model import Life, Saved, Trained
 
@@ -21,7 +20,7 @@ _WRITING_S = 60.0  # a checkpoint's, for Young's interval
 
 
 @dataclass(frozen=True)
-class Calm:
+class CalmTraining:
     """Two runs without a loss. `same` says whether a file of two runs is the same."""
 
     first: Trained
@@ -92,7 +91,7 @@ def outside(life: Life) -> Iterator[Evidence]:
 
 
 def judge(
-    done: Trained, calm: Calm, number: int, *, halves: bool, settled: frozenset[str]
+    done: Trained, calm: CalmTraining, number: int, *, halves: bool, settled: frozenset[str]
 ) -> Iterator[Evidence]:
     """What a run shows that lost nodes, first by the kill `number`, which `halves` a file or not.
 
@@ -159,10 +158,10 @@ def _again(after: Life, settled: frozenset[str]) -> bool:
     return rules.RESTART_FAILS.code in settled or "FileExistsError" in after.log
 
 
-def _raised(log: str) -> Place | None:
+def _raised(log: str) -> CodeLine | None:
     """The last line of the user's code in a traceback."""
     found = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
-    return Place(found[-1][0], int(found[-1][1])) if found else None
+    return CodeLine(found[-1][0], int(found[-1][1])) if found else None
 
 
 def begins_anew(calm: Trained, after: Life) -> bool:
@@ -178,7 +177,7 @@ def begins_anew(calm: Trained, after: Life) -> bool:
 
 
 def _anew(
-    done: Trained, calm: Calm, after_kill: str, number: int, *, halves: bool
+    done: Trained, calm: CalmTraining, after_kill: str, number: int, *, halves: bool
 ) -> Iterator[Evidence]:
     before, after = done.lives[-2], done.lives[-1]
     if not begins_anew(calm.first, after):
@@ -201,7 +200,7 @@ def _anew(
         yield Evidence(rules.STATE_ELSEWHERE, why, elsewhere[0].place, number)
 
 
-def _metrics(done: Trained, calm: Calm, number: int, after: str) -> Iterator[Evidence]:
+def _metrics(done: Trained, calm: CalmTraining, number: int, after: str) -> Iterator[Evidence]:
     expected, found = calm.first.metrics, done.metrics
     if expected != calm.again.metrics:
         return
@@ -219,6 +218,6 @@ def _logs(one: Saved, calm: Trained) -> bool:
     return of_mlflow or one.path in calm.metric_files
 
 
-def _place(writes: list[Saved]) -> Place | None:
+def _place(writes: list[Saved]) -> CodeLine | None:
     """The line of the first write that has one; of a rename's file, where it was written."""
     return next((one.place for one in writes if one.place and one.how != "move"), None)

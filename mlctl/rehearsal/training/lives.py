@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlctl.rehearsal.outcome import Place, snapshot
-from mlctl.rehearsal.process import MARK, Interpreter, TooLate, without_network
+from mlctl.rehearsal.evidence import CodeLine
+from mlctl.rehearsal.folders import snapshot
+from mlctl.rehearsal.process import Interpreter, TooLate
 from mlctl.rehearsal.training.metrics import begin_run, read_metrics
 from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained, Training
-from mlctl.rehearsal.training.node import KEPT, Node
+from mlctl.rehearsal.training.node import KEPT, TrainingNode
 
 _CHUNK = 1 << 16
 _LAST = 4000  # bytes of a log
@@ -56,7 +57,7 @@ def train(
     metrics, names = read_metrics(kept)
     for number, cut in enumerate((*cuts, Cut()), 1):
         nodes = [
-            Node(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
+            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
             for rank in range(training.ranks)
         ]
         life = _Life(nodes, conditions, cut, run).live()
@@ -77,7 +78,9 @@ def train(
 class _Life:
     """One life: started, listened to, ended."""
 
-    def __init__(self, nodes: Sequence[Node], conditions: Conditions, cut: Cut, run: str) -> None:
+    def __init__(
+        self, nodes: Sequence[TrainingNode], conditions: Conditions, cut: Cut, run: str
+    ) -> None:
         self.nodes, self.conditions, self.cut, self.run = nodes, conditions, cut, run
         self.life = Life()
         self.start: float | None = None
@@ -121,11 +124,10 @@ class _Life:
             "processes": [self._process(one, report) for one in self.nodes],
         }
         order.write_text(json.dumps(told), encoding="utf-8")
-        words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
         with self.nodes[0].log_file.open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - the user's own command is the point
-                [*words, str(_COMMAND), str(order)],
-                env={**self.conditions.environment, MARK: interpreter.mark},
+                interpreter.command(_COMMAND, str(order)),
+                env=interpreter.environment(self.conditions.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -133,7 +135,7 @@ class _Life:
                 start_new_session=True,
             )
 
-    def _process(self, node: Node, report: int) -> dict[str, Any]:
+    def _process(self, node: TrainingNode, report: int) -> dict[str, Any]:
         """What the program that starts the command is told of one process."""
         cut = self.cut if node.rank == self.cut.rank else Cut()
         order = {
@@ -147,16 +149,17 @@ class _Life:
             "change": cut.change,
             "bytes": cut.size,
         }
-        given = self.conditions
+        interpreter = self.conditions.interpreter
         return {
             "folder": str(node.code),
             "log": str(node.log_file),
-            "variables": {
-                **node.variables(given.interpreter.python, given.environment, self.run),
-                "PYTHONHASHSEED": str(given.hash_seed),
-                "MLCTL_REHEARSAL_ORDER": json.dumps(order),
-                MARK: given.interpreter.mark,
-            },
+            "variables": interpreter.environment(
+                {
+                    **node.variables(interpreter.python, self.conditions.environment, self.run),
+                    "PYTHONHASHSEED": str(self.conditions.hash_seed),
+                    "MLCTL_REHEARSAL_ORDER": json.dumps(order),
+                }
+            ),
         }
 
     def _listen(self, process: subprocess.Popen[bytes], report: int) -> None:
@@ -193,16 +196,16 @@ class _Life:
     def _hear(self, message: Mapping[str, Any]) -> None:
         life = self.life
         if "held" in message:
-            life.lost, life.held = True, Place.of(message["held"])
+            life.lost, life.held = True, CodeLine.from_message(message["held"])
             life.events = max(life.events, self.cut.line or 0)
         elif "cut" in message:
-            life.cut, life.held = message["cut"], Place.of(message["place"])
+            life.cut, life.held = message["cut"], CodeLine.from_message(message["place"])
             self._cut_ends()  # that of a former process of the command
             self.cut_process = message["pid"]
             with suppress(ProcessLookupError, AttributeError):  # gone already; no Linux
                 self.cut_end = os.pidfd_open(message["pid"])
         elif "read" in message:
-            life.read.append((message["read"], Place.of(message["place"])))
+            life.read.append((message["read"], CodeLine.from_message(message["place"])))
         elif "ended" in message:
             self._note_end(message)
         elif "wrote" in message:
@@ -222,12 +225,12 @@ class _Life:
         self.start = message["at"] if self.start is None else self.start
         node = self.nodes[message["rank"]]
         return Saved(
-            node.named(message["wrote"]),
-            message["how"],
-            Place.of(message["place"]),
-            message["events"],
-            message["at"] - self.start,
-            message["change"],
-            node.named(message["source"]) if message["source"] else None,
-            node.rank,
+            path=node.named(message["wrote"]),
+            how=message["how"],
+            place=CodeLine.from_message(message["place"]),
+            events=message["events"],
+            seconds=message["at"] - self.start,
+            change=message["change"],
+            source=node.named(message["source"]) if message["source"] else None,
+            rank=node.rank,
         )

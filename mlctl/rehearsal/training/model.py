@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlctl.rehearsal.outcome import Content, Place
+from mlctl.rehearsal.evidence import CodeLine
+from mlctl.rehearsal.folders import Content
 
 CHANGED = ("write", "append", "move")  # how files get their content
 Metrics = Counter[tuple[str, int]]  # name and step, as often as they were logged
@@ -63,7 +64,7 @@ class Saved:
 
     path: str
     how: str
-    place: Place | None
+    place: CodeLine | None
     events: int
     seconds: float
     change: int | None
@@ -80,13 +81,13 @@ class Life:
 
     code: int = 0
     lost: bool = False
-    held: Place | None = None
+    held: CodeLine | None = None
     cut: str | None = None
     events: int = 0
     seconds: float = 0.0
     slept: float = 0.0
     writes: list[Saved] = field(default_factory=list)
-    read: list[tuple[str, Place | None]] = field(default_factory=list)  # of an earlier life
+    read: list[tuple[str, CodeLine | None]] = field(default_factory=list)  # of an earlier life
     metrics: Metrics = field(default_factory=Counter)
     log: str = ""
     last_size: int = 0  # of the file that was given content last, when the life ended

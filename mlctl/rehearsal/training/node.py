@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mlctl.rehearsal.scoring.deployment import copy_code
+from mlctl.rehearsal import folders
 from mlctl.rehearsal.training.model import Training
 
 KEPT = ("outputs", "logs")
@@ -26,7 +26,7 @@ watch()
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TrainingNode:
     """A process of a training, with a folder that goes with it, and one that is kept."""
 
     training: Training
@@ -51,7 +51,7 @@ class Node:
 
     def lay_out(self, python: str) -> None:
         """The code with links to what is kept, programs named `python`, room for the rest."""
-        copy_code(self.code, self.training.code, self.kept.parents[2])
+        folders.copy_code(self.code, self.training.code, self.kept.parents[2])
         for name in KEPT:
             shutil.rmtree(self.code / name, ignore_errors=True)
             (self.code / name).symlink_to(self.kept / name)
@@ -66,20 +66,15 @@ class Node:
     def variables(self, python: str, environment: Mapping[str, str], run: str) -> dict[str, str]:
         """The environment: the user's, the job's, and what the service adds."""
         before = environment.get("PYTHONPATH")
-        home = environment.get("HOME", "")
         programs = [str(self.folder / "bin"), str(Path(python).parent)]
         return {
-            **{key: value for key, value in environment.items() if not key.startswith("MLCTL_")},
-            "PYTHONUSERBASE": environment.get("PYTHONUSERBASE", str(Path(home, ".local"))),
-            **self.training.variables,
-            **self._peers(),
+            **folders.variables(
+                self.folder, environment, {**self.training.variables, **self._peers()}
+            ),
             "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
             "PYTHONPATH": os.pathsep.join(
                 [str(self.folder / "hook"), *([before] if before else [])]
             ),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "HOME": str(self.folder / "home"),
-            "TMPDIR": str(self.folder / "tmp"),
             "MLFLOW_TRACKING_URI": (self.kept / "mlruns").as_uri(),
             "MLFLOW_ALLOW_FILE_STORE": "true",
             **({} if _sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),

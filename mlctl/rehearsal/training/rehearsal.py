@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
 
-from mlctl.rehearsal.evidence import Evidence, once
+from mlctl.rehearsal.evidence import Evidence, first_of_each
+from mlctl.rehearsal.folders import Content
 from mlctl.rehearsal.inputs import RehearsalError
-from mlctl.rehearsal.scoring.rehearsal import Plan, Stage
+from mlctl.rehearsal.process import Interpreter
+from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.rehearsal.training import cuts
-from mlctl.rehearsal.training.alike import alike, same_weights
-from mlctl.rehearsal.training.judge import Calm, begins_anew, judge, outside, rare
+from mlctl.rehearsal.training.judge import CalmTraining, begins_anew, judge, outside, rare
 from mlctl.rehearsal.training.lives import Conditions, train
 from mlctl.rehearsal.training.model import Cut, Trained, Training
 from mlctl.simulator.engine.processes import Poisson, PreemptionProcess, Shock, eviction_rate
@@ -19,6 +26,10 @@ from mlctl.simulator.engine.rng import uniform
 
 RATE = eviction_rate(0.075)  # losses per hour, in the middle of Azure's band of 5 to 10 %
 _HASH_SEEDS = 2**32
+_WEIGHTS = Path(__file__).parents[1] / "worker" / "weights.py"
+_WEIGHTS_TIMEOUT = 60.0  # seconds for two files
+_TOLERANCE = 1e-6
+_NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
 _SLEPT = 0.5  # of its time; who sleeps as much has a clock that says the same on each machine
 
 
@@ -38,12 +49,12 @@ class TrainingFails(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What is done to a training: see `Plan`. `rate` is per hour.
+    """What is done to a training: see `KillSchedule`. `rate` is per hour.
 
     `seconds` is how long it takes; None: as long as it sleeps.
     """
 
-    losses: Plan
+    schedule: KillSchedule
     rate: float = RATE
     anywhere: bool = False
     seconds: float | None = None
@@ -81,7 +92,7 @@ class _Rehearsal:
 
     def run(self, name: str, lost: Sequence[Cut] = (), hashes: str = "calm") -> Trained:
         """One run; the files that it has left stay until they were compared."""
-        losses = self.plan.losses
+        losses = self.plan.schedule
         self.stage.progress(name, 2 + (1 if losses.weather or losses.only else losses.kills))
         seed = int(uniform(f"rehearsal/{losses.seed}/training/{hashes}") * _HASH_SEEDS)
         conditions = Conditions(
@@ -96,13 +107,15 @@ class _Rehearsal:
         if not self.stage.keep:
             shutil.rmtree(done.kept.parent, ignore_errors=True)
 
-    def same(self, one: Trained, other: Trained, name: str) -> bool:
-        mine, theirs = one.files.get(name), other.files.get(name)
-        if alike(mine, theirs) or mine is None or theirs is None:
-            return mine is not None and theirs is not None
-        both = (one.kept / name, other.kept / name)
-        return mine.lines is None and same_weights(
-            *both, self.stage.interpreter, self.stage.environment
+    def same(self, left: Trained, right: Trained, name: str) -> bool:
+        """Whether two runs have left the same file, but for the last digits of numbers."""
+        if name not in left.files or name not in right.files:
+            return False
+        if equal_contents(left.files[name], right.files[name]):
+            return True
+        stage = self.stage
+        return left.files[name].lines is None and equal_weights(
+            left.kept / name, right.kept / name, stage.interpreter, stage.environment
         )
 
 
@@ -120,7 +133,7 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     if life.code:
         said = f"the command fails without any loss (exit code {life.code})"
         raise TrainingFails(f"{said}\n{life.log.rstrip()}")
-    calm = Calm(first, rehearsal.run("again", hashes="again"), rehearsal.same)
+    calm = CalmTraining(first, rehearsal.run("again", hashes="again"), rehearsal.same)
     found = [*rare(life, plan.seconds, plan.rate), *outside(life)]
     runs = []
     for name, number, lost in _losses(plan, first, training.nodes):
@@ -132,14 +145,16 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     unlike = sorted(set(calm.results) - set(calm.stable))
     rehearsal.drop(calm.first)
     rehearsal.drop(calm.again)
-    return TrainingRehearsal(training, plan, first, tuple(runs), tuple(once(found)), tuple(unlike))
+    return TrainingRehearsal(
+        training, plan, first, tuple(runs), first_of_each(found), tuple(unlike)
+    )
 
 
 def _losses(
     plan: TrainingPlan, calm: Trained, nodes: int
 ) -> Iterator[tuple[str, int, tuple[Cut, ...]]]:
     """The runs with losses: a name, the number of the first loss, all of them."""
-    asked = plan.losses
+    asked = plan.schedule
     if not asked.weather:
         for number, cut in cuts.by_number(
             calm, asked.seed, asked.kills, asked.only, anywhere=plan.anywhere
@@ -163,3 +178,35 @@ def _seconds(plan: TrainingPlan, calm: Trained) -> float:
             "how long the training takes is not known, and a weather needs it: say --steps N"
         )
     return life.slept
+
+
+def equal_contents(left: Content, right: Content) -> bool:
+    """Whether two files are the same; numbers in text by a tolerance."""
+    if left == right:
+        return True
+    if left.lines is None or right.lines is None or len(left.lines) != len(right.lines):
+        return False
+    return all(map(_equal_lines, left.lines, right.lines))
+
+
+def _equal_lines(left: str, right: str) -> bool:
+    if _NUMBER.sub("#", left) != _NUMBER.sub("#", right):
+        return False
+    return all(
+        isclose(float(number), float(other), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        for number, other in zip(_NUMBER.findall(left), _NUMBER.findall(right), strict=True)
+    )
+
+
+def equal_weights(
+    left: Path, right: Path, interpreter: Interpreter, environment: Mapping[str, str]
+) -> bool:
+    """Whether two files hold the same weights by a tolerance, as the user's Python reads them.
+
+    Files that it cannot read are not the same.
+    """
+    with suppress(OSError, subprocess.TimeoutExpired, ValueError):
+        arguments = [str(left), str(right)]
+        answer = interpreter.ask(_WEIGHTS, arguments, environment, _WEIGHTS_TIMEOUT)
+        return json.loads(answer or b"false") is True
+    return False

@@ -14,7 +14,6 @@ import os
 import resource
 import sys
 
-from mlctl.rehearsal.worker import entry_script
 from mlctl.rehearsal.worker.watched import Watched
 
 TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
@@ -22,6 +21,54 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from mlctl.rehearsal.worker.pipes import Pipes
+
+# What the driver of a parallel job brings along: `azureml_user.parallel_run`.
+_PACKAGE, _MODULE = "azureml_user", "azureml_user.parallel_run"
+_NAMES = (_PACKAGE, _MODULE, "entry_script")  # the last is its older name
+_WITH_CONTEXT = 2  # arguments of a `run` that takes the context of its mini-batch
+
+
+class DriverModules:
+    """The last to be asked for a module: it knows those of the driver, with a script's folders."""
+
+    def __init__(self, output: str, logs: str, working: str) -> None:
+        folders = {"log_dir": logs, "working_dir": working, "root_dir": working}
+        self.said = {"output_dir": output, **folders}
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
+        if name not in _NAMES:
+            return None
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, self, is_package=name == _PACKAGE)  # type: ignore[arg-type]
+
+    def create_module(self, _spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: Any) -> None:
+        if module.__name__ != _PACKAGE:
+            import logging
+
+            said = {**self.said, "logger": logging.getLogger(_PACKAGE)}
+            vars(module)["EntryScript"] = type("EntryScript", (), said)
+
+
+def install_driver(output: str, logs: str, working: str) -> None:
+    """Have the driver's modules where the user's Python has none."""
+    sys.meta_path.append(DriverModules(output, logs, working))
+
+
+def context_of(run: Any, order: dict[str, Any]) -> tuple[Any, ...]:
+    """The second argument of a `run` that has one."""
+    code = getattr(run, "__code__", None)
+    if code is None or code.co_argcount < _WITH_CONTEXT:
+        return ()
+    import types
+
+    said = types.SimpleNamespace(
+        minibatch_index=order.get("index"), partition_key_value=order.get("keys"), dataset=None
+    )
+    return (said,)
 
 
 class Scorer(Watched):
@@ -83,7 +130,7 @@ class Scorer(Watched):
 
     def load(self, order: dict[str, Any]) -> dict[str, Any]:
         sys.path.insert(0, os.path.dirname(self.script))
-        entry_script.install(order["output"], order["logs"], os.getcwd())
+        install_driver(order["output"], order["logs"], os.getcwd())
         if order["stand_ins"]:
             from mlctl.rehearsal.worker.stand_ins import Finder
 
@@ -116,7 +163,7 @@ class Scorer(Watched):
     def score(self, order: dict[str, Any]) -> dict[str, Any]:
         assert self.module is not None
         run = self.module["run"]
-        result = run(self.mini_batch(order), *entry_script.context(run, order))
+        result = run(self.mini_batch(order), *context_of(run, order))
         kind = type(result).__name__
         if result is None:
             return {"done": "run", "rows": [], "length": None, "kind": kind}

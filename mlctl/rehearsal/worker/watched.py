@@ -6,18 +6,88 @@ import os
 import resource
 import signal
 import sys
-
-from mlctl.rehearsal.worker.clock import Clock
-from mlctl.rehearsal.worker.tracer import Tracer
+import threading
+import time
 
 TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any
 
     from mlctl.rehearsal.worker.pipes import Pipes
 
+_SKIPPED = (StopIteration, GeneratorExit)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
+
+
+class ScriptClock:
+    """The clock of the script: that of the machine, and what it would have slept."""
+
+    def __init__(self) -> None:
+        self.slept = 0.0
+        self.limit: float | None = None
+        self.on_limit: Callable[[], None] = lambda: None
+        self._sleep, self._monotonic = time.sleep, time.monotonic
+        self._time, self._counter = time.time, time.perf_counter
+        time.sleep = self.sleep  # type: ignore[assignment]
+        time.time = lambda: self._time() + self.slept
+        time.monotonic = lambda: self._monotonic() + self.slept
+        time.perf_counter = lambda: self._counter() + self.slept
+
+    def now(self) -> float:
+        return self._monotonic() + self.slept
+
+    def sleep(self, seconds: float) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            self._sleep(seconds)
+            return
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        self.slept += seconds
+        self._sleep(0)
+        if self.limit is not None and self.now() > self.limit:
+            self.on_limit()
+
+
+class Tracer:
+    """Line events of the user's files: counts them, stops at one, sees what is caught."""
+
+    def __init__(self, code: str, pipes: Pipes) -> None:
+        self.code = code + os.sep
+        self.pipes = pipes
+        self.reset(None)
+
+    def reset(self, pause: int | None) -> None:
+        self.count, self.pause = 0, pause
+        self.raised: dict[FrameType, tuple[str, str]] = {}
+        self.caught: list[list[Any]] = []
+        self.last: list[Any] | None = None
+
+    def start(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(self.code):
+            return None
+        return self.local
+
+    def local(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            self.count += 1
+            raised = self.raised.pop(frame, None)
+            if raised is not None:
+                self.caught.append([*raised, self.place(frame)])
+            if self.count == self.pause:
+                self.pipes.hold(self.place(frame))
+        elif event == "exception":
+            if not issubclass(argument[0], _SKIPPED):
+                self.raised[frame] = (argument[0].__name__, str(argument[1])[:200])
+        elif event == "return":
+            self.raised.pop(frame, None)
+            if frame.f_code.co_name == "run":
+                self.last = self.place(frame)
+        return self.local
+
+    def place(self, frame: FrameType) -> list[Any]:
+        return [frame.f_code.co_filename[len(self.code) :], frame.f_lineno]
 
 
 class Watched:
@@ -28,7 +98,7 @@ class Watched:
 
     def __init__(self, pipes: Pipes, code: str) -> None:
         self.pipes = pipes
-        self.clock, self.tracer = Clock(), Tracer(code, pipes)
+        self.clock, self.tracer = ScriptClock(), Tracer(code, pipes)
         self.bytes: int | None = None
         self.counts = False
         sys.addaudithook(self.audit)

@@ -12,28 +12,28 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from mlctl.rehearsal.outcome import Span
+from mlctl.rehearsal.stage import SlotSpan
 from mlctl.render.terminal.terminal import clean
 
 _STATES = {"done": "green", "failed": "magenta", "lost": "red"}
 
 
 @contextmanager
-def viewing(stream: TextIO) -> Iterator[View]:
+def viewing(stream: TextIO) -> Iterator[RehearsalView]:
     """A view while the block runs; it is removed at the end."""
     console = Console(file=stream, highlight=False)
-    view = View(console)
+    view = RehearsalView(console)
     with Live(console=console, get_renderable=view.render, refresh_per_second=8, transient=True):
         yield view
 
 
-class View:
+class RehearsalView:
     """What has come of the runs. Rich's own thread renders it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._name, self._begun, self._total = "", 0, 0
-        self._slots: dict[tuple[int, int], Span] = {}
+        self._slots: dict[tuple[int, int], SlotSpan] = {}
         self._counts: dict[tuple[int, int], Counter[str]] = {}
 
     def begin(self, name: str, total: int) -> None:
@@ -41,7 +41,7 @@ class View:
         self._name, self._total, self._begun = name, total, self._begun + 1
         self._slots, self._counts = {}, {}
 
-    def show(self, span: Span) -> None:
+    def show(self, span: SlotSpan) -> None:
         """A slot has done something, or was lost."""
         slot = (span.node, span.slot)
         counts = Counter(self._counts.get(slot, ()))

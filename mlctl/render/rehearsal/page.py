@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.losses import REPLACEMENT_S
-from mlctl.rehearsal.outcome import Outcome, Place
-from mlctl.rehearsal.outcome import Span as Stretch
+from mlctl.rehearsal.scoring.outcome import RehearsalOutcome
 from mlctl.rehearsal.scoring.rehearsal import Rehearsal
+from mlctl.rehearsal.stage import SlotSpan
 from mlctl.rehearsal.training.model import Life, Trained
 from mlctl.rehearsal.training.rehearsal import TrainingRehearsal
 from mlctl.render.page import html as page
@@ -93,7 +93,7 @@ def _kills(done: Rehearsal) -> Table:
     return Table("Kills", heads, rows, note, numbers=False)
 
 
-def _timeline(title: str, run: Outcome, done: Rehearsal) -> Timeline:
+def _timeline(title: str, run: RehearsalOutcome, done: Rehearsal) -> Timeline:
     """A lane for each slot: `init` prepares it, a mini-batch runs, a lost node is away."""
     length = max((one.end for one in run.timeline), default=0.0)
     places = sorted({(one.node, one.slot) for one in run.timeline})
@@ -118,7 +118,7 @@ def _timeline(title: str, run: Outcome, done: Rehearsal) -> Timeline:
     return Timeline(title, length, lanes, _ticks(length, "s"))
 
 
-def _spells(one: Stretch) -> Iterator[Spell]:
+def _spells(one: SlotSpan) -> Iterator[Spell]:
     state = "failed" if one.end_state == "failed" else "running"
     yield Spell("preparing" if one.mini_batch is None else state, one.start, one.end)
 
@@ -148,5 +148,5 @@ def _ticks(length: float, unit: str) -> tuple[str, ...]:
     return tuple(f"{length * at / (_TICKS - 1):.0f} {unit}" for at in range(_TICKS))
 
 
-def _place(place: Place | None) -> str:
+def _place(place: CodeLine | None) -> str:
     return f"{place.file}:{place.line}" if place else ""

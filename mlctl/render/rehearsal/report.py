@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 from mlctl import inert
 from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.pointer import Data
-from mlctl.rehearsal.evidence import Evidence
-from mlctl.rehearsal.outcome import Outcome, Place, Status
+from mlctl.rehearsal.evidence import CodeLine, Evidence
+from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
 from mlctl.rehearsal.scoring.rehearsal import Rehearsal
 from mlctl.rehearsal.training.model import Trained
 from mlctl.rehearsal.training.rehearsal import TrainingRehearsal
@@ -30,7 +30,7 @@ def findings(evidence: tuple[Evidence, ...], code: Path, again: Again) -> Iterat
         yield Diagnostic(one.rule, one.message, label, hint)
 
 
-def _label(place: Place, code: Path, sources: dict[str, SourceText]) -> Label:
+def _label(place: CodeLine, code: Path, sources: dict[str, SourceText]) -> Label:
     path = code / place.file
     if place.file not in sources:
         try:
@@ -115,7 +115,7 @@ def training_json(done: TrainingRehearsal, report: Report) -> str:
     """The rehearsal of a training and its findings as data."""
     data: dict[str, Data] = {
         **machine.document(report),
-        "seed": done.plan.losses.seed,
+        "seed": done.plan.schedule.seed,
         "calm": _trained(done.calm),
         "runs": [{"kill": number, **_trained(run)} for number, _, run in done.runs],
     }
@@ -165,7 +165,7 @@ def _many(count: int, word: str, end: str = "s") -> str:
     return f"{count} {word}{'' if count == 1 else end}"
 
 
-def _canceled(run: Outcome) -> bool:
+def _canceled(run: RehearsalOutcome) -> bool:
     return run.status is Status.CANCELED
 
 
@@ -186,7 +186,7 @@ def as_json(rehearsal: Rehearsal, report: Report) -> str:
     return inert.as_json(data, indent=2) + "\n"
 
 
-def _run(outcome: Outcome) -> Data:
+def _run(outcome: RehearsalOutcome) -> Data:
     return {
         "status": outcome.status.value,
         "rows": outcome.all_rows().total(),
@@ -250,5 +250,5 @@ def _case(name: str, shown: list[Evidence]) -> str:
     )
 
 
-def _at(place: Place | None) -> str:
+def _at(place: CodeLine | None) -> str:
     return f"{place.file}:{place.line}: " if place else ""

@@ -10,9 +10,9 @@ import pytest
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
+from mlctl.rehearsal.documents import Selected, from_documents
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.scoring.deployment import Deployment
-from mlctl.rehearsal.scoring.documents import Selected, from_documents
 
 SCHEMA = "$schema: https://azuremlschemas.azureedge.net/latest"
 PIPELINE = f"""\

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.inputs import Inputs
-from mlctl.rehearsal.outcome import snapshot
 from mlctl.rehearsal.process import left
 from mlctl.rehearsal.rules import REHEARSAL_RULES
-from mlctl.rehearsal.scoring.rehearsal import Plan, rehearse
+from mlctl.rehearsal.scoring.rehearsal import rehearse
+from mlctl.rehearsal.stage import KillSchedule
 from tests.builders import rehearsed
 
 SCRIPTS = sorted(
@@ -43,7 +44,7 @@ QUICK = {
 def test_a_defect_is_found_at_its_line_and_its_cure_is_found_good(
     name: str, kill: int | None, tmp_path: Path
 ) -> None:
-    plan = Plan(kills=0, only=kill)
+    plan = KillSchedule(kills=0, only=kill)
     script = rehearsed.FOLDER / "scoring" / f"{name}.py"
     assert rehearsed.shown(rehearsed.of_sample(name, tmp_path / "a", plan)) == rehearsed.planted(
         script
@@ -77,7 +78,7 @@ def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> N
     deployment = rehearsed.written(tmp_path, text)
     inputs = rehearsed.numbers(tmp_path, 4)
     stage = rehearsed.stage(tmp_path / "stage")
-    done = rehearse(deployment, inputs, Plan(kills=1), stage)
+    done = rehearse(deployment, inputs, KillSchedule(kills=1), stage)
     assert rehearsed.shown(done) == [("MLC618", 4)]
     assert left(stage.interpreter.mark) == []
     assert len(list((tmp_path / "numbers").iterdir())) == 4
@@ -85,7 +86,7 @@ def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> N
 
 
 def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
-    plan = Plan(kills=0, only=8, seed=3)
+    plan = KillSchedule(kills=0, only=8, seed=3)
     runs = [rehearsed.of_sample("appends", tmp_path / str(one), plan) for one in range(2)]
     assert runs[0].evidence == runs[1].evidence
     assert runs[0].runs[0].kills == runs[1].runs[0].kills
@@ -103,7 +104,7 @@ def test_a_port_that_two_workers_of_a_node_take_is_found_at_its_line(tmp_path: P
         deployment = rehearsed.written(tmp_path / str(slots), text, slots=slots)
         stage = rehearsed.stage(tmp_path / str(slots) / "stage")
         done = rehearse(
-            deployment, rehearsed.numbers(tmp_path / str(slots), 4), Plan(kills=0), stage
+            deployment, rehearsed.numbers(tmp_path / str(slots), 4), KillSchedule(kills=0), stage
         )
         shown.append(rehearsed.shown(done))
     assert shown == [[], [("MLC615", 6)]]
@@ -116,7 +117,7 @@ def test_random_rehearsals_end_leave_nothing_and_show_the_same(part: int, tmp_pa
     inputs, before = Inputs.find(rehearsed.INPUT), snapshot(rehearsed.FOLDER)
     for seed in range(part, RUNS, PARTS):
         stage = rehearsed.stage(tmp_path / str(seed))
-        plan = Plan(seed=seed, kills=5)  # one of each moment
+        plan = KillSchedule(seed=seed, kills=5)  # one of each moment
         done = rehearse(rehearsed.deployment(script), inputs, plan, stage)
         assert rehearsed.shown(done) == rehearsed.planted(script), seed
         assert left(stage.interpreter.mark) == [], seed

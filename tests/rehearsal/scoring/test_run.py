@@ -12,10 +12,10 @@ import pytest
 
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.losses import Loss, Moment
-from mlctl.rehearsal.outcome import Outcome, Status
 from mlctl.rehearsal.process import TooLate, left
 from mlctl.rehearsal.scoring.deployment import Deployment
-from mlctl.rehearsal.scoring.run import Known, Order, Run, ScriptFails
+from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
+from mlctl.rehearsal.scoring.run import Known, Order, ScoringRun, ScriptFails
 from tests.builders import rehearsed
 
 DOUBLES = """\
@@ -34,12 +34,14 @@ def run(mini_batch):
 """
 
 
-def go(folder: Path, deployment: Deployment, inputs: Inputs, **more: Any) -> Outcome:
+def go(folder: Path, deployment: Deployment, inputs: Inputs, **more: Any) -> RehearsalOutcome:
     """A run of all mini-batches."""
     batches = mini_batches(inputs.names, deployment.mini_batch_size)
     order = Order(key="k", inputs=inputs, mini_batches=batches, order=range(len(batches)), **more)
     name = f"run-{len(list(folder.iterdir()))}"
-    return Run(deployment, order, rehearsed.interpreter(), folder / name, dict(os.environ)).go()
+    return ScoringRun(
+        deployment, order, rehearsed.interpreter(), folder / name, dict(os.environ)
+    ).go()
 
 
 def test_a_calm_run_scores_every_file_once(tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def test_a_run_whose_time_is_over_leaves_no_process(tmp_path: Path) -> None:
     batches = mini_batches(inputs.names, 2)
     order = Order(key="k", inputs=inputs, mini_batches=batches, order=range(len(batches)))
     deployment = rehearsed.written(tmp_path, DOUBLES, slots=2)
-    run = Run(deployment, order, interpreter, tmp_path / "run", dict(os.environ))
+    run = ScoringRun(deployment, order, interpreter, tmp_path / "run", dict(os.environ))
     with pytest.raises(TooLate):
         run.go()
     assert left(interpreter.mark) == []

@@ -8,8 +8,8 @@ import pytest
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
+from mlctl.rehearsal.documents import Selected, from_documents
 from mlctl.rehearsal.inputs import RehearsalError
-from mlctl.rehearsal.scoring.documents import Selected, from_documents
 from mlctl.rehearsal.training.job import of_steps, on_nodes
 from mlctl.rehearsal.training.model import Training
 from tests.builders.findings import TODAY

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlctl.rehearsal.process import left
-from mlctl.rehearsal.scoring.rehearsal import Stage
+from mlctl.rehearsal.stage import Stage
 from mlctl.rehearsal.training.job import of_script
 from mlctl.rehearsal.training.lives import Conditions, train
 from mlctl.rehearsal.training.model import Cut, Training
@@ -192,7 +192,7 @@ def test_the_processes_of_a_distributed_job_meet_and_go_together(tmp_path: Path)
 def test_a_checkpoint_that_has_not_got_its_name_yet_is_none(tmp_path: Path) -> None:
     name = "recovery_cured"
     plan = rehearsed.training_plan(only=8, anywhere=True)
-    plan = replace(plan, losses=replace(plan.losses, seed=5))
+    plan = replace(plan, schedule=replace(plan.schedule, seed=5))
     told = of_script(rehearsed.FOLDER / "training" / f"{name}.py")
     done = rehearse_training(told, rehearsed.stage(tmp_path), plan)
     assert [one.place and one.place.line for one in done.calm.lives[0].saved[:1]] == [29]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.scoring.rehearsal import Plan, Rehearsal, rehearse
+from mlctl.rehearsal.scoring.rehearsal import Rehearsal, rehearse
 from mlctl.rehearsal.scoring.run import ScriptFails
+from mlctl.rehearsal.stage import KillSchedule
 from mlctl.rehearsal.worker.stand_ins import Finder, StandIn, digest
 from tests.builders import rehearsed
 
@@ -44,7 +45,7 @@ def run(mini_batch):
 def go(folder: Path, text: str, **more: object) -> Rehearsal:
     told = rehearsed.written(folder, text, stand_ins=True, **more)
     inputs = rehearsed.numbers(folder, 4)
-    return rehearse(told, inputs, Plan(kills=2), rehearsed.stage(folder / "stage"))
+    return rehearse(told, inputs, KillSchedule(kills=2), rehearsed.stage(folder / "stage"))
 
 
 def test_a_script_is_rehearsed_without_the_packages_that_it_imports(tmp_path: Path) -> None:
@@ -63,7 +64,9 @@ def test_a_defect_shows_with_stand_ins_too(tmp_path: Path) -> None:
     )  # fmt: skip
     told = rehearsed.written(tmp_path, text, stand_ins=True)
     inputs = rehearsed.numbers(tmp_path, 4)
-    done = rehearse(told, inputs, Plan(kills=0, only=3), rehearsed.stage(tmp_path / "stage"))
+    done = rehearse(
+        told, inputs, KillSchedule(kills=0, only=3), rehearsed.stage(tmp_path / "stage")
+    )
     assert rehearsed.shown(done) == [("MLC603", 26)]
 
 

@@ -6,17 +6,17 @@ import io
 
 from rich.console import Console
 
-from mlctl.rehearsal.outcome import Span
-from mlctl.render.rehearsal.live import View, viewing
+from mlctl.rehearsal.stage import SlotSpan
+from mlctl.render.rehearsal.live import RehearsalView, viewing
 
 
-def seen(*spans: Span, height: int = 24) -> list[str]:
+def seen(*spans: SlotSpan, height: int = 24) -> list[str]:
     """The lines of the view in the second of seven runs."""
     stream = io.StringIO()
     console = Console(file=stream, width=80, height=height)
-    view = View(console)
+    view = RehearsalView(console)
     view.begin("calm", 7)
-    view.show(Span(5, 0, 0, 10, 3, "done"))
+    view.show(SlotSpan(5, 0, 0, 10, 3, "done"))
     view.begin("kill-1", 7)
     for span in spans:
         view.show(span)
@@ -26,10 +26,10 @@ def seen(*spans: Span, height: int = 24) -> list[str]:
 
 def test_each_slot_has_a_row_with_what_came_of_its_mini_batches() -> None:
     lines = seen(
-        Span(0, 0, 0, 10, None, "done"),
-        Span(0, 0, 10, 70, 4, "done"),
-        Span(1, 0, 10, 40, 5, "lost"),
-        Span(0, 0, 70, 130, 5, "failed"),
+        SlotSpan(0, 0, 0, 10, None, "done"),
+        SlotSpan(0, 0, 10, 70, 4, "done"),
+        SlotSpan(1, 0, 10, 40, 5, "lost"),
+        SlotSpan(0, 0, 70, 130, 5, "failed"),
     )
     assert lines[0] == "run 2 of 7: kill-1"
     assert [line.split() for line in lines[2:]] == [
@@ -43,7 +43,7 @@ def test_a_run_that_has_just_begun_has_no_table() -> None:
 
 
 def test_slots_that_do_not_fit_are_counted() -> None:
-    lines = seen(*(Span(node, 0, 0, 10, None, "done") for node in range(9)), height=7)
+    lines = seen(*(SlotSpan(node, 0, 0, 10, None, "done") for node in range(9)), height=7)
     assert lines[0] == "run 2 of 7: kill-1; 6 more slots"
     assert len(lines) == 5
 

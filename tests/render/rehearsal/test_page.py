@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mlctl.rehearsal.scoring.rehearsal import Plan
+from mlctl.rehearsal.stage import KillSchedule
 from mlctl.render.rehearsal import page as rehearsal_page
 from tests.builders import rehearsed
 
@@ -25,7 +25,7 @@ def sections(text: str) -> dict[str, str]:
 def test_the_page_of_a_scoring_script_has_its_findings_and_a_timeline_for_each_kill(
     tmp_path: Path,
 ) -> None:
-    done = rehearsed.of_sample("appends", tmp_path, Plan(kills=0, only=3))
+    done = rehearsed.of_sample("appends", tmp_path, KillSchedule(kills=0, only=3))
     text = rehearsal_page.scoring(done, "Calm:    8 inputs\nVerdict: no", again)
     parts = sections(text)
     lost = "kill 3: node 2 lost between the end of run and its report"
@@ -41,7 +41,7 @@ def test_the_page_of_a_scoring_script_has_its_findings_and_a_timeline_for_each_k
 
 
 def test_a_lost_node_is_away_from_its_loss_on(tmp_path: Path) -> None:
-    done = rehearsed.of_sample("appends", tmp_path, Plan(kills=0, only=3))
+    done = rehearsed.of_sample("appends", tmp_path, KillSchedule(kills=0, only=3))
     (run,) = done.runs
     length = max(one.end for one in run.timeline)
     part = list(sections(rehearsal_page.scoring(done, "", again)).values())[-1]
@@ -59,7 +59,7 @@ def test_the_page_of_a_training_has_its_lives(tmp_path: Path) -> None:
 
 
 def test_a_page_of_a_rehearsal_loads_nothing(tmp_path: Path) -> None:
-    done = rehearsed.of_sample("says_nothing", tmp_path, Plan(kills=0))
+    done = rehearsed.of_sample("says_nothing", tmp_path, KillSchedule(kills=0))
     text = rehearsal_page.scoring(done, "", again)
     assert "default-src 'none'" in text
     assert not re.search(r"<(script|link|img|iframe)|https?://|url\(", text)

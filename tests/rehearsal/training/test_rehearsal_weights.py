@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mlctl.rehearsal.process import Interpreter
-from mlctl.rehearsal.training.alike import same_weights
+from mlctl.rehearsal.training.rehearsal import equal_weights
 from mlctl.rehearsal.worker.weights import alike
 
 
@@ -34,15 +34,15 @@ def test_weights_in_files_are_compared_by_a_tolerance(
     paths = [tmp_path / f"{number}{suffix}" for number in range(3)]
     for path, weight in zip(paths, (1.0, 1.000001, 1.01), strict=True):
         path.write_bytes(write([weight, 2.0]))
-    assert same_weights(paths[0], paths[1], interpreter, {})
-    assert not same_weights(paths[0], paths[2], interpreter, {})
+    assert equal_weights(paths[0], paths[1], interpreter, {})
+    assert not equal_weights(paths[0], paths[2], interpreter, {})
 
 
 def test_a_file_that_cannot_be_read_is_like_no_other(tmp_path: Path) -> None:
     interpreter = Interpreter(sys.executable, alone=False, memory=0, mark="", ends=0)
     for name in ("a.pkl", "b.pkl"):
         (tmp_path / name).write_bytes(b"no pickle")
-    assert not same_weights(tmp_path / "a.pkl", tmp_path / "b.pkl", interpreter, {})
+    assert not equal_weights(tmp_path / "a.pkl", tmp_path / "b.pkl", interpreter, {})
 
 
 class Layer:

@@ -11,6 +11,7 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.kinds.address import Address
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
+from mlctl.rehearsal import folders
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.scoring import parallel
 from mlctl.rehearsal.scoring.deployment import Deployment
@@ -19,7 +20,7 @@ from mlctl.rehearsal.training.job import of_job
 from mlctl.rehearsal.training.model import Training
 
 MLFLOW_DRIVER = "mlflow_model.py"
-_DRIVERS = Path(__file__).parents[1] / "drivers"
+_DRIVERS = Path(__file__).parent / "drivers"
 _SETTINGS = ("settings",)
 _RETRY = (*_SETTINGS, "retry_settings")
 
@@ -81,20 +82,19 @@ def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Depl
         code, script = _DRIVERS, "stub.py" if stub else MLFLOW_DRIVER
     if not files.is_file(code / script):
         raise RehearsalError(f"{resource.address}: there is no script `{script}` in `{code}`")
-    names = resource.get("environment_variables")
     return Deployment(
-        code / script,
-        code,
-        _model(resource, loaded),
-        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
-        int(_value(resource, ("resources", "instance_count"), 1)),
-        int(_value(resource, (*_SETTINGS, "max_concurrency_per_instance"), 1)),
-        int(_value(resource, (*_SETTINGS, "mini_batch_size"), 10)),
-        int(_value(resource, (*_RETRY, "max_retries"), 3)),
-        float(_value(resource, (*_RETRY, "timeout"), 30)),
-        int(_value(resource, (*_SETTINGS, "error_threshold"), -1)),
-        str(_value(resource, (*_SETTINGS, "output_action"), "append_row")),
-        str(_value(resource, (*_SETTINGS, "output_file_name"), "predictions.csv")),
+        script=code / script,
+        code=code,
+        model=_model(resource, loaded),
+        variables=folders.declared_variables(resource.get("environment_variables")),
+        nodes=int(_value(resource, ("resources", "instance_count"), 1)),
+        slots=int(_value(resource, (*_SETTINGS, "max_concurrency_per_instance"), 1)),
+        mini_batch_size=int(_value(resource, (*_SETTINGS, "mini_batch_size"), 10)),
+        tries=int(_value(resource, (*_RETRY, "max_retries"), 3)),
+        timeout=float(_value(resource, (*_RETRY, "timeout"), 30)),
+        error_threshold=int(_value(resource, (*_SETTINGS, "error_threshold"), -1)),
+        output_action=str(_value(resource, (*_SETTINGS, "output_action"), "append_row")),
+        output_file_name=str(_value(resource, (*_SETTINGS, "output_file_name"), "predictions.csv")),
     )
 
 

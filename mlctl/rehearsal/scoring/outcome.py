@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
+from mlctl.rehearsal.evidence import CodeLine
+from mlctl.rehearsal.folders import Content
 from mlctl.rehearsal.losses import Loss
+from mlctl.rehearsal.stage import SlotSpan
 
 _FRACTION = re.compile(r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+")
-_MOST = 1 << 24  # bytes of a file that is compared line by line; of a bigger one its hash is
 
 
 class Status(StrEnum):
@@ -25,20 +25,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A line of the user's code: the file relative to its folder, and the number from 1."""
-
-    file: str
-    line: int
-
-    @classmethod
-    def of(cls, told: list[Any] | None) -> Place | None:
-        """From what a worker tells: `[file, line]`."""
-        return cls(str(told[0]), int(told[1])) if told else None
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
+class FileWrite:
     """A file that a worker wrote, appended to, moved, removed: how, where in its code, for what.
 
     `mini_batch` is None in `init`. `worker` names the process.
@@ -46,18 +33,18 @@ class Write:
 
     path: str
     how: str
-    place: Place | None
+    place: CodeLine | None
     mini_batch: int | None
     attempt: int
     worker: str
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class BoundPort:
     """A port with a number of its own that a worker has taken."""
 
     number: int
-    place: Place | None
+    place: CodeLine | None
     worker: str
 
 
@@ -70,7 +57,7 @@ class Failure:
     type: str
     message: str
     errno: int | None
-    place: Place | None
+    place: CodeLine | None
     text: str
 
 
@@ -79,20 +66,8 @@ class Kill:
     """A node that was lost: where its workers were, and which mini-batches had to run again."""
 
     loss: Loss
-    places: tuple[Place, ...]
+    places: tuple[CodeLine, ...]
     mini_batches: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of the timeline, in virtual seconds: what a slot did, and how that ended."""
-
-    node: int
-    slot: int
-    start: float
-    end: float
-    mini_batch: int | None
-    end_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +78,12 @@ class Scored:
     length: int | None
     kind: str
     seconds: float
-    returned: Place | None
-    caught: tuple[tuple[str, str, Place], ...]  # type, message, the handler's line
+    returned: CodeLine | None
+    caught: tuple[tuple[str, str, CodeLine], ...]  # type, message, the handler's line
 
 
 @dataclass
-class Outcome:
+class RehearsalOutcome:
     """A run. `events` and `init_events` count the lines that were executed, where traced."""
 
     folder: Path
@@ -118,10 +93,10 @@ class Outcome:
     scored: dict[int, Scored] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
-    writes: list[Write] = field(default_factory=list)
-    ports: list[Port] = field(default_factory=list)
+    writes: list[FileWrite] = field(default_factory=list)
+    ports: list[BoundPort] = field(default_factory=list)
     kills: list[Kill] = field(default_factory=list)
-    timeline: list[Span] = field(default_factory=list)
+    timeline: list[SlotSpan] = field(default_factory=list)
     events: dict[int, int] = field(default_factory=dict)
     init_events: int = 0
     init_seconds: list[float] = field(default_factory=list)
@@ -155,39 +130,3 @@ class Outcome:
         """The name of a path below the output folder."""
         here = f"{self.output}/"
         return path.removeprefix(here) if path.startswith(here) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What is in a file: its size, its hash, and its lines where it is text of a fair size."""
-
-    size: int
-    sha256: str
-    lines: tuple[str, ...] | None
-
-    @classmethod
-    def read(cls, path: Path) -> Content:
-        """Read a file.
-
-        Raises:
-            OSError: it cannot be read.
-        """
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        lines = None
-        if size <= _MOST:
-            try:
-                lines = tuple(path.read_bytes().decode().splitlines())
-            except UnicodeDecodeError:
-                lines = None
-        return cls(size, digest, lines)
-
-
-def snapshot(folder: Path) -> dict[str, Content]:
-    """The files below a folder by their relative names."""
-    return {
-        one.relative_to(folder).as_posix(): Content.read(one)
-        for one in sorted(folder.rglob("*"))
-        if one.is_file() and not one.is_symlink()
-    }

@@ -1,0 +1,112 @@
+"""Folders of a rehearsal: the code on a node, its environment, and the files that are left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl import files
+from mlctl.pointer import Data
+from mlctl.rehearsal.inputs import RehearsalError
+
+_IGNORED = {".git", ".venv", "__pycache__", "node_modules", ".mlctl"}
+_MOST_FILES = 20_000
+_SMALL = 1 << 20  # bytes of a file of code that is copied
+_MOST_COMPARED = 1 << 24  # bytes of a file that is compared line by line; of a bigger one its hash
+
+
+def copy_code(folder: Path, code: Path, without: Path) -> None:
+    """A copy of a folder that a program can write to; big files are links.
+
+    `without` is a folder that is left out, and all that no node gets.
+
+    Raises:
+        RehearsalError: it has more files than the service takes.
+    """
+    count = 0
+    for at, folders, names in os.walk(code):
+        here = Path(at)
+        keep = [one for one in folders if one not in _IGNORED and here / one != without]
+        folders[:] = [one for one in keep if not (here / one).is_symlink()]
+        target = folder / here.relative_to(code)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            source = here / name
+            count += 1
+            if count > _MOST_FILES:
+                raise RehearsalError(f"`{code}` has more than {_MOST_FILES:,} files")
+            if files.is_file(source) and source.stat().st_size <= _SMALL:
+                shutil.copy(source, target / name)
+            else:
+                (target / name).symlink_to(files.real(source))
+
+
+def link_code(folder: Path, code: Path) -> None:
+    """Links to what is in a folder of code, without what no node gets."""
+    for one in sorted(code.iterdir()):
+        if one.name not in _IGNORED:
+            (folder / one.name).symlink_to(files.real(one))
+
+
+def declared_variables(values: Data) -> dict[str, str]:
+    """The `environment_variables` of a file as texts."""
+    pairs = values.items() if isinstance(values, dict) else ()
+    return {str(name): str(value) for name, value in pairs}
+
+
+def variables(
+    node: Path, environment: Mapping[str, str], declared: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment on a node: the user's own, and what a deployment or job declares.
+
+    What programs write to a home or a scratch folder stays on the node.
+    """
+    home = environment.get("HOME", "")
+    return {
+        **{name: value for name, value in environment.items() if not name.startswith("MLCTL_")},
+        "PYTHONUSERBASE": environment.get("PYTHONUSERBASE", str(Path(home, ".local"))),
+        **declared,
+        "HOME": str(node / "home"),
+        "TMPDIR": str(node / "tmp"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is in a file: its size, its hash, and its lines where it is text of a fair size."""
+
+    size: int
+    sha256: str
+    lines: tuple[str, ...] | None
+
+    @classmethod
+    def read(cls, path: Path) -> Content:
+        """Read a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        lines = None
+        if size <= _MOST_COMPARED:
+            try:
+                lines = tuple(path.read_bytes().decode().splitlines())
+            except UnicodeDecodeError:
+                lines = None
+        return cls(size, digest, lines)
+
+
+def snapshot(folder: Path) -> dict[str, Content]:
+    """The files below a folder by their relative names."""
+    return {
+        one.relative_to(folder).as_posix(): Content.read(one)
+        for one in sorted(folder.rglob("*"))
+        if one.is_file() and not one.is_symlink()
+    }

@@ -1,0 +1,50 @@
+"""Where a rehearsal runs, and which nodes are to be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl.rehearsal.process import Interpreter
+from mlctl.simulator.engine.processes import PreemptionProcess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillSchedule:
+    """Which losses there are: `kills` of one each, or by `weather`, all in one run.
+
+    `only` is the number of the kill that is repeated alone.
+    """
+
+    seed: int = 0
+    kills: int = 10
+    weather: tuple[PreemptionProcess, ...] = ()
+    only: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpan:
+    """A stretch of the timeline, in virtual seconds: what a slot did, and how that ended."""
+
+    node: int
+    slot: int
+    start: float
+    end: float
+    mini_batch: int | None
+    end_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where and by what a rehearsal runs.
+
+    `progress` is told the name of each run, and how many there are; `on_event` what each slot did.
+    """
+
+    interpreter: Interpreter
+    folder: Path
+    environment: Mapping[str, str]
+    keep: bool = False
+    progress: Callable[[str, int], None] = lambda _name, _total: None
+    on_event: Callable[[SlotSpan], None] = lambda _: None
