@@ -33,9 +33,9 @@ from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
-from mlctl.journal import Journals
 from mlctl.kinds.address import Address, Scope
 from mlctl.planning.blue_green.renaming import CannotRename
+from mlctl.planning.unfinished.journal import Journals
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError, UnknownEnvironment
 from mlctl.project.place import SeveralProjects, project_file

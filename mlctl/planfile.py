@@ -22,7 +22,8 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.planning.model import Action, Plan
-from mlctl.planning.steps.work import Secret, Step, StepRole, Work
+from mlctl.planning.steps.bodies import Restoration
+from mlctl.planning.steps.work import PlanStep, Secret, StepRole, Work
 from mlctl.pointer import Data, Pointer
 from mlctl.render.plan import plan_json
 from mlctl.source.document import STDIN
@@ -138,7 +139,7 @@ def fill_secrets(work: Work, read_document: ReadDocument) -> Work:
     return replace(work, steps=tuple(_filled(step, read_document) for step in work.steps))
 
 
-def _filled(step: Step, read_document: ReadDocument) -> Step:
+def _filled(step: PlanStep, read_document: ReadDocument) -> PlanStep:
     if not step.secrets:
         return step
     body = copy.deepcopy(dict(step.body))
@@ -147,7 +148,7 @@ def _filled(step: Step, read_document: ReadDocument) -> Step:
     return replace(step, body=body)
 
 
-def _secret(step: Step, secret: Secret, read_document: ReadDocument) -> Data:
+def _secret(step: PlanStep, secret: Secret, read_document: ReadDocument) -> Data:
     what = f"`{pointer.dotted(secret.at)}` of {step.change}"
     document = read_document(secret.file, secret.index)
     if document is None:
@@ -163,7 +164,7 @@ def _secret(step: Step, secret: Secret, read_document: ReadDocument) -> Data:
     return value
 
 
-def _unchanged(step: Step, upload: Upload) -> None:
+def _unchanged(step: PlanStep, upload: Upload) -> None:
     try:
         same = local_files.digest(upload) == upload.digest
     except OSError as error:
@@ -176,7 +177,7 @@ def _unchanged(step: Step, upload: Upload) -> None:
         )
 
 
-def _without_secrets(step: Step, body: Mapping[str, Data]) -> dict[str, Data]:
+def _without_secrets(step: PlanStep, body: Mapping[str, Data]) -> dict[str, Data]:
     """A body of a step with asterisks for the secrets that apply finds in the file again.
 
     Raises:
@@ -200,7 +201,7 @@ def _without_secrets(step: Step, body: Mapping[str, Data]) -> dict[str, Data]:
     return kept
 
 
-def _written_step(step: Step, without: int) -> dict[str, Data]:
+def _written_step(step: PlanStep, without: int) -> dict[str, Data]:
     """A step as plain data; what it has nothing of is left out."""
     written: dict[str, Data] = {
         "id": step.id,
@@ -209,13 +210,14 @@ def _written_step(step: Step, without: int) -> dict[str, Data]:
         "target": str(step.target),
         "without": without,
     }
-    if step.base is not None:
-        written["base"] = _without_secrets(step, step.base)
-    if step.until is not None:
-        written["until"] = dict(step.until)
+    restoration = step.restoration
+    if restoration.base is not None:
+        written["base"] = _without_secrets(step, restoration.base)
+    if restoration.routes_before is not None:
+        written["until"] = dict(restoration.routes_before)
     more = {
         "body": _without_secrets(step, step.body),
-        "kept": [pointer.text(at) for at in step.kept],
+        "kept": [pointer.text(at) for at in restoration.fields],
         "needs": list(step.needs),
         "secrets": [_written_secret(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
@@ -232,7 +234,7 @@ def _written_step(step: Step, without: int) -> dict[str, Data]:
     return written | {key: value for key, value in more.items() if value}
 
 
-def _written_secret(step: Step, secret: Secret) -> dict[str, Data]:
+def _written_secret(step: PlanStep, secret: Secret) -> dict[str, Data]:
     if secret.file == STDIN:
         raise PlanFileError(
             f"`{pointer.dotted(secret.at)}` of {step.change} came from standard input,"
@@ -248,8 +250,8 @@ def _written_secret(step: Step, secret: Secret) -> dict[str, Data]:
     }
 
 
-def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]]) -> Step:
-    return Step(
+def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]]) -> PlanStep:
+    return PlanStep(
         data["id"],
         Address.parse(data["change"]),
         StepRole(data["role"]),
@@ -260,9 +262,11 @@ def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]])
         data.get("subsumed", False),
         tuple(map(_read_upload, data.get("uploads", ()))),
         without[data["without"]],
-        data.get("base"),
-        tuple(map(pointer.parse, data.get("kept", ()))),
-        data.get("until"),
+        Restoration(
+            data.get("base"),
+            tuple(map(pointer.parse, data.get("kept", ()))),
+            data.get("until"),
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planfile import PlanFileError
 from mlctl.planning.model import Action
-from mlctl.planning.steps.work import Step, Work
+from mlctl.planning.steps.work import PlanStep, Work
 from mlctl.pointer import Data
 from tests.builders.plans import Planned, plan, succeeded, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT
@@ -41,8 +41,8 @@ def read(file: str, index: int) -> Mapping[str, Data] | None:
     return next((one.data for one in source.read(file, Report()) if one.index == index), None)
 
 
-def as_data(step: Step) -> dict[str, Any]:
-    return {name: getattr(step, name) for name in Step.__slots__}
+def as_data(step: PlanStep) -> dict[str, Any]:
+    return {name: getattr(step, name) for name in PlanStep.__slots__}
 
 
 def refusal(action: Callable[[], object]) -> PlanFileError:

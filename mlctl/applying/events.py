@@ -7,7 +7,7 @@ from enum import Enum
 
 from mlctl.kinds.address import Address
 from mlctl.planning.model import FieldChange
-from mlctl.planning.steps.work import Step
+from mlctl.planning.steps.work import PlanStep
 from mlctl.service_errors import Permanent, ServiceError, Transient
 
 
@@ -47,10 +47,10 @@ class StepEvent:
     be read back (`error`).
     """
 
-    step: Step
+    step: PlanStep
     state: StepState
     error: ServiceError | None = None
-    because: Step | None = None
+    because: PlanStep | None = None
     delay: float | None = None
     wrote: bool = False
     waited: bool = True

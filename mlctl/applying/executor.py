@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from mlctl.applying.events import RetryOptions, StepEvent, StepState
-from mlctl.applying.kept import Journal, Kept
 from mlctl.applying.runner import WRITTEN, Assignment, SharedState, StepRunner
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.kinds.address import Address
-from mlctl.planning.steps.work import Step, Work
+from mlctl.planning.steps.work import PlanStep, Work
+from mlctl.planning.unfinished.snapshots import Journal, Snapshots
 
 
 def apply(
@@ -43,8 +43,8 @@ def apply(
         ServiceError: the journal cannot be written; nothing was begun.
     """
     progress = _Progress(work)
-    shared = SharedState(stop, Kept(work, journal))
-    shared.kept.begin()
+    shared = SharedState(stop, Snapshots(work, journal))
+    shared.snapshots.begin()
     needed = {need for step in work.steps for need in step.needs}
     with closing(_scheduler(backend, parallelism)) as scheduler:
         running = 0
@@ -84,33 +84,33 @@ class _Progress:
 
     work: Work
     expected: dict[Address, str | None] = field(init=False)
-    _failed: dict[int, Step] = field(default_factory=dict)
+    _failed: dict[int, PlanStep] = field(default_factory=dict)
     _sorter: TopologicalSorter[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.expected = dict(self.work.read)
         self._sorter = TopologicalSorter({step.id: step.needs for step in self.work.steps})
         self._sorter.prepare()
-        self._by_id: Mapping[int, Step] = {step.id: step for step in self.work.steps}
-        self._by_target = defaultdict[Address, list[Step]](list)
-        self._deletes_after = defaultdict[int, list[Step]](list)  # by the step that they need
+        self._by_id: Mapping[int, PlanStep] = {step.id: step for step in self.work.steps}
+        self._by_target = defaultdict[Address, list[PlanStep]](list)
+        self._deletes_after = defaultdict[int, list[PlanStep]](list)  # by the step that they need
         self._renewed_under = defaultdict[Address | None, list[Address]](list)  # by the parent
         for step in self.work.steps:
             self._by_target[step.target].append(step)
             if step.deletes:
                 for need in step.needs:
                     self._deletes_after[need].append(step)
-            if step.base is not None:
+            if step.restoration.base is not None:
                 self._renewed_under[step.target.up].append(step.target)
 
     @property
     def active(self) -> bool:
         return self._sorter.is_active()
 
-    def ready(self) -> list[Step]:
+    def ready(self) -> list[PlanStep]:
         return [self._by_id[number] for number in self._sorter.get_ready()]
 
-    def assignment(self, step: Step, *, waits: bool) -> Assignment:
+    def assignment(self, step: PlanStep, *, waits: bool) -> Assignment:
         """The step, and what is known of its target."""
         expected = self.expected.get(step.target)
         steps = self._by_target[step.target]
@@ -118,17 +118,17 @@ class _Progress:
         waiting = self._waiting(step) if later else ()
         return Assignment(step, expected, later, waits, self._renewed(step), waiting)
 
-    def _waiting(self, step: Step) -> tuple[Step, ...]:
+    def _waiting(self, step: PlanStep) -> tuple[PlanStep, ...]:
         """The last steps on what can only be deleted once this step has let go of it."""
         deletes = self._deletes_after.get(step.id, ())
         return tuple(self._by_target[delete.target][-1] for delete in deletes)
 
-    def _renewed(self, step: Step) -> dict[Address, str | None]:
+    def _renewed(self, step: PlanStep) -> dict[Address, str | None]:
         """What goes with a delete and is made anew, with the fingerprints."""
         renewed = self._renewed_under.get(step.target, ()) if step.deletes else ()
         return {address: self.expected.get(address) for address in renewed}
 
-    def skipped(self, step: Step) -> StepEvent | None:
+    def skipped(self, step: PlanStep) -> StepEvent | None:
         """The outcome of a step that cannot start because of a failure; None when it can."""
         cause = next((self._failed[need] for need in step.needs if need in self._failed), None)
         return StepEvent(step, StepState.SKIPPED, because=cause) if cause is not None else None

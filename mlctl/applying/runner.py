@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
-from mlctl.applying.kept import Kept
 from mlctl.applying.schedulers import WaitUntil
 from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of
 from mlctl.backends.ports.backend import (
@@ -26,7 +25,8 @@ from mlctl.backends.ports.backend import (
 from mlctl.backends.ports.lease import LeaseLost
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import moving, state
-from mlctl.planning.steps.work import Step
+from mlctl.planning.steps.work import PlanStep
+from mlctl.planning.unfinished.snapshots import Snapshots
 from mlctl.pointer import Data
 from mlctl.service_errors import (
     PRECONDITION_FAILED,
@@ -48,15 +48,15 @@ class Assignment:
     is made anew later. `waiting` are the last steps on what is deleted only after this step.
     """
 
-    step: Step
+    step: PlanStep
     expected: str | None
-    later: tuple[Step, ...]
+    later: tuple[PlanStep, ...]
     waits: bool
     renewed: Mapping[Address, str | None] = field(default_factory=dict)
-    waiting: tuple[Step, ...] = ()
+    waiting: tuple[PlanStep, ...] = ()
 
     @property
-    def final(self) -> Step:
+    def final(self) -> PlanStep:
         """The last step on the target."""
         return self.later[-1] if self.later else self.step
 
@@ -66,13 +66,13 @@ class SharedState:
     """What the steps of an apply know of each other.
 
     `stop` is set by the user. `outage` is the first step that ran out of attempts: the service is
-    away, and nothing new starts; nor does it once the lease is `lost`. `kept` are the bodies that
-    were read just before a delete.
+    away, and nothing new starts; nor does it once the lease is `lost`. `snapshots` are the
+    bodies that were read just before a delete.
     """
 
     stop: threading.Event
-    kept: Kept
-    outage: Step | None = None
+    snapshots: Snapshots
+    outage: PlanStep | None = None
     lost: LeaseLost | None = None
 
 
@@ -118,7 +118,7 @@ class StepRunner:
         if self.shared.outage is None and not self.shared.stop.is_set():
             self.shared.outage = self.assignment.step
 
-    def _do(self, step: Step) -> _StepTask[StepEvent]:
+    def _do(self, step: PlanStep) -> _StepTask[StepEvent]:
         """Carry out the step; its last event."""
         waits = self.assignment.waits
         live = yield from self._read(step.target)
@@ -144,7 +144,7 @@ class StepRunner:
             raise NotEffective(step.target, mismatches)
         return StepEvent(step, StepState.DONE, wrote=self._wrote)
 
-    def _is_done(self, step: Step, live: Live | None) -> bool:
+    def _is_done(self, step: PlanStep, live: Live | None) -> bool:
         """Whether there is nothing to write.
 
         Raises:
@@ -174,7 +174,7 @@ class StepRunner:
                 return False
         return True
 
-    def _keep(self, step: Step, live: Live | None) -> _StepTask[None]:
+    def _keep(self, step: PlanStep, live: Live | None) -> _StepTask[None]:
         """Keep the bodies of what is deleted now, and of what goes with it and is made anew later.
 
         Raises:
@@ -187,7 +187,7 @@ class StepRunner:
                 raise Stale("Stale", f"{address} has changed since the plan was made")
             if live is not None:
                 bodies[address] = live.body
-        self.shared.kept.keep(bodies)
+        self.shared.snapshots.take(bodies)
 
     def _read(self, address: Address) -> _StepTask[Live | None]:
         """A resource, once no operation runs on it any more."""
@@ -206,7 +206,7 @@ class StepRunner:
             yield from self._wait(self.retry.poll)
             waited += self.retry.poll
 
-    def _write(self, step: Step, live: Live | None) -> _StepTask[Mapping[str, Data]]:
+    def _write(self, step: PlanStep, live: Live | None) -> _StepTask[Mapping[str, Data]]:
         """Write once, retrying after transient errors; the body that was written.
 
         Each attempt lays the body over what was read just before it. Where the response was lost,
@@ -243,13 +243,13 @@ class StepRunner:
                 self._wrote = lost
                 return body
 
-    def _body(self, step: Step, live: Live | None) -> Mapping[str, Data]:
+    def _body(self, step: PlanStep, live: Live | None) -> Mapping[str, Data]:
         """What the step says, over what is there, or was there before this apply deleted it."""
-        there = live.body if live is not None else self.shared.kept.body(step.target)
+        there = live.body if live is not None else self.shared.snapshots.body(step.target)
         return {} if step.deletes else step.body_over(there)
 
     def _send_and_wait(
-        self, step: Step, body: Mapping[str, Data], live: Live | None
+        self, step: PlanStep, body: Mapping[str, Data], live: Live | None
     ) -> _StepTask[None]:
         operation = self._send(step, body, live)
         self._accepted = True
@@ -259,7 +259,7 @@ class StepRunner:
             yield self._wait_until(operation)
             operation.wait()
 
-    def _send(self, step: Step, body: Mapping[str, Data], live: Live | None) -> Operation:
+    def _send(self, step: PlanStep, body: Mapping[str, Data], live: Live | None) -> Operation:
         if step.deletes:
             return self.backend.delete(step.target)
         if live is not None and live.body.get("etag"):

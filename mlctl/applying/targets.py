@@ -12,7 +12,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import FieldChange
-from mlctl.planning.steps.work import Step, Work
+from mlctl.planning.steps.work import PlanStep, Work
 from mlctl.pointer import Data
 
 
@@ -22,7 +22,7 @@ def stale_targets(work: Work, backend: Backend) -> list[Address]:
     A plan whose apply was interrupted can therefore be applied again.
     """
     live = backend.read(work.read.keys())
-    steps = defaultdict[Address, list[Step]](list)
+    steps = defaultdict[Address, list[PlanStep]](list)
     for step in work.steps:
         steps[step.target].append(step)
 
@@ -45,7 +45,7 @@ def live_fingerprint(live: Live | None, scope: Scope) -> str | None:
     return fingerprint(live.body, kind_of(live.address), scope)
 
 
-def as_planned(step: Step, live: Live | None, scope: Scope) -> bool:
+def as_planned(step: PlanStep, live: Live | None, scope: Scope) -> bool:
     """Whether the target is already as the step would make it."""
     if step.deletes:
         return live is None
@@ -58,7 +58,7 @@ def _same(one: Data, other: Data) -> bool:
 
 
 def mismatches_of(
-    step: Step, live: Live | None, scope: Scope, written: Mapping[str, Data] | None = None
+    step: PlanStep, live: Live | None, scope: Scope, written: Mapping[str, Data] | None = None
 ) -> list[FieldChange]:
     """Where the target differs from what the step would make it, or from the body `written`."""
     if live is None or step.deletes:

@@ -14,7 +14,7 @@ from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Form, read_field
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, decode, fingerprint_of_values, form_of_body, own_of_form
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.model import Unfinished
 from mlctl.pointer import Data
 from mlctl.schema import places
 
@@ -52,7 +52,7 @@ class LiveState:
     else has a name that must be unique in its region. `used_by` gives the live
     deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
     the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
-    `owed` is what applies that did not end have yet to put back.
+    `unfinished` is what applies that did not end have yet to put back.
     """
 
     scope: Scope
@@ -64,7 +64,7 @@ class LiveState:
     deleting: Mapping[Address, Live] = field(default_factory=dict)
     quota_refuses: QuotaRefusal = QuotaRefusal.MIN
     owned: tuple[Live, ...] = ()
-    owed: Mapping[Address, Owed] = field(default_factory=dict)
+    unfinished: Mapping[Address, Unfinished] = field(default_factory=dict)
     decoded: DecodedBodies | None = None
 
     @property

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.diagnostics import Diagnostic, Label
+from mlctl.kinds import children, kind_of, routes
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import moving
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.kinds.routes import Routes
+from mlctl.kinds.values import moving, overlay
 from mlctl.pointer import Data, Pointer
 
 PROVISIONING_STATE: Pointer = ("provisioning_state",)
@@ -72,6 +74,84 @@ class RunningJob:
     status: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What an apply that did not end has left of one resource, and no file says.
+
+    `body` is that part of its ARM body. `deleted` says whether the resource itself was deleted, to
+    be created again; else it stays, and only its requests were sent elsewhere: until the last step
+    to `meanwhile`, a part of a body. `secrets` are the places of what is not kept, because it looks
+    like a secret. `moved` says that nothing was lost, but not yet taken over either: by a successor
+    that is not there, or by requests that are to go to one. `since` says when that apply began (ISO
+    8601), and `file` is the journal that says so.
+    """
+
+    address: Address
+    body: Mapping[str, Data] = field(default_factory=dict)
+    deleted: bool = True
+    meanwhile: Mapping[str, Data] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    moved: bool = False
+    since: str = ""
+    file: str = ""
+
+    @property
+    def routes(self) -> Routes:
+        """Where the requests of an endpoint are to go again."""
+        routed = routes.routes(kind_of(self.address), self.body)
+        return {at: shares for at, shares in routed.items() if shares}
+
+    @property
+    def children(self) -> frozenset[Address]:
+        """The deployments that get requests again."""
+        names = {name for shares in self.routes.values() for name in shares}
+        kinds = children(self.address.kind)
+        return frozenset(Address(kinds[0].name, name, self.address.name) for name in names)
+
+    @property
+    def related(self) -> frozenset[Address]:
+        """The resource, its parent, and what gets its requests."""
+        parents = {self.address.up} if self.address.up is not None else set()
+        return frozenset({self.address, *parents, *self.children})
+
+    def missing(self, live: Collection[Address]) -> list[Address]:
+        """The resource, and the deployments that are to get its requests and are not there."""
+        return [self.address, *sorted(self.children - set(live))]
+
+    def remaining(self, live: Live | None) -> Unfinished | None:
+        """What is still to be restored of the resource as it is now; None where nothing is.
+
+        A resource that is there again has all but its routes: those are set last, once the
+        deployments are there. Routes that others have set since stay as they are.
+        """
+        if live is None:
+            return self if self.deleted else None
+        if moving(live.body):
+            return self  # until that ends, the body does not say what it will be
+        kind = kind_of(self.address)
+        current, interim = routes.routes(kind, live.body), routes.routes(kind, self.meanwhile)
+        body = {
+            field.wire: pointer.get(self.body, field.wire)
+            for field in kind.route_fields
+            if field.at in self.routes
+            and routes.same(current[field.at], interim[field.at])
+            and not routes.same(current[field.at], self.routes[field.at])
+        }
+        if not body:
+            return None
+        return replace(self, body=pointer.nest(body), deleted=False, secrets=())
+
+    def over(self, earlier: Unfinished) -> Unfinished:
+        """What is unfinished where an earlier apply has left something, too."""
+        return replace(
+            self,
+            body=overlay(earlier.body, self.body, ()),
+            meanwhile=overlay(earlier.meanwhile, self.meanwhile, ()),
+            deleted=self.deleted or earlier.deleted,
+            secrets=tuple(dict.fromkeys((*earlier.secrets, *self.secrets))),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Change:
     """What would be done to one resource, and why.
@@ -80,9 +160,8 @@ class Change:
     what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
     whose change forces this one, or what takes its place. `dependents` are the live resources that
     refer to what is deleted or replaced, or are beneath it; `jobs` those that have not ended on it,
-    None where they could not be read. `predecessor` is what a new resource takes the place of: it
-    takes over what no file says. `owed` is what the change puts back of what an apply that did not
-    end took away.
+    None where they could not be read. `replaces` is what a new resource takes the place of: it
+    takes over what no file says. `unfinished` is what the change restores of an unfinished apply.
     """
 
     address: Address
@@ -95,8 +174,8 @@ class Change:
     because: Address | None = None
     dependents: tuple[Address, ...] = ()
     jobs: tuple[RunningJob, ...] | None = ()
-    owed: Owed | None = None
-    predecessor: Live | None = None
+    unfinished: Unfinished | None = None
+    replaces: Live | None = None
 
     @property
     def in_motion(self) -> bool:

@@ -22,13 +22,12 @@ from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, taken_over, with_successors
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.live_state import LiveState, named_by
-from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune, pruned
 from mlctl.planning.preflight import checks, immutability, protection, quota, references
 from mlctl.planning.removal import removed
-from mlctl.planning.unfinished.owed import Owed
-from mlctl.planning.unfinished.restore import NOTE, notes_on, with_owed, with_routes
+from mlctl.planning.unfinished.restore import NOTE, notes_by_field, restore_routes, restore_values
 from mlctl.pointer import Data, Pointer
 
 
@@ -58,7 +57,7 @@ def plan(
         changes = planner.changes(chosen)
         changes = with_successors(changes, live_state, successors)
         about = {*targets, *(change.address for change in changes)} if targets else None
-        changes = with_routes(changes, live_state, about)
+        changes = restore_routes(changes, live_state, about)
         if prune:
             changes += (
                 one for one in pruned(graph, live_state, prune) if one.address not in successors
@@ -206,13 +205,13 @@ class _Planner:
         self, address: Address, resource: Resource, values: Values, notes: Mapping[Pointer, str]
     ) -> Change:
         """The change that creates a resource: every value as a change from nothing."""
-        scope, owed = self._live_state.scope, self._live_state.owed.get(address)
+        scope, unfinished = self._live_state.scope, self._live_state.unfinished.get(address)
         before = taken_over(self._predecessors.get(address), resource, scope)
-        had = Owed(address, before.body) if before is not None else owed
+        had = Unfinished(address, before.body) if before is not None else unfinished
         if had is not None:
-            said, values = values, with_owed(had, resource, values, scope, self._ownership)
+            said, values = values, restore_values(had, resource, values, scope, self._ownership)
             told = str(before.address) if before is not None else NOTE
-            notes = {**notes, **notes_on(said, values, told)}
+            notes = {**notes, **notes_by_field(said, values, told)}
         values = self._ownership.marked(resource, values, scope)
         fields = (
             FieldChange(
@@ -223,8 +222,8 @@ class _Planner:
         )
         return Change(
             *(address, Action.CREATE, tuple(fields), resource, values),
-            owed=owed,
-            predecessor=before,
+            unfinished=unfinished,
+            replaces=before,
         )
 
     def _classified(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from mlctl.backends.ports.backend import (
     Backend,
@@ -22,8 +22,8 @@ from mlctl.kinds.upload import UploadTarget
 from mlctl.kinds.values import claims, complete, effective, moving, state
 from mlctl.planning.diff import differences
 from mlctl.planning.live_state import DecodedBodies, LiveState, named_by, region, users_of
+from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import owner
-from mlctl.planning.unfinished.owed import Owed
 from mlctl.service_errors import Permanent
 
 _GONE = 410  # the HTTP status of a service that is retired
@@ -36,13 +36,13 @@ def refresh(
     destroying: bool = False,
     of: str | None = None,
     superseded: Collection[Address] = (),
-    owed: Collection[Owed] = (),
+    unfinished: Collection[Unfinished] = (),
 ) -> LiveState:
     """Read every declared resource, all that they refer to, and quotas and names taken.
 
     `used_by` is read only if something may be deleted: it takes listing every endpoint. What is
     owned by the project `of` takes listing everything. What is `superseded` is read, too. Of what
-    was `owed`, that is kept which the resources still lack.
+    was `unfinished`, that is kept which the resources still lack.
 
     Raises:
         ServiceError: the backend cannot be read.
@@ -50,7 +50,7 @@ def refresh(
     every = _everything(backend) if of else {}
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
     wanted |= set(superseded)
-    wanted |= {address for one in owed for address in (one.address, *one.children)}
+    wanted |= {address for one in unfinished for address in (one.address, *one.children)}
     found = {address: every[address] for address in wanted if address in every}
     found |= backend.read(wanted - every.keys())
     found |= _assets_in_use(graph, found, backend)
@@ -79,7 +79,7 @@ def refresh(
         gone,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
         owned,
-        {one.address: one for one in _still(owed, live)},
+        _remaining(unfinished, live),
         decoded,
     )
 
@@ -118,11 +118,11 @@ def everything(kind: Kind, backend: Backend) -> list[Live]:
         raise
 
 
-def _still(owed: Iterable[Owed], live: Mapping[Address, Live]) -> Iterator[Owed]:
-    for one in owed:
-        left = one.left(live.get(one.address))
-        if left is not None:
-            yield left
+def _remaining(
+    unfinished: Iterable[Unfinished], live: Mapping[Address, Live]
+) -> dict[Address, Unfinished]:
+    remaining = ((entry.address, entry.remaining(live.get(entry.address))) for entry in unfinished)
+    return {address: entry for address, entry in remaining if entry is not None}
 
 
 def _assets_in_use(

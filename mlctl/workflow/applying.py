@@ -10,17 +10,17 @@ from pathlib import Path
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.executor import apply as run_steps
-from mlctl.applying.kept import Kept
 from mlctl.applying.lease import Wanted, under_lease
 from mlctl.backends.ports.backend import Backend
-from mlctl.journal import JournalFile, Journals
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
+from mlctl.planning.unfinished.journal import JournalFile, Journals
+from mlctl.planning.unfinished.snapshots import Snapshots
 from mlctl.render.apply.outcome import Outcome, collect
 from mlctl.render.findings.places import with_places
-from mlctl.render.plan import owed
+from mlctl.render.plan import unfinished
 from mlctl.workflow.model import NewText, Planned, ignore
 from mlctl.workflow.renaming import WriteError, write_texts
 
@@ -100,8 +100,8 @@ def apply_plan(
         WriteError: a file cannot be written; nothing was begun.
         ServiceError: what keeps leases or journals cannot be reached.
     """
-    unfinished = journals.unfinished() if journals else []
-    lease = execution.lease if execution.work.steps or unfinished else None
+    open_journals = journals.unfinished() if journals else []
+    lease = execution.lease if execution.work.steps or open_journals else None
     with under_lease(backend, lease, stop) as leased:
         journal = journals.new(datetime.now(UTC), execution.paths) if journals else None
         if execution.texts and not stop.is_set():  # else somebody stopped the wait for the lease
@@ -117,7 +117,7 @@ def apply_plan(
         outcome = show(with_places(events, execution.resources), execution)
         deleted = {*execution.deleted, *outcome.gone}
         for left in journals.settle(backend, deleted) if journals else ():
-            note(owed.left(left.owed, left.path, execution.paths))
+            note(unfinished.left(left.unfinished, left.path, execution.paths))
         return outcome
 
 
@@ -125,7 +125,7 @@ def _write_texts(
     execution: Execution, journal: JournalFile | None, note: Callable[[str], object]
 ) -> None:
     """Write the files once the journal says what only the workspace says of the old names."""
-    Kept(execution.work, journal).begin()
+    Snapshots(execution.work, journal).begin()
     try:
         write_texts(execution.texts, note)
     except WriteError:

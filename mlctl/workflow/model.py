@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
-from mlctl.journal import Journals
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.steps.work import Work, work
+from mlctl.planning.unfinished.journal import Journals
 from mlctl.project.file import Project
 from mlctl.source.files import PROJECT_FILE
 

@@ -15,13 +15,13 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
+from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune
 from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
 from mlctl.planning.running_jobs import with_running_jobs
-from mlctl.planning.unfinished.owed import Owed
-from mlctl.render.plan import owed as unfinished
+from mlctl.render.plan import unfinished as unfinished_text
 from mlctl.workflow.model import (
     InvalidFiles,
     InvalidOption,
@@ -76,10 +76,10 @@ class _Planning:
         prune = _pruning(loaded, self.backend, self.context, options)
         targets = [_declared(loaded.graph, target) for target in options.targets]
         journals = None if options.destroying or options.comparing else self.context.journals
-        owed = tuple(journals.owed().values()) if journals else ()
-        live_state = self._refresh(loaded.graph, successors, owed)
+        unfinished = tuple(journals.changes().values()) if journals else ()
+        live_state = self._refresh(loaded.graph, successors, unfinished)
         if options.resuming:
-            left = live_state.owed.values()
+            left = live_state.unfinished.values()
             targets = [address for one in left for address in one.missing(live_state.live)]
         planned = plan_loaded(
             loaded.graph if targets or not options.resuming else Graph({}, ()),
@@ -93,7 +93,9 @@ class _Planning:
             prune=prune,
             successors=successors,
         )
-        for note in unfinished.notes(owed, live_state, planned.plan) if not successors else ():
+        for note in (
+            unfinished_text.notes(unfinished, live_state, planned.plan) if not successors else ()
+        ):
             self.context.note(note)
         return planned
 
@@ -106,7 +108,9 @@ class _Planning:
             raise InvalidFiles(report)
         return loaded
 
-    def _refresh(self, graph: Graph, successors: Successors, owed: Sequence[Owed]) -> LiveState:
+    def _refresh(
+        self, graph: Graph, successors: Successors, unfinished: Sequence[Unfinished]
+    ) -> LiveState:
         of = self.ownership.project if self.options.prune else None
         superseded = successors.keys()
         if self.options.settle_s is None:
@@ -116,7 +120,7 @@ class _Planning:
                 destroying=self.options.destroying,
                 of=of,
                 superseded=superseded,
-                owed=owed,
+                unfinished=unfinished,
             )
         return refresh_settled(
             graph,
@@ -125,7 +129,7 @@ class _Planning:
             note=self.context.note,
             of=of,
             superseded=superseded,
-            owed=owed,
+            unfinished=unfinished,
         )
 
 

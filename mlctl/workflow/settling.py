@@ -9,8 +9,8 @@ from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.live_state import LiveState
+from mlctl.planning.model import Unfinished
 from mlctl.planning.refresh import refresh
-from mlctl.planning.unfinished.owed import Owed
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import TIMED_OUT, Permanent
 
@@ -25,20 +25,20 @@ def refresh_settled(
     note: Callable[[str], object],
     of: str | None = None,
     superseded: Collection[Address] = (),
-    owed: Collection[Owed] = (),
+    unfinished: Collection[Unfinished] = (),
 ) -> LiveState:
     """The live state, once no operation goes on on a resource of the graph, or of a project.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
-    live_state = refresh(graph, backend, of=of, superseded=superseded, owed=owed)
-    ours = {*graph.resources, *live_state.owed}
+    live_state = refresh(graph, backend, of=of, superseded=superseded, unfinished=unfinished)
+    ours = {*graph.resources, *live_state.unfinished}
     declared = {address: live for address, live in live_state.live.items() if address in ours}
     declared |= {live.address: live for live in live_state.owned}
     if not wait_until_settled(backend, declared, timeout=timeout, note=note):
         return live_state
-    return refresh(graph, backend, of=of, superseded=superseded, owed=owed)
+    return refresh(graph, backend, of=of, superseded=superseded, unfinished=unfinished)
 
 
 def wait_until_settled(

@@ -15,7 +15,7 @@ from mlctl.applying.targets import stale_targets
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live, Operation
 from mlctl.kinds.address import Address
-from mlctl.planning.steps.work import Step, StepRole, Work
+from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
@@ -447,7 +447,7 @@ def test_a_delete_of_what_is_left_is_no_promise_kept() -> None:
 
     backend = cloud()
     applied(backend, compute())
-    step = Step(0, CPU, StepRole.DELETE, CPU)
+    step = PlanStep(0, CPU, StepRole.DELETE, CPU)
     work = planned(backend, compute(), destroying=True).work
     events = carried_out(replace(work, steps=(step,)), Deaf(backend))
     assert isinstance(last(events).error, Permanent)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from mlctl.applying import executor
 from mlctl.applying.events import RetryOptions, StepEvent
-from mlctl.applying.kept import Journal
 from mlctl.assets.local_files import resolve_local_files
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
@@ -20,13 +19,13 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning import planner
-from mlctl.planning.model import Plan
+from mlctl.planning.model import Plan, Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import work as steps
 from mlctl.planning.steps.work import Work
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.unfinished.snapshots import Journal
 from mlctl.render.plan import blocks as render
 from tests.builders.resources import parsed
 from tests.builders.workspace import cloud
@@ -44,7 +43,7 @@ class Planned:
         """The writes that carry it out."""
         return steps.work(self.plan, self.graph)
 
-    def step(self, address: str, role: steps.StepRole | None = None) -> steps.Step:
+    def step(self, address: str, role: steps.StepRole | None = None) -> steps.PlanStep:
         """The step of a target; of those that do something, where there are several."""
         target = Address.parse(address)
         return next(
@@ -59,7 +58,7 @@ def planned(
     targets: Collection[Address] = (),
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
-    owed: Collection[Owed] = (),
+    unfinished: Collection[Unfinished] = (),
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
@@ -67,7 +66,7 @@ def planned(
     built = graph.build(resolve_local_files(resources, scope, report), scope)
     assert not report.failed
     of = ownership.project if prune else None
-    world = refresh(built, backend, destroying=destroying, of=of, owed=owed)
+    world = refresh(built, backend, destroying=destroying, of=of, unfinished=unfinished)
     made = planner.plan(
         built,
         world,

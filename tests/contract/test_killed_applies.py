@@ -13,12 +13,12 @@ import pytest
 
 from mlctl import planfile, pointer
 from mlctl.backends.ports.backend import Backend
-from mlctl.journal import JournalFile, Journals
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import moving
+from mlctl.planning.model import Unfinished
 from mlctl.planning.steps.work import Work
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.unfinished.journal import JournalFile, Journals
 from mlctl.pointer import Data, Pointer
 from tests.builders.azure import azure, emulated
 from tests.builders.plans import Planned, applied, carried_out, planned
@@ -97,9 +97,9 @@ class MortalJournal:
     inner: JournalFile
     backend: Mortal
 
-    def write(self, owed: Iterable[Owed]) -> None:
+    def write(self, unfinished: Iterable[Unfinished]) -> None:
         self.backend.before("journal", CPU)
-        self.inner.write(owed)
+        self.inner.write(unfinished)
         self.backend.after("journal", CPU)
 
 
@@ -122,7 +122,7 @@ class Project:
 
     def plan(self) -> Planned:
         self.settle()
-        return planned(self.backend, *self.wanted, owed=self.journals.owed().values())
+        return planned(self.backend, *self.wanted, unfinished=self.journals.changes().values())
 
     def apply(self, work: Work, nth: int = 0, *, late: bool = False) -> list[str]:
         """Carry out the work, and be killed at the nth write; what was written."""

@@ -12,7 +12,7 @@ from mlctl.assets.hashing import code_hash
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.upload import Upload, UploadTarget
-from mlctl.planning.steps.work import Step
+from mlctl.planning.steps.work import PlanStep
 from mlctl.pointer import Data
 from tests.builders.plans import Planned, plan, succeeded, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT
@@ -136,7 +136,7 @@ def test_the_code_of_a_step_of_a_component_counts_as_the_components_own(tmp_path
     )
     backend = LocalBackend(":memory:", SCOPE)
 
-    def version() -> Step:
+    def version() -> PlanStep:
         made = planned(tmp_path, ENDPOINT, text, on=backend)
         return next(step for step in made.work.steps if step.target.kind == "component")
 

@@ -14,7 +14,7 @@ from mlctl.applying.events import RetryOptions, StepEvent, StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
-from mlctl.planning.steps.work import Step, StepRole, Work
+from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.plans import carried_out
@@ -41,7 +41,7 @@ def works(draw: st.DrawFn) -> Work:
     for number in range(draw(st.integers(1, 9))):
         earlier = st.sets(st.integers(0, number - 1), max_size=3) if number else st.just(set())
         needs = tuple(sorted(draw(earlier)))
-        steps.append(Step(number, name(number), StepRole.CREATE, name(number), BODY, needs))
+        steps.append(PlanStep(number, name(number), StepRole.CREATE, name(number), BODY, needs))
     return Work("local", SCOPE, tuple(steps), dict.fromkeys(map(name, range(9))))
 
 
@@ -183,7 +183,7 @@ def test_trouble_costs_writes_and_never_doubles_or_loses_any(
     assert set(bodies(backend)) == {str(step.target) for step in work.steps}
 
 
-def _needs(work: Work, step: Step) -> set[int]:
+def _needs(work: Work, step: PlanStep) -> set[int]:
     """All that a step needs, in the end."""
     found: set[int] = set()
     queue = list(step.needs)

@@ -34,13 +34,13 @@ from mlctl.applying.events import RetryOptions, Stale, StepState
 from mlctl.applying.targets import live_fingerprint
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
-from mlctl.journal import JournalFile, Journals
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import main_child
 from mlctl.kinds.values import moving, state
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.model import Unfinished
+from mlctl.planning.unfinished.journal import JournalFile, Journals
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
@@ -93,9 +93,9 @@ class MortalJournal:
     inner: JournalFile
     backend: Mortal
 
-    def write(self, owed: Iterable[Owed]) -> None:
+    def write(self, unfinished: Iterable[Unfinished]) -> None:
         self.backend.before("journal", ENDPOINT)
-        self.inner.write(owed)
+        self.inner.write(unfinished)
         self.backend.after("journal", ENDPOINT)
 
 
@@ -315,9 +315,9 @@ class ApplyMachine(RuleBasedStateMachine):
                 assert live.body["properties"].get("description") == text
 
     def planned(self) -> Planned:
-        """The plan for what is declared, and for what is owed."""
-        owed = self.journals.owed().values()
-        return planned(self.backend, *self.declared(), owed=owed)
+        """The plan for what is declared, and for what is unfinished."""
+        unfinished = self.journals.changes().values()
+        return planned(self.backend, *self.declared(), unfinished=unfinished)
 
     def live_default(self) -> str | None:
         """The default deployment of the endpoint."""

@@ -15,7 +15,7 @@ from mlctl import planfile, pointer
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.planning.model import Plan
-from mlctl.planning.steps.work import Secret, Step, StepRole, Work
+from mlctl.planning.steps.work import PlanStep, Secret, StepRole, Work
 from mlctl.pointer import Data
 
 WIRE = ("properties", "properties", "userAccountCredentials", "adminUserPassword")
@@ -46,7 +46,7 @@ def addresses(draw: st.DrawFn) -> Address:
 
 
 @st.composite
-def steps(draw: st.DrawFn, number: int) -> Step:
+def steps(draw: st.DrawFn, number: int) -> PlanStep:
     """One step; a cluster may carry a secret."""
     target = draw(addresses())
     body: dict[str, Data] = {"properties": draw(st.dictionaries(NAMES, DATA, max_size=3))}
@@ -56,7 +56,7 @@ def steps(draw: st.DrawFn, number: int) -> Step:
         secrets = (Secret(WIRE, f"{target.name}.yml", draw(st.integers(0, 3)), AT),)
     role = draw(st.sampled_from(StepRole))
     needs = tuple(draw(st.sets(st.integers(0, number), max_size=2)))
-    return Step(number, target, role, target, body, needs, secrets, draw(st.booleans()))
+    return PlanStep(number, target, role, target, body, needs, secrets, draw(st.booleans()))
 
 
 @st.composite
@@ -67,7 +67,7 @@ def works(draw: st.DrawFn) -> Work:
 
 
 def as_data(work: Work) -> dict[str, Any]:
-    steps = [{name: getattr(one, name) for name in Step.__slots__} for one in work.steps]
+    steps = [{name: getattr(one, name) for name in PlanStep.__slots__} for one in work.steps]
     return {"backend": work.backend, "scope": work.scope, "read": work.read, "steps": steps}
 
 

@@ -54,7 +54,7 @@ def journals(folder: Path) -> list[Path]:
     return sorted(folder.rglob(".mlctl/journal/*.json"))
 
 
-class Kept:
+class Snapshots:
     """A backend all of whose states between writes are looked at; `refuses` fails some writes."""
 
     def __init__(self, backend: Backend) -> None:
@@ -110,7 +110,7 @@ class Kept:
 
 
 @pytest.fixture(params=["local", "azure"])
-def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Snapshots]:
     """A cloud that all commands of the test work on."""
     if request.param == "azure":
         yield opened(azure(emulated()).backend, monkeypatch)
@@ -119,21 +119,21 @@ def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Snapshots]:
     """The local cloud, that all commands of the test work on."""
     yield from simulated(monkeypatch)
 
 
-def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Snapshots]:
     backend = LocalBackend(":memory:", SCOPE)
     close = backend.close
     yield opened(backend, monkeypatch)
     close()
 
 
-def opened(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Kept:
+def opened(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Snapshots:
     monkeypatch.setattr("mlctl.cli.shell.session.open_backend", lambda *_: (backend, ""))
-    return Kept(backend)
+    return Snapshots(backend)
 
 
 def project(mlctl: Run, folder: Path, *, project: bool = True, **other: str) -> Path:
@@ -184,7 +184,7 @@ def with_undeclared_default(mlctl: Run, tmp_path: Path) -> Path:
 
 
 def test_a_cluster_is_replaced_under_a_new_name_and_nothing_is_missing_meanwhile(
-    mlctl: Run, tmp_path: Path, kept: Kept
+    mlctl: Run, tmp_path: Path, kept: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path)
     resized(infra)
@@ -204,7 +204,9 @@ def test_a_cluster_is_replaced_under_a_new_name_and_nothing_is_missing_meanwhile
     assert NO_CHANGES in mlctl("plan", "infra", "--prune").out
 
 
-def test_in_place_is_the_default_and_leaves_a_gap(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_in_place_is_the_default_and_leaves_a_gap(
+    mlctl: Run, tmp_path: Path, here: Snapshots
+) -> None:
     infra = project(mlctl, tmp_path)
     resized(infra)
     here.watch()
@@ -213,7 +215,7 @@ def test_in_place_is_the_default_and_leaves_a_gap(mlctl: Run, tmp_path: Path, he
 
 
 def test_a_deployment_is_the_default_until_its_successor_is(
-    mlctl: Run, tmp_path: Path, kept: Kept
+    mlctl: Run, tmp_path: Path, kept: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path, project=False, blue=scored(tmp_path))
     rescored(infra)
@@ -234,7 +236,7 @@ def test_a_deployment_is_the_default_until_its_successor_is(
 
 
 def test_a_default_that_no_file_says_goes_to_the_successor(
-    mlctl: Run, tmp_path: Path, kept: Kept
+    mlctl: Run, tmp_path: Path, kept: Snapshots
 ) -> None:
     with_undeclared_default(mlctl, tmp_path)
     kept.watch()
@@ -248,7 +250,7 @@ def test_a_default_that_no_file_says_goes_to_the_successor(
 
 @pytest.mark.parametrize("refused", ["put compute/cpu-v2", "put batch-deployment/scores/blue-2"])
 def test_where_a_create_fails_the_old_one_stays_and_what_is_left_is_said(
-    mlctl: Run, tmp_path: Path, here: Kept, refused: str
+    mlctl: Run, tmp_path: Path, here: Snapshots, refused: str
 ) -> None:
     infra = project(mlctl, tmp_path, blue=scored(tmp_path))
     rescored(infra)
@@ -268,7 +270,7 @@ def test_where_a_create_fails_the_old_one_stays_and_what_is_left_is_said(
 
 
 def test_what_no_file_says_of_the_old_one_is_the_new_ones_too(
-    mlctl: Run, tmp_path: Path, kept: Kept
+    mlctl: Run, tmp_path: Path, kept: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path, blue=scored(tmp_path))
     blue = ("batch-deployment", "update", "-n", "blue", "-e", "scores")
@@ -288,7 +290,7 @@ def test_what_no_file_says_of_the_old_one_is_the_new_ones_too(
 
 
 def test_what_no_file_can_say_is_taken_over_and_a_name_in_the_workspace_passed_over(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path, blue=scored(tmp_path))
     blue = here.backend.read([Address("batch-deployment", "blue", "scores")])
@@ -305,7 +307,7 @@ def test_what_no_file_can_say_is_taken_over_and_a_name_in_the_workspace_passed_o
 
 
 def test_a_deployment_of_another_type_takes_over_no_properties(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path, blue=scored(tmp_path))
     by_hand = ("--set", "tags.team=ds", "--set", "description=by hand")
@@ -322,7 +324,7 @@ def test_a_deployment_of_another_type_takes_over_no_properties(
 
 
 def test_a_name_that_another_workspace_of_the_region_has_is_passed_over(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     assert isinstance(here.backend, LocalBackend)
     infra = project(mlctl, tmp_path)
@@ -335,7 +337,7 @@ def test_a_name_that_another_workspace_of_the_region_has_is_passed_over(
     assert here.names == ["compute/cpu-v3", "batch-deployment/scores/blue"]
 
 
-def test_what_nothing_refers_to_goes_last_too(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_what_nothing_refers_to_goes_last_too(mlctl: Run, tmp_path: Path, here: Snapshots) -> None:
     resized(project(mlctl, tmp_path, scores="", blue=""))
     here.refuses = lambda write: write == "put compute/cpu-v2"
     done = mlctl("apply", "infra", *FLAG, "--yes")
@@ -346,7 +348,7 @@ def test_what_nothing_refers_to_goes_last_too(mlctl: Run, tmp_path: Path, here: 
 
 
 def test_a_default_that_the_file_moves_elsewhere_goes_there(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     green = scored(tmp_path).replace("name: blue", "name: green")
     infra = project(mlctl, tmp_path, blue=green.replace("name: green", "name: blue"), green=green)
@@ -360,7 +362,7 @@ def test_a_default_that_the_file_moves_elsewhere_goes_there(
 
 
 def test_a_folder_of_code_with_the_file_in_it_is_hashed_as_it_will_be(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     text = scored(tmp_path).replace("code: ../src, scoring_script: a", "code: ., scoring_script: a")
     (tmp_path / "infra").mkdir()
@@ -374,7 +376,7 @@ def test_a_folder_of_code_with_the_file_in_it_is_hashed_as_it_will_be(
 
 
 def test_a_component_of_a_pipeline_that_runs_there_is_edited(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     shutil.copytree(SAMPLES / "pipeline-batch", tmp_path / "infra")
     pipeline = edit(
@@ -393,7 +395,7 @@ def test_a_component_of_a_pipeline_that_runs_there_is_edited(
 
 
 def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path)
     resized(infra)
@@ -418,7 +420,7 @@ def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
 
 
 def test_after_write_the_ordinary_plan_with_prune_deletes_the_old_one(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path, blue=scored(tmp_path))
     rescored(infra)
@@ -431,7 +433,7 @@ def test_after_write_the_ordinary_plan_with_prune_deletes_the_old_one(
 
 
 def test_pruning_at_the_same_time_deletes_the_old_one_once_and_does_not_count_it(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path)
     resized(infra)
@@ -440,7 +442,9 @@ def test_pruning_at_the_same_time_deletes_the_old_one_once_and_does_not_count_it
     assert here.names == ["compute/cpu-v2", "batch-deployment/scores/blue"]
 
 
-def test_nothing_to_replace_is_the_ordinary_plan(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_nothing_to_replace_is_the_ordinary_plan(
+    mlctl: Run, tmp_path: Path, here: Snapshots
+) -> None:
     infra = project(mlctl, tmp_path)
     assert NO_CHANGES in mlctl("plan", "infra", *FLAG).out
     edit(infra / "cpu.yml", "max_instances: 2", "max_instances: 3")
@@ -450,7 +454,7 @@ def test_nothing_to_replace_is_the_ordinary_plan(mlctl: Run, tmp_path: Path, her
 
 
 def test_an_endpoint_is_refused_with_the_line_that_forces_it(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path)
     (infra / "scores.yml").write_text(f"{ENDPOINT}location: westus2\n")
@@ -462,7 +466,7 @@ def test_an_endpoint_is_refused_with_the_line_that_forces_it(
 
 
 def test_what_somebody_else_runs_on_the_old_one_is_not_taken_from_them(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     other = tmp_path / "green.yml"
     infra = project(mlctl, tmp_path)
@@ -477,7 +481,7 @@ def test_what_somebody_else_runs_on_the_old_one_is_not_taken_from_them(
 
 
 def test_what_is_protected_is_not_replaced_so_either(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     (tmp_path / "mlctl.yml").write_text("project: heart\nprotect: [compute/cpu]\n")
     infra = project(mlctl, tmp_path)
@@ -488,7 +492,7 @@ def test_what_is_protected_is_not_replaced_so_either(
     assert (infra / "cpu.yml").read_text() == before
 
 
-def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Snapshots) -> None:
     assert isinstance(here.backend, LocalBackend)
     infra = project(mlctl, tmp_path, scores="", blue="")  # nothing else refers to the cluster
     edit(infra / "cpu.yml", "D4ds_v5", "D2ds_v5")
@@ -510,7 +514,7 @@ def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Kept) -> No
     ],
 )
 def test_flags_that_make_no_sense_with_it_are_refused(
-    mlctl: Run, tmp_path: Path, here: Kept, flags: tuple[str, ...], why: str
+    mlctl: Run, tmp_path: Path, here: Snapshots, flags: tuple[str, ...], why: str
 ) -> None:
     (tmp_path / "mlctl.yml").write_text("environments: {a: {}, b: {}}\n")
     infra = project(mlctl, tmp_path, project=False)
@@ -522,7 +526,7 @@ def test_flags_that_make_no_sense_with_it_are_refused(
 
 
 def test_a_saved_plan_says_itself_how_things_are_replaced(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     resized(project(mlctl, tmp_path))
     assert mlctl("plan", "infra", "--out", "x.json").code == 0
@@ -531,7 +535,7 @@ def test_a_saved_plan_says_itself_how_things_are_replaced(
 
 
 def test_an_answer_but_yes_leaves_files_and_workspace(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path)
     before = resized(infra).read_text()
@@ -540,7 +544,7 @@ def test_an_answer_but_yes_leaves_files_and_workspace(
     assert (infra / "cpu.yml").read_text() == before
 
 
-def test_overlays_of_all_environments_follow(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_overlays_of_all_environments_follow(mlctl: Run, tmp_path: Path, here: Snapshots) -> None:
     (tmp_path / "mlctl.yml").write_text(
         "environments:\n  dev: {overlays: [dev.yml]}\n  prod: {overlays: [prod.yml]}\n"
     )
@@ -562,7 +566,7 @@ def test_overlays_of_all_environments_follow(mlctl: Run, tmp_path: Path, here: K
     assert NO_CHANGES in mlctl("plan", "infra", *mlctl_dev).out
 
 
-def test_a_name_of_a_variable_is_gone_on_with(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_a_name_of_a_variable_is_gone_on_with(mlctl: Run, tmp_path: Path, here: Snapshots) -> None:
     (tmp_path / "mlctl.yml").write_text("variables: {stage: dev}\n")
     cluster = CLUSTER.replace('"cpu"', "cpu-${{ var.stage }}")
     deployment = DEPLOYMENT.replace("azureml:cpu", '"azureml:cpu-${{ var.stage }}"')
@@ -577,7 +581,7 @@ def test_a_name_of_a_variable_is_gone_on_with(mlctl: Run, tmp_path: Path, here: 
 
 
 def test_a_name_that_does_not_stand_there_is_refused_with_its_place(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     cluster = CLUSTER.replace('name: "cpu"', "tags: {a: &it cpu}\nname: *it")
     infra = project(mlctl, tmp_path, cpu=cluster)
@@ -590,7 +594,7 @@ def test_a_name_that_does_not_stand_there_is_refused_with_its_place(
 
 
 def test_a_deployment_that_takes_its_cluster_from_a_variable_follows(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     (tmp_path / "mlctl.yml").write_text("variables: {cluster: azureml:cpu}\n")
     text = DEPLOYMENT.replace("azureml:cpu", "${{ var.cluster }}")
@@ -602,7 +606,9 @@ def test_a_deployment_that_takes_its_cluster_from_a_variable_follows(
     assert "mlctl.yml:1 still says compute/cpu, and is left as it is" in done.err
 
 
-def test_other_files_that_name_the_old_one_are_said(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_other_files_that_name_the_old_one_are_said(
+    mlctl: Run, tmp_path: Path, here: Snapshots
+) -> None:
     infra = project(mlctl, tmp_path)
     job = f"{HEAD}commandJob.schema.json\ncommand: x\ncompute: azureml:cpu\n"
     (infra / "job.yml").write_text(f"{job}environment: azureml:e@latest\n")
@@ -612,7 +618,7 @@ def test_other_files_that_name_the_old_one_are_said(mlctl: Run, tmp_path: Path, 
 
 
 def test_files_that_change_meanwhile_are_not_overwritten(
-    mlctl: Run, tmp_path: Path, here: Kept, monkeypatch: pytest.MonkeyPatch
+    mlctl: Run, tmp_path: Path, here: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     infra = project(mlctl, tmp_path)
     resized(infra)
@@ -629,7 +635,7 @@ def test_files_that_change_meanwhile_are_not_overwritten(
     assert (infra / "blue.yml").read_text() == later
 
 
-def test_jobs_on_the_old_cluster_are_named(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+def test_jobs_on_the_old_cluster_are_named(mlctl: Run, tmp_path: Path, here: Snapshots) -> None:
     resized(project(mlctl, tmp_path))
     given = ("--input", "https://h/d", "--input-type", "uri_folder", "--files", "900")
     job = mlctl("batch-endpoint", "invoke", "-n", "scores", *given)
@@ -639,7 +645,7 @@ def test_jobs_on_the_old_cluster_are_named(mlctl: Run, tmp_path: Path, here: Kep
 
 
 def test_after_a_failure_the_next_apply_makes_the_rest_and_prune_deletes_the_old(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     with_undeclared_default(mlctl, tmp_path)
     here.refuses = lambda write: write == "put batch-endpoint/scores"
@@ -655,7 +661,7 @@ def test_after_a_failure_the_next_apply_makes_the_rest_and_prune_deletes_the_old
 
 
 def test_one_file_of_all_with_ids_and_line_ends_of_windows_stays_as_it_is_written(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     by_id = f"{here.backend.scope.id}/computes/cpu"
     deployment = scored(tmp_path).replace("azureml:cpu", by_id)
@@ -684,7 +690,7 @@ def test_one_file_of_all_with_ids_and_line_ends_of_windows_stays_as_it_is_writte
 
 
 def test_a_job_that_runs_keeps_a_strict_apply_from_writing_anything(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     before = resized(project(mlctl, tmp_path)).read_text()
     given = ("--input", "https://h/d", "--input-type", "uri_folder", "--files", "900")
@@ -695,7 +701,7 @@ def test_a_job_that_runs_keeps_a_strict_apply_from_writing_anything(
 
 
 def test_files_that_cannot_be_written_leave_all_as_it_is(
-    mlctl: Run, tmp_path: Path, here: Kept, monkeypatch: pytest.MonkeyPatch
+    mlctl: Run, tmp_path: Path, here: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = resized(project(mlctl, tmp_path)).read_text()
 
@@ -712,7 +718,7 @@ def test_files_that_cannot_be_written_leave_all_as_it_is(
 
 
 def test_without_a_journal_the_files_stay_as_they_are(
-    mlctl: Run, tmp_path: Path, here: Kept, monkeypatch: pytest.MonkeyPatch
+    mlctl: Run, tmp_path: Path, here: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = resized(project(mlctl, tmp_path)).read_text()
     (tmp_path / "full").write_text("")
@@ -724,7 +730,7 @@ def test_without_a_journal_the_files_stay_as_they_are(
 
 
 def test_a_document_from_standard_input_has_no_file_to_write(
-    mlctl: Run, tmp_path: Path, here: Kept
+    mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:
     infra = project(mlctl, tmp_path)
     text = resized(infra).read_text()

@@ -68,13 +68,13 @@ def _planned(
 ) -> Planned:
     """The plan for what was loaded, which belongs to no project."""
     graph = loaded.graph
-    unfinished = session.journals.owed().values()
-    owed = [owing for owing in unfinished if owing.about & graph.resources.keys()]
+    entries = session.journals.changes().values()
+    unfinished = [entry for entry in entries if entry.related & graph.resources.keys()]
     if args.dry_run:
-        live_state = refresh(graph, backend, owed=owed)
+        live_state = refresh(graph, backend, unfinished=unfinished)
     else:
         live_state = refresh_settled(
-            graph, backend, timeout=settle_s(session), note=session.note, owed=owed
+            graph, backend, timeout=settle_s(session), note=session.note, unfinished=unfinished
         )
     ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
     return plan_loaded(

@@ -49,7 +49,7 @@ def project_file_of(paths: Sequence[str]) -> Path:
 
 def _begun() -> list[str]:
     """The folders here and below with a project of which an apply has not ended."""
-    from mlctl.journal import FOLDER  # which most commands do without
+    from mlctl.planning.unfinished.journal import FOLDER  # which most commands do without
 
     below = [os.path.dirname(one) for one in projects_below(os.curdir)]  # noqa: PTH120
     return [one for one in below if next(Path(one, FOLDER).glob("[!.]*.json"), None) is not None]

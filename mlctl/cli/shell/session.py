@@ -36,8 +36,8 @@ from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
     from mlctl.config.loader import Loader
-    from mlctl.journal import Journals
     from mlctl.kinds import Kind
+    from mlctl.planning.unfinished.journal import Journals
     from mlctl.project.policies import Policies
 
 
@@ -226,7 +226,7 @@ class Session:
             ProjectError: `mlctl.yml` cannot be used.
             ScopeError: the workspace is not known.
         """
-        from mlctl.journal import FOLDER, Journals
+        from mlctl.planning.unfinished.journal import FOLDER, Journals
 
         document, said = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")
         beside = document.folder if document is not None else Path()

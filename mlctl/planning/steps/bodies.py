@@ -32,6 +32,24 @@ class Part:
     without: tuple[Pointer, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What a step writes that no file says: an apply that ends too early must not lose it.
+
+    Of a resource that is created again, or of a successor, `base` is what stays of the body that
+    the plan has read; the one that is read before the delete takes precedence. `fields` are where
+    the body of the step says what no file does. Where a successor takes that over, `routes_before`
+    is where the requests of an endpoint go until then, as a part of a body: empty for the successor
+    itself, and None where nothing is taken over.
+    """
+
+    base: Mapping[str, Data] | None = None
+    fields: tuple[Pointer, ...] = ()
+    routes_before: Mapping[str, Data] | None = None
+
+
+NO_RESTORATION = Restoration()
+
 _PROPERTIES: Pointer = ("properties",)
 
 
@@ -42,7 +60,7 @@ def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), without)
     body = encode(values, form, scope)
-    if change.live is None and change.predecessor is None:
+    if change.live is None and change.replaces is None:
         body = resource.kind.content.complete(body, anonymous=resource.anonymous)
         if resource.anonymous:
             pointer.put(body, ("properties", "isAnonymous"), value=True)
@@ -69,55 +87,66 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
     return Part(part.body, (*part.without, *wires))
 
 
-def kept(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
-    """Where a body says what the live resource has, or its predecessor, and the file does not.
+def restoration(change: Change, part: Part, scope: Scope) -> Restoration:
+    """What a step that lays this part over what is there restores."""
+    base = _base_to_restore(change, part)
+    fields = _restored_fields(change, part.body, scope)
+    routes_before = _routes_before(change)
+    if base is None and not fields and routes_before is None:
+        return NO_RESTORATION
+    return Restoration(base, fields, routes_before)
+
+
+def _base_to_restore(change: Change, part: Part) -> Mapping[str, Data] | None:
+    if change.replaces is not None:
+        previous = change.replaces.body
+    elif change.live is None and change.unfinished is not None:
+        previous = change.unfinished.body
+    elif change.live is not None and change.action is Action.REPLACE:
+        previous = change.live.body
+    else:
+        return None
+    return overlay(previous, {}, part.without)
+
+
+def _restored_fields(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
+    """Where a body says what its predecessor has or what is there, and the file does not.
 
     Requests that go to a successor are among it.
     """
-    before = change.live or change.predecessor
-    if before is None:
+    previous = change.live or change.replaces
+    if previous is None:
         return ()
-    resource, had, moved = change.resource, before.body, _moved(change)
-    told = (
+    resource, moved = change.resource, _moved_routes(change)
+    declared = (
         encode(complete(resource.values, resource.form), resource.form, scope) if resource else {}
     )
     return tuple(
         at
         for at, value in pointer.leaves(body)
-        if pointer.get(told, at) is None
-        and (pointer.get(had, at) == value or any(at[: len(one)] == one for one in moved))
+        if pointer.get(declared, at) is None
+        and (
+            pointer.get(previous.body, at) == value
+            or any(at[: len(route)] == route for route in moved)
+        )
     )
 
 
-def until_moved(change: Change) -> Mapping[str, Data] | None:
-    """Where requests go, as a part of a body, until a successor gets them by what no file says.
-
-    Empty for the successor itself, and None where nothing is taken over.
-    """
-    if change.predecessor is not None:
+def _routes_before(change: Change) -> Mapping[str, Data] | None:
+    if change.replaces is not None:
         return {}
-    moved, live = _moved(change), change.live.body if change.live else {}
-    return pointer.nest({at: pointer.get(live, at) for at in moved}) if moved else None
+    moved, body = _moved_routes(change), change.live.body if change.live else {}
+    return pointer.nest({at: pointer.get(body, at) for at in moved}) if moved else None
 
 
-def _moved(change: Change) -> list[Pointer]:
+def _moved_routes(change: Change) -> list[Pointer]:
     """The fields by which requests go to a successor, though no file says so."""
-    if change.live is None or change.owed is not None:
+    if change.live is None or change.unfinished is not None:
         return []
-    said, changed = change.resource.values if change.resource else {}, {*change.values}
-    changed &= {one.at for one in change.fields}
-    return [one.wire for one in kind_of(change.address).route_fields if one.at in changed - {*said}]
-
-
-def renewed_base(change: Change, part: Part) -> Mapping[str, Data] | None:
-    """What stays of a resource that is to be made anew: all but what the part says otherwise.
-
-    Since an apply that did not end it is what that one owes. It is taken over by a successor, too.
-    """
-    if change.predecessor is not None:
-        return overlay(change.predecessor.body, {}, part.without)
-    if change.live is None:
-        return overlay(change.owed.body, {}, part.without) if change.owed is not None else None
-    if change.action is not Action.REPLACE:
-        return None
-    return overlay(change.live.body, {}, part.without)
+    declared = change.resource.values.keys() if change.resource else set()
+    changed = {field.at for field in change.fields} & change.values.keys()
+    return [
+        field.wire
+        for field in kind_of(change.address).route_fields
+        if field.at in changed - declared
+    ]

@@ -21,12 +21,12 @@ from mlctl.planning.live_state import named_by
 from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.preflight import references
 from mlctl.planning.steps.bodies import (
+    NO_RESTORATION,
     Part,
-    kept,
-    renewed_base,
+    Restoration,
+    restoration,
     routed_part,
     said_part,
-    until_moved,
 )
 from mlctl.planning.steps.routing import Routing, is_said_by, routing
 from mlctl.pointer import Data, Pointer
@@ -54,15 +54,12 @@ class Secret:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class PlanStep:
     """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
 
     `body` is what the step says, and nothing else: it is laid over the body that is read just
     before the write, which first loses what it has at the pointers `without`. What a file does not
-    say is therefore written as it is then, and not as it was when the plan was made. Of a resource
-    that is made anew, `base` is what stays of the body that the plan has read; the one that is read
-    before the delete takes precedence. `kept` is where the body says what no file does. Where that
-    is taken over by a successor, `until` is where the requests of an endpoint go before.
+    say is therefore written as it is then, and not as it was when the plan was made.
 
     `needs` are the ids of the steps that must be done before. `uploads` is local content that must
     be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
@@ -79,9 +76,7 @@ class Step:
     subsumed: bool = False
     uploads: tuple[Upload, ...] = ()
     without: tuple[Pointer, ...] = ()
-    base: Mapping[str, Data] | None = None
-    kept: tuple[Pointer, ...] = ()
-    until: Mapping[str, Data] | None = None
+    restoration: Restoration = NO_RESTORATION
 
     @property
     def deletes(self) -> bool:
@@ -95,8 +90,8 @@ class Step:
 
     def body_over(self, live: Mapping[str, Data] | None) -> dict[str, Data]:
         """The body to write where `live` is what is there (None: nothing)."""
-        under = (self.base or {}) if live is None else live
-        return overlay(under, self.body, self.without)
+        base = (self.restoration.base or {}) if live is None else live
+        return overlay(base, self.body, self.without)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +100,7 @@ class Work:
 
     backend: str
     scope: Scope
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     read: Mapping[Address, str | None]
 
 
@@ -126,7 +121,7 @@ class _Stage(IntEnum):
 
 
 _Key: TypeAlias = tuple[_Stage, Address]
-_Numbered: TypeAlias = Callable[..., Step]  # makes the step, by its `id` and what it `needs`
+_Numbered: TypeAlias = Callable[..., PlanStep]  # makes the step, by its `id` and what it `needs`
 
 
 class _Builder:
@@ -166,7 +161,7 @@ class _Builder:
             part = said_part(change, change.resource, self._plan.scope)
             self._put(change, part, _role(change), self._needs(change, change.resource))
 
-    def numbered(self) -> Iterable[Step]:
+    def numbered(self) -> Iterable[PlanStep]:
         """The steps with their numbers, each after those that it needs."""
         self._put_off()
         planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0]))
@@ -193,7 +188,7 @@ class _Builder:
             if change.action is Action.DELETE:
                 needs |= {(_Stage.PUT, one) for one in self._leaving.get(address, ())}
         step = partial(
-            Step, change=address, role=StepRole.DELETE, target=address, subsumed=subsumed
+            PlanStep, change=address, role=StepRole.DELETE, target=address, subsumed=subsumed
         )
         self._steps[_Stage.DELETE, address] = step, needs
 
@@ -210,7 +205,7 @@ class _Builder:
     def _writing(self, change: Change, part: Part, role: StepRole) -> _Numbered:
         resource, target = change.resource, change.address
         return partial(
-            Step,
+            PlanStep,
             change=target,
             role=role,
             target=target,
@@ -218,9 +213,7 @@ class _Builder:
             secrets=_secrets(resource, part.body) if resource else (),
             uploads=resource.uploads if resource and change.live is None else (),
             without=part.without,
-            base=renewed_base(change, part),
-            kept=kept(change, part.body, self._plan.scope),
-            until=until_moved(change),
+            restoration=restoration(change, part, self._plan.scope),
         )
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:

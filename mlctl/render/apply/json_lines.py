@@ -11,7 +11,7 @@ from mlctl.diagnostics import Diagnostic, Report
 from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
-from mlctl.planning.steps.work import Step, StepRole, Work
+from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render.apply.leases import facts
 from mlctl.render.apply.outcome import ACCEPTED, Outcome, collect, error_lines
@@ -45,7 +45,7 @@ class MessageStream:
         message_fields = {**head, "@timestamp": self.now(), **rest, "type": kind}
         self.write(as_json(message_fields) + "\n")
 
-    def seconds(self, step: Step) -> int:
+    def seconds(self, step: PlanStep) -> int:
         """Whole seconds since the first message about the step."""
         return int(self.clock() - self._began.setdefault(step.id, self.clock()))
 
@@ -192,7 +192,7 @@ def _diagnose(event: StepEvent, stream: MessageStream) -> None:
     stream.write_message("diagnostic", f"Error: {summary}", "error", diagnostic=found)
 
 
-def _warn(step: Step, why: str, stream: MessageStream) -> None:
+def _warn(step: PlanStep, why: str, stream: MessageStream) -> None:
     found = {
         "severity": "warning",
         "code": None,

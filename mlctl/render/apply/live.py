@@ -12,7 +12,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from mlctl.applying.events import StepEvent, StepState
-from mlctl.planning.steps.work import Step
+from mlctl.planning.steps.work import PlanStep
 from mlctl.render.apply.step_text import line, running, still_running
 
 _STILL_RUNNING_AFTER = 10  # seconds until "Still creating": Terraform's
@@ -37,7 +37,7 @@ class View:
         self._total = total
         self._clock = clock
         self._ended = 0
-        self._running: dict[int, tuple[Step, float, Spinner]] = {}
+        self._running: dict[int, tuple[PlanStep, float, Spinner]] = {}
 
     def show_event(self, event: StepEvent) -> None:
         """Take in an event; a step that has ended becomes a line above the view."""

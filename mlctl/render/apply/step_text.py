@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.kinds import kind_of
-from mlctl.planning.steps.work import Step, StepRole
+from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.terminal.terminal import clean
 
 
@@ -40,7 +40,7 @@ _TEXTS = {
 NOT_VERIFIED = " (not verified)"
 
 
-def text_of(step: Step) -> StepText:
+def text_of(step: PlanStep) -> StepText:
     """The words for a step; of where requests go, in those of its kind."""
     words, routing = _TEXTS[step.role], kind_of(step.target).plan.routing
 
@@ -51,22 +51,22 @@ def text_of(step: Step) -> StepText:
     return StepText(said(words.running), said(words.done), said(words.failed))
 
 
-def failed(step: Step) -> str:
+def failed(step: PlanStep) -> str:
     """`compute/c: Creation failed`."""
     return clean(f"{step.target}: {text_of(step).failed}")
 
 
-def running(step: Step) -> str:
+def running(step: PlanStep) -> str:
     """`compute/c: Creating...`."""
     return clean(f"{step.target}: {text_of(step).running}...")
 
 
-def still_running(step: Step, seconds: float) -> str:
+def still_running(step: PlanStep, seconds: float) -> str:
     """`compute/c: Still creating... [20s elapsed]`."""
     return clean(f"{step.target}: Still {_in_sentence(step)}... [{elapsed(seconds)} elapsed]")
 
 
-def named(step: Step) -> str:
+def named(step: PlanStep) -> str:
     """`compute/c`; with the words for the step if it is not the resource's own write."""
     if step.role in (StepRole.CREATE, StepRole.UPDATE, StepRole.DELETE):
         return clean(str(step.target))
@@ -110,6 +110,6 @@ def _done(event: StepEvent, after: str) -> str:
     return "Already there" if event.step.creates else "Already as planned"
 
 
-def _in_sentence(step: Step) -> str:
+def _in_sentence(step: PlanStep) -> str:
     text = text_of(step).running
     return text[:1].lower() + text[1:]

@@ -16,7 +16,7 @@ from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.steps.routing import routed_by
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render.findings import diagnostics
-from mlctl.render.plan import cost, owed
+from mlctl.render.plan import cost, unfinished
 from mlctl.render.plan import text as plan_text
 from mlctl.render.plan.tree import DiffBranch, DiffLeaf, hidden, lines, styled_sign
 from mlctl.render.terminal.style import Style, Styler
@@ -182,8 +182,8 @@ class _View:
             yield f"{_listed(_some(change.dependents))} {verb} on it"
         if action is Action.CREATE and resource is not None and plan_text.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
-        if change.owed is not None:
-            yield owed.reason(change.owed)
+        if change.unfinished is not None:
+            yield unfinished.reason(change.unfinished)
         if change.repairs:
             yield "its last operation did not succeed, so it is put again"
         if change.reason is ActionReason.SUPERSEDED:

@@ -77,7 +77,7 @@ def _table(made: Plan) -> Iterator[str]:
         what = _WORDS[change.action]
         if change.reason is ActionReason.PRUNED:
             what = f"{what}: no file declares it any more"
-        if change.owed is not None:
+        if change.unfinished is not None:
             what = f"{what}, with what an unfinished apply took away"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))

@@ -58,7 +58,9 @@ def _resource_change(change: Change, scope: Scope) -> dict[str, Data]:
         "change": _change(change, scope),
         "action_reason": change.reason.value if change.reason else None,
         "dependents": [str(one) for one in change.dependents],
-        "owed": {"since": change.owed.since, "journal": change.owed.file} if change.owed else None,
+        "owed": {"since": change.unfinished.since, "journal": change.unfinished.file}
+        if change.unfinished
+        else None,
         "running_jobs": None
         if change.jobs is None
         else [{"name": one.name, "status": one.status} for one in change.jobs],

@@ -18,7 +18,7 @@ from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import fingerprint
-from mlctl.planning.steps.work import Step, StepRole, Work
+from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane import control
@@ -45,7 +45,7 @@ def troubled(fault: CallFault, **settings: Any) -> Azure:
     return azure(emulated(store, **settings))
 
 
-def outcome(client: Azure, step: Step, read: dict[Address, str | None]) -> StepEvent:
+def outcome(client: Azure, step: PlanStep, read: dict[Address, str | None]) -> StepEvent:
     """How carrying out one step ended."""
     work = Work("azure", SCOPE, (step,), read)
     *_, last = apply(work, client.backend, parallelism=1, stop=threading.Event())
@@ -263,7 +263,7 @@ def test_the_nodes_of_a_cluster_are_those_that_the_service_knows() -> None:
 def test_a_change_that_the_service_takes_and_ignores_is_found_out() -> None:
     client = troubled(CallFault(FaultKind.IGNORE, "put", nth=2))
     before = put(client.backend, CPU, cluster())
-    larger = Step(0, CPU, StepRole.UPDATE, CPU, cluster(vmSize="Standard_DS4_v2"))
+    larger = PlanStep(0, CPU, StepRole.UPDATE, CPU, cluster(vmSize="Standard_DS4_v2"))
     known = fingerprint(before, KINDS["compute"], SCOPE)
     last = outcome(client, larger, {CPU: known})
     assert isinstance(last.error, NotEffective)
@@ -272,21 +272,21 @@ def test_a_change_that_the_service_takes_and_ignores_is_found_out() -> None:
 
 def test_a_write_whose_answer_is_lost_is_read_back_before_it_is_called_a_failure() -> None:
     client = troubled(CallFault(FaultKind.DROP, "put"))
-    made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
+    made = PlanStep(0, CPU, StepRole.CREATE, CPU, cluster())
     assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert [one.method for one in client.transport.seen].count("PUT") == 1
 
 
 def test_a_write_that_was_lost_on_its_way_is_sent_again() -> None:
     client = behind(("PUT *", says(200, cut=DROPPED)))
-    made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
+    made = PlanStep(0, CPU, StepRole.CREATE, CPU, cluster())
     assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert [one.method for one in client.transport.seen].count("PUT") == 2
 
 
 def test_a_write_that_is_throttled_is_sent_again_when_the_service_says() -> None:
     client = behind(("PUT *", no(429, headers={"retry-after": "20"})))
-    made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
+    made = PlanStep(0, CPU, StepRole.CREATE, CPU, cluster())
     assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert 20 <= client.clock.slept[0] <= 24
 
@@ -300,7 +300,9 @@ LEAVING = {
 
 def test_a_name_that_a_deleted_endpoint_still_has_is_asked_for_again() -> None:
     client = behind(*[("PUT *", says(404, {"error": LEAVING}))] * 2)
-    made = Step(0, ENDPOINT, StepRole.CREATE, ENDPOINT, {"properties": {"authMode": "AADToken"}})
+    made = PlanStep(
+        0, ENDPOINT, StepRole.CREATE, ENDPOINT, {"properties": {"authMode": "AADToken"}}
+    )
     assert outcome(client, made, {ENDPOINT: None}).state is StepState.DONE
     assert [round(one) // 30 for one in client.clock.slept[:2]] == [1, 1]
 

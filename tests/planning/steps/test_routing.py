@@ -15,7 +15,7 @@ from mlctl.planning.blue_green.renaming import CannotRename, to_rename
 from mlctl.planning.model import Action
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune
-from mlctl.planning.steps.work import Step, StepRole
+from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.pointer import Data
 from mlctl.render.plan import blocks as render
 from tests.builders.plans import Planned, actions, applied, planned, succeeded
@@ -54,7 +54,7 @@ def moving(before: tuple[Resource, ...], *after: Resource, prune: bool = False) 
     return planned(backend, *ASSETS, *after, ownership=owner, prune=pruned)
 
 
-def traffic(step: Step) -> Data:
+def traffic(step: PlanStep) -> Data:
     return pointer.get(step.body, ("properties", "traffic"))
 
 

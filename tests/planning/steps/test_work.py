@@ -10,7 +10,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Plan
-from mlctl.planning.steps.work import Step, StepRole, Work, work
+from mlctl.planning.steps.work import PlanStep, StepRole, Work, work
 from tests.builders.plans import Planned, actions, applied, carried_out, fields, planned, writes
 from tests.builders.resources import compute, declared, deployment, endpoint, model
 from tests.builders.workspace import SCOPE, cloud
@@ -39,7 +39,7 @@ def needs(made: Work, doing: str) -> set[str]:
     """What a step waits for, in the end."""
     by_id = {step.id: step for step in made.steps}
     (start,) = (step for step in made.steps if f"{step.role.value} {step.target}" == doing)
-    found: dict[int, Step] = {}
+    found: dict[int, PlanStep] = {}
     queue = list(start.needs)
     while queue:
         step = by_id[queue.pop()]
@@ -49,7 +49,7 @@ def needs(made: Work, doing: str) -> set[str]:
     return {f"{step.role.value} {step.target}" for step in found.values()}
 
 
-def default(step: Step) -> str | None:
+def default(step: PlanStep) -> str | None:
     found = pointer.get(step.body, ("properties", "defaults", "deploymentName"))
     return None if found is None else str(found)
 

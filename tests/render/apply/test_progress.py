@@ -11,7 +11,7 @@ from typing import Any
 from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action, FieldChange
-from mlctl.planning.steps.work import Step, StepRole
+from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.apply import json_lines, outcome, progress, step_text
 from mlctl.render.apply.outcome import Outcome, summary
 from mlctl.service_errors import Permanent, ServiceError, Transient
@@ -71,7 +71,7 @@ def broken(
 ) -> Iterator[StepEvent]:
     """The events of an apply whose step at `address` fails."""
     failed = planned.step(address, role)
-    lost: dict[int, Step] = {}
+    lost: dict[int, PlanStep] = {}
     for step in planned.work.steps:
         cause = next((lost[need] for need in step.needs if need in lost), None)
         if cause is not None:

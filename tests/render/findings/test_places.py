@@ -6,7 +6,7 @@ import pytest
 
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.kinds.address import Address
-from mlctl.planning.steps.work import Step, StepRole
+from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.apply.outcome import error_lines
 from mlctl.render.findings.places import with_places
 from mlctl.service_errors import Permanent, PropertyError
@@ -37,7 +37,7 @@ def test_a_refused_property_is_told_at_the_place_of_its_field(name: str, line: s
     (resource,) = parsed(FILE)
     error = Permanent("UserError", "It is not valid.")
     error.properties = (PropertyError(name, "no"),)
-    step = Step(0, resource.address, StepRole.CREATE, resource.address)
+    step = PlanStep(0, resource.address, StepRole.CREATE, resource.address)
     (event,) = with_places([StepEvent(step, StepState.FAILED, error)], {resource.address: resource})
     assert event.error is not None
     assert list(error_lines(event.error)) == ["(UserError) It is not valid.", line]
@@ -46,7 +46,7 @@ def test_a_refused_property_is_told_at_the_place_of_its_field(name: str, line: s
 def test_what_no_file_declares_has_no_place() -> None:
     error = Permanent("UserError", "It is not valid.")
     error.properties = (PropertyError("Model", "no"),)
-    step = Step(0, Address("model", "a"), StepRole.DELETE, Address("model", "a"))
+    step = PlanStep(0, Address("model", "a"), StepRole.DELETE, Address("model", "a"))
     (event,) = with_places([StepEvent(step, StepState.FAILED, error)], {})
     assert event.error is not None
     assert str(event.error.properties[0]) == "`Model`: no"

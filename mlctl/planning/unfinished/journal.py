@@ -1,4 +1,4 @@
-"""Journals of applies: what each has unset or deleted and not yet put back.
+"""Journals of applies: what each has unset or deleted and not yet restored.
 
 A journal is a file of an apply's own, written before anything is taken away and removed when all
 of it is back. What is left in one belongs to an apply that did not end. It holds no secret, and of
@@ -20,7 +20,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import state
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.model import Unfinished
 from mlctl.pointer import Data
 from mlctl.schema import compiled, load, resolved
 from mlctl.service_errors import Permanent, ServiceError
@@ -58,23 +58,24 @@ class Journals:
             JournalError: one is damaged, or cannot be read.
         """
         try:
-            found = sorted(self.folder.glob("[!.]*.json"))
+            paths = sorted(self.folder.glob("[!.]*.json"))
         except OSError as error:
             raise _cannot("read", self.folder, error) from error
-        read = (one for path in found if (one := _read(path)) is not None)
-        return [one for one in read if (one.backend, one.scope) == (self.backend, self.scope)]
+        journals = [journal for path in paths if (journal := _read(path)) is not None]
+        workspace = self.backend, self.scope
+        return [journal for journal in journals if (journal.backend, journal.scope) == workspace]
 
-    def owed(self) -> dict[Address, Owed]:
-        """What is owed by all of them; where two say the same, the later one counts.
+    def changes(self) -> dict[Address, Unfinished]:
+        """What all of them have to restore; of two entries for one field the later one counts.
 
         Raises:
             JournalError: one is damaged, or cannot be read.
         """
-        owed: dict[Address, Owed] = {}
+        changes: dict[Address, Unfinished] = {}
         for journal in self.unfinished():
-            for address, one in journal.owed.items():
-                owed[address] = one.after(owed[address]) if address in owed else one
-        return owed
+            for address, entry in journal.unfinished.items():
+                changes[address] = entry.over(changes[address]) if address in changes else entry
+        return changes
 
     def settle(self, backend: Backend, deleted: Collection[Address] = ()) -> list[JournalFile]:
         """Take out what is back, and what was of something `deleted`; the journals that are left.
@@ -86,18 +87,18 @@ class Journals:
         """
         journals = self.unfinished()
         try:
-            live = backend.read({address for one in journals for address in one.owed})
+            live = backend.read({address for journal in journals for address in journal.unfinished})
         except ServiceError:
             return journals
-        there = {one: found for one, found in live.items() if state(found.body) != "deleting"}
+        existing = {at: found for at, found in live.items() if state(found.body) != "deleting"}
         for journal in journals:
-            left = (
-                owed.left(there.get(address))
-                for address, owed in journal.owed.items()
-                if owed.about.isdisjoint(deleted)
+            remaining = (
+                entry.remaining(existing.get(address))
+                for address, entry in journal.unfinished.items()
+                if entry.related.isdisjoint(deleted)
             )
-            journal.keep([one for one in left if one is not None])
-        return [one for one in journals if one.owed]
+            journal.keep([entry for entry in remaining if entry is not None])
+        return [journal for journal in journals if journal.unfinished]
 
 
 @dataclass(slots=True)
@@ -109,33 +110,34 @@ class JournalFile:
     scope: Scope
     since: str
     paths: Sequence[str] = ()
-    owed: dict[Address, Owed] = field(default_factory=dict)
+    unfinished: dict[Address, Unfinished] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def write(self, owed: Iterable[Owed]) -> None:
-        """Add what is owed, or say it anew; it is on the disk once this returns.
+    def write(self, unfinished: Iterable[Unfinished]) -> None:
+        """Add entries, or replace those of the same address; on the disk once this returns.
 
         Raises:
             JournalError: it cannot be written.
         """
         with self._lock:
-            self.owed |= {one.address: one for one in owed}
+            self.unfinished |= {entry.address: entry for entry in unfinished}
             self._write()
 
-    def keep(self, owed: Iterable[Owed]) -> None:
-        """Keep these alone; without any there is no file.
+    def keep(self, unfinished: Iterable[Unfinished]) -> None:
+        """Keep these entries alone; without any there is no file.
 
         Raises:
             JournalError: it cannot be written or removed.
         """
         with self._lock:
-            before, self.owed = self.owed, {one.address: one for one in owed}
-            if not self.owed:
+            before = self.unfinished
+            self.unfinished = {entry.address: entry for entry in unfinished}
+            if not self.unfinished:
                 try:
                     self.path.unlink(missing_ok=True)
                 except OSError as error:
                     raise _cannot("remove", self.path, error) from error
-            elif self.owed != before:
+            elif self.unfinished != before:
                 self._write()
 
     def _write(self) -> None:
@@ -150,7 +152,7 @@ class JournalFile:
             },
             "began": self.since,
             "paths": list(self.paths),
-            "owed": _plain(self.owed),
+            "owed": _plain(self.unfinished.values()),
         }
         content = f"{json.dumps(document, indent=1)}\n".encode()
         try:
@@ -163,17 +165,17 @@ class JournalFile:
             raise _cannot("write", self.path, error) from error
 
 
-def _plain(owed: Mapping[Address, Owed]) -> list[Data]:
+def _plain(unfinished: Iterable[Unfinished]) -> list[Data]:
     return [
         {
-            "address": str(one.address),
-            "deleted": one.deleted,
-            "body": one.body,
-            "meanwhile": one.meanwhile,
-            "secrets": list(one.secrets),
-            "moved": one.moved,
+            "address": str(entry.address),
+            "deleted": entry.deleted,
+            "body": entry.body,
+            "meanwhile": entry.meanwhile,
+            "secrets": list(entry.secrets),
+            "moved": entry.moved,
         }
-        for one in owed.values()
+        for entry in unfinished
     ]
 
 
@@ -203,25 +205,28 @@ def _parsed(document: Data, path: Path) -> JournalFile:
     valid = compiled.compile_schema(resolved(load("journal")))
     if valid is None or not valid(document):
         raise ValueError(path)
-    scope, owed = (
+    entries = _entries(document, path)
+    return JournalFile(
+        path,
+        document["backend"],
         Scope(**document["workspace"]),
-        {one.address: one for one in _owed(document, path)},
+        document["began"],
+        document["paths"],
+        {entry.address: entry for entry in entries},
     )
-    paths, since = document["paths"], document["began"]
-    return JournalFile(path, document["backend"], scope, since, paths, owed)
 
 
-def _owed(document: Mapping[str, Data], path: Path) -> Iterator[Owed]:
-    for one in document["owed"]:
-        address = Address.parse(one["address"])
+def _entries(document: Mapping[str, Data], path: Path) -> Iterator[Unfinished]:
+    for entry in document["owed"]:
+        address = Address.parse(entry["address"])
         kind_of(address)
-        yield Owed(
+        yield Unfinished(
             address,
-            one["body"],
-            one["deleted"],
-            one["meanwhile"],
-            tuple(one["secrets"]),
-            one.get("moved", False),
+            entry["body"],
+            entry["deleted"],
+            entry["meanwhile"],
+            tuple(entry["secrets"]),
+            entry.get("moved", False),
             document["began"],
             str(path),
         )

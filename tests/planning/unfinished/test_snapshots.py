@@ -11,7 +11,7 @@ import pytest
 from mlctl.applying.events import StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.model import Unfinished
 from mlctl.service_errors import Permanent
 from tests.builders.plans import applied, carried_out, planned, succeeded
 from tests.builders.resources import compute, deployment, endpoint, environment, model
@@ -26,10 +26,10 @@ class Told:
     """A journal that tells what it is given, among the writes of a backend."""
 
     backend: Watched
-    owed: dict[Address, Owed] = field(default_factory=dict)
+    unfinished: dict[Address, Unfinished] = field(default_factory=dict)
 
-    def write(self, owed: Iterable[Owed]) -> None:
-        self.owed |= {one.address: one for one in owed}
+    def write(self, unfinished: Iterable[Unfinished]) -> None:
+        self.unfinished |= {one.address: one for one in unfinished}
         self.backend.told.append("journal")
 
 
@@ -37,8 +37,8 @@ class Told:
 class Full:
     """A journal on a disk that is full."""
 
-    def write(self, owed: Iterable[Owed]) -> None:
-        raise Permanent("JournalNotKept", f"no room for {len(list(owed))}")
+    def write(self, unfinished: Iterable[Unfinished]) -> None:
+        raise Permanent("JournalNotKept", f"no room for {len(list(unfinished))}")
 
 
 def edited(backend: LocalBackend, address: Address, **properties: Any) -> None:
@@ -85,16 +85,16 @@ def test_what_no_file_says_of_a_replaced_cluster_is_told_before_it_is_deleted() 
     edited(backend, CPU, tags={"team": "ds"})
     journal = told(backend, SPOT)
     assert journal.backend.told == ["journal", f"delete {CPU}", f"put {CPU}"]
-    owed = journal.owed[CPU]
-    assert (owed.deleted, owed.secrets) == (True, ())
-    assert owed.body["tags"] == {"team": "ds"}
+    unfinished = journal.unfinished[CPU]
+    assert (unfinished.deleted, unfinished.secrets) == (True, ())
+    assert unfinished.body["tags"] == {"team": "ds"}
 
 
 def test_of_what_files_say_nothing_is_told() -> None:
     backend = cloud()
     applied(backend, compute(description="mine", tags={"a": "b"}))
     journal = told(backend, compute(tier="low_priority", description="mine", tags={"a": "b"}))
-    text = str(journal.owed[CPU].body)
+    text = str(journal.unfinished[CPU].body)
     assert "mine" not in text
     assert "'a'" not in text
     assert "vmPriority" not in text
@@ -104,16 +104,16 @@ def test_a_default_that_no_file_says_is_told_before_it_is_unset() -> None:
     journal = told(made(), *scoring(image="ubuntu:24.04"))
     assert journal.backend.told[0] == "journal"
     assert journal.backend.told[1] == f"put {ENDPOINT}"
-    owed = journal.owed[ENDPOINT]
-    assert (owed.deleted, owed.children) == (False, frozenset({BLUE}))
-    assert owed.body == {"properties": {"defaults": {"deploymentName": "blue"}}}
+    unfinished = journal.unfinished[ENDPOINT]
+    assert (unfinished.deleted, unfinished.children) == (False, frozenset({BLUE}))
+    assert unfinished.body == {"properties": {"defaults": {"deploymentName": "blue"}}}
 
 
 def test_a_default_that_a_file_says_is_not_told() -> None:
     backend = made(default="blue")
     journal = told(backend, *scoring(default="blue", image="ubuntu:24.04"))
-    assert ENDPOINT not in journal.owed
-    assert BLUE in journal.owed
+    assert ENDPOINT not in journal.unfinished
+    assert BLUE in journal.unfinished
 
 
 def test_deployments_that_go_with_their_endpoint_are_told_before_it_is_deleted() -> None:
@@ -121,23 +121,23 @@ def test_deployments_that_go_with_their_endpoint_are_told_before_it_is_deleted()
     edited(backend, BLUE, description="foreign")
     wanted = [one for one in scoring() if one.address != ENDPOINT]
     journal = told(backend, *wanted, endpoint(location="westus2"))
-    assert journal.owed[BLUE].body["properties"]["description"] == "foreign"
-    assert journal.owed[ENDPOINT].children == {BLUE}
+    assert journal.unfinished[BLUE].body["properties"]["description"] == "foreign"
+    assert journal.unfinished[ENDPOINT].children == {BLUE}
     assert journal.backend.told.index("journal") < journal.backend.told.index(f"delete {ENDPOINT}")
 
 
 def test_an_apply_that_takes_nothing_away_tells_nothing() -> None:
     backend = cloud()
-    assert told(backend, compute(), endpoint()).owed == {}
-    assert told(backend, compute(max_instances=3), endpoint(description="d")).owed == {}
+    assert told(backend, compute(), endpoint()).unfinished == {}
+    assert told(backend, compute(max_instances=3), endpoint(description="d")).unfinished == {}
 
 
 def test_what_looks_like_a_secret_is_not_told_but_named() -> None:
     backend = cloud()
     applied(backend, compute())
     edited(backend, CPU, tags={"team": "ds", "API_KEY": "abcdefgh12345678"})
-    owed = told(backend, SPOT).owed[CPU]
-    assert (owed.body["tags"], owed.secrets) == ({"team": "ds"}, ("tags.API_KEY",))
+    unfinished = told(backend, SPOT).unfinished[CPU]
+    assert (unfinished.body["tags"], unfinished.secrets) == ({"team": "ds"}, ("tags.API_KEY",))
 
 
 def test_what_changed_in_no_field_of_a_file_since_the_plan_is_told_too() -> None:
@@ -148,7 +148,7 @@ def test_what_changed_in_no_field_of_a_file_since_the_plan_is_told_too() -> None
     watched = Watched(backend)
     journal = Told(watched)
     carried_out(made.work, watched, journal=journal)
-    assert journal.owed[CPU].body["zones"] == ["1", "2"]
+    assert journal.unfinished[CPU].body["zones"] == ["1", "2"]
     assert watched.told.count("journal") == 2
 
 
@@ -171,10 +171,10 @@ def test_a_disk_that_is_full_later_fails_the_step_before_it_takes_something_away
     class Filling(Full):
         left: int = 1
 
-        def write(self, owed: Iterable[Owed]) -> None:
+        def write(self, unfinished: Iterable[Unfinished]) -> None:
             self.left -= 1
             if self.left < 0:
-                super().write(owed)
+                super().write(unfinished)
 
     backend = cloud()
     applied(backend, compute())

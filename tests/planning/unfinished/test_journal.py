@@ -14,9 +14,9 @@ import pytest
 
 from mlctl import schema
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.journal import JournalError, JournalFile, Journals
 from mlctl.kinds.address import Address, Scope
-from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.model import Unfinished
+from mlctl.planning.unfinished.journal import JournalError, JournalFile, Journals
 from mlctl.service_errors import Transient
 from tests.builders.bodies import CPU
 from tests.builders.plans import applied
@@ -25,8 +25,10 @@ from tests.builders.workspace import SCOPE, cloud
 
 NOW = datetime(2026, 11, 23, 5, 50, 11, tzinfo=UTC)
 ENDPOINT = endpoint().address
-TAGS = Owed(CPU, {"tags": {"team": "ds"}})
-DEFAULT = Owed(ENDPOINT, {"properties": {"defaults": {"deploymentName": "blue"}}}, deleted=False)
+TAGS = Unfinished(CPU, {"tags": {"team": "ds"}})
+DEFAULT = Unfinished(
+    ENDPOINT, {"properties": {"defaults": {"deploymentName": "blue"}}}, deleted=False
+)
 
 
 @pytest.fixture
@@ -34,10 +36,10 @@ def journals(tmp_path: Path) -> Journals:
     return Journals(tmp_path / ".mlctl" / "journal", "local", SCOPE)
 
 
-def written(journals: Journals, *owed: Owed, after: int = 0) -> JournalFile:
-    """A journal that says what is owed, so many seconds after the first."""
+def written(journals: Journals, *unfinished: Unfinished, after: int = 0) -> JournalFile:
+    """A journal that says what is unfinished, so many seconds after the first."""
     journal = journals.new(NOW + timedelta(seconds=after), ["infra"])
-    journal.write(owed)
+    journal.write(unfinished)
     return journal
 
 
@@ -45,12 +47,12 @@ def test_what_is_written_is_read_again(journals: Journals) -> None:
     written(journals, TAGS, DEFAULT)
     (found,) = journals.unfinished()
     assert found.paths == [str(Path("infra").absolute())]
-    assert {one.address: one.body for one in found.owed.values()} == {
+    assert {one.address: one.body for one in found.unfinished.values()} == {
         CPU: TAGS.body,
         ENDPOINT: DEFAULT.body,
     }
-    assert [one.since for one in journals.owed().values()] == ["2026-11-23T05:50:11Z"] * 2
-    assert [one.deleted for one in journals.owed().values()] == [True, False]
+    assert [one.since for one in journals.changes().values()] == ["2026-11-23T05:50:11Z"] * 2
+    assert [one.deleted for one in journals.changes().values()] == [True, False]
 
 
 def test_a_journal_is_what_its_schema_says(journals: Journals) -> None:
@@ -69,7 +71,7 @@ def test_a_journal_is_its_owners_alone_and_no_repository_sees_it(journals: Journ
 def test_a_new_journal_is_no_file_before_it_is_written_to(journals: Journals) -> None:
     journals.new(NOW)
     assert not journals.folder.exists()
-    assert journals.owed() == {}
+    assert journals.changes() == {}
 
 
 def test_what_came_from_standard_input_is_no_path(journals: Journals) -> None:
@@ -83,7 +85,7 @@ def test_the_journal_of_another_workspace_is_left_alone(
     journals: Journals, other: dict[str, Any]
 ) -> None:
     path = written(Journals(**{**_fields(journals), **other}), TAGS).path
-    assert journals.owed() == {}
+    assert journals.changes() == {}
     assert journals.settle(cloud()) == []
     assert path.exists()
 
@@ -93,11 +95,11 @@ def _fields(journals: Journals) -> dict[str, Any]:
 
 
 def test_of_two_journals_the_later_one_counts(journals: Journals) -> None:
-    written(journals, Owed(CPU, {"tags": {"team": "ops", "cost": "7"}}), after=0)
+    written(journals, Unfinished(CPU, {"tags": {"team": "ops", "cost": "7"}}), after=0)
     written(journals, TAGS, after=60)
-    owed = journals.owed()[CPU]
-    assert owed.body == {"tags": {"team": "ds", "cost": "7"}}
-    assert owed.since == "2026-11-23T05:51:11Z"
+    unfinished = journals.changes()[CPU]
+    assert unfinished.body == {"tags": {"team": "ds", "cost": "7"}}
+    assert unfinished.since == "2026-11-23T05:51:11Z"
 
 
 DAMAGED = ["", "{", "[]", "{}", '{"format_version": "9.0"}', "\0\0", "[" * 100_000]
@@ -108,7 +110,7 @@ def test_a_damaged_journal_is_told_in_one_sentence(journals: Journals, text: str
     path = written(journals, TAGS).path
     path.write_text(text)
     with pytest.raises(JournalError, match="is damaged: repair it, or delete it") as caught:
-        journals.owed()
+        journals.changes()
     assert str(path) in caught.value.message
 
 
@@ -122,7 +124,7 @@ def test_so_is_one_that_names_what_cannot_be(journals: Journals, key: str, value
     document["owed"][0][key] = value
     path.write_text(json.dumps(document))
     with pytest.raises(JournalError, match="is damaged"):
-        journals.owed()
+        journals.changes()
 
 
 def test_a_journal_whose_apply_ends_while_the_folder_is_read_is_none(
@@ -132,13 +134,13 @@ def test_a_journal_whose_apply_ends_while_the_folder_is_read_is_none(
     ended = journals.folder / "0.json"
     monkeypatch.setattr(Path, "glob", lambda self, _: [ended, *self.iterdir()])
     (journals.folder / ".gitignore").unlink()
-    assert list(journals.owed()) == [CPU]
+    assert list(journals.changes()) == [CPU]
 
 
 def test_what_was_cut_off_while_it_was_written_is_no_journal(journals: Journals) -> None:
     path = written(journals, TAGS).path
     path.with_name(f".{path.name}.12ab34cd").write_text("{")
-    assert list(journals.owed()) == [CPU]
+    assert list(journals.changes()) == [CPU]
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
@@ -177,16 +179,16 @@ def test_what_is_back_is_settled_and_the_file_is_gone(journals: Journals) -> Non
 def test_what_is_not_there_and_a_default_that_is_not_set_are_still_owed(journals: Journals) -> None:
     path = written(journals, TAGS, DEFAULT).path
     (left,) = journals.settle(workspace())
-    assert (list(left.owed), left.path) == ([ENDPOINT], path)
-    assert list(journals.owed()) == [ENDPOINT]
+    assert (list(left.unfinished), left.path) == ([ENDPOINT], path)
+    assert list(journals.changes()) == [ENDPOINT]
     assert list(journals.settle(cloud())) == []  # the endpoint has gone since
 
 
 def test_of_an_endpoint_that_is_made_anew_the_default_is_still_owed(journals: Journals) -> None:
-    written(journals, Owed(ENDPOINT, {**DEFAULT.body, "tags": {"team": "ds"}}))
+    written(journals, Unfinished(ENDPOINT, {**DEFAULT.body, "tags": {"team": "ds"}}))
     (left,) = journals.settle(workspace())
-    (owed,) = left.owed.values()
-    assert (owed.deleted, owed.body) == (False, DEFAULT.body)
+    (unfinished,) = left.unfinished.values()
+    assert (unfinished.deleted, unfinished.body) == (False, DEFAULT.body)
 
 
 def test_what_is_deleted_on_purpose_is_forgotten(journals: Journals) -> None:
@@ -204,4 +206,4 @@ def test_a_workspace_that_cannot_be_read_settles_nothing(journals: Journals) -> 
             raise Transient("Away", f"{len(addresses)} not read")
 
     (left,) = journals.settle(Away(":memory:", SCOPE))
-    assert list(left.owed) == [CPU]
+    assert list(left.unfinished) == [CPU]

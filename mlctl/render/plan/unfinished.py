@@ -1,0 +1,115 @@
+"""What applies that did not end have left, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from mlctl.backends.ports.backend import Live
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address
+from mlctl.kinds.values import moving
+from mlctl.planning.live_state import LiveState
+from mlctl.planning.model import Change, Plan, Unfinished
+from mlctl.planning.unfinished.restore import fields_set_by_others
+from mlctl.pointer import dotted
+from mlctl.render.terminal.terminal import clean
+
+_UNWANTED = ": delete that, if it is not wanted any more"
+
+
+def reason(entry: Unfinished) -> str:
+    """Why a change restores something."""
+    apply, routing = _apply(entry), _routing(entry)
+    if entry.moved and entry.deleted:
+        what = f"takes over what {apply} was to give it and no file says"
+    elif entry.moved:
+        what = f"moves the {routing}, as {apply} was to"
+    elif entry.deleted:
+        what = f"puts back what {apply} had deleted with it and no file says"
+    else:
+        what = f"puts back the {routing} that {apply} had taken away"
+    return f"{what}: {entry.file}"
+
+
+def notes(unfinished: Iterable[Unfinished], live_state: LiveState, plan: Plan) -> Iterator[str]:
+    """What a plan does not restore of what is unfinished, and why: a line for each resource."""
+    changes = {change.address: change for change in plan.changes}
+    for entry in unfinished:
+        change, live = changes.get(entry.address), live_state.live.get(entry.address)
+        remaining = live_state.unfinished.get(entry.address)
+        text = _note(entry, remaining, live, change, plan)
+        if text:
+            yield clean(f"note: {text}")
+        if entry.secrets and remaining is not None:
+            places = ", ".join(f"`{at}`" for at in entry.secrets)
+            yield clean(
+                f"note: {places} of {entry.address} looked like a secret and was not kept when"
+                f" {_apply(entry)} deleted it: set it again"
+            )
+
+
+def _note(
+    entry: Unfinished,
+    remaining: Unfinished | None,
+    live: Live | None,
+    change: Change | None,
+    plan: Plan,
+) -> str:
+    if change is not None and change.unfinished is not None:
+        return ""  # the plan says so
+    if remaining is None:
+        return "" if live is None else _set_by_others(entry, live, plan)
+    declared = change.resource.values if change is not None and change.resource else {}
+    restores = not (remaining.deleted or remaining.routes.keys() - declared)
+    if live is not None and (moving(live.body) or restores):
+        return ""
+    return _not_restored(remaining)
+
+
+def _not_restored(entry: Unfinished) -> str:
+    """What this plan does nothing about."""
+    if entry.deleted:
+        did, kept = "deleted {} and did not make it anew", "What no file said of it"
+        if entry.moved:
+            did, kept = "did not make {}", "What it was to take over"
+        text = f"{_apply(entry)} {did.format(entry.address)}, and this plan does not either. {kept}"
+        return f"{text} is kept in `{entry.file}`{_UNWANTED if entry.moved else ''}"
+    names = ", ".join(sorted(child.name for child in entry.children))
+    routing = f"the {_routing(entry)} of {entry.address}"
+    if entry.moved:
+        text = f"{_apply(entry)} did not move {routing} to {names}, and this plan does not either"
+        return f"{text}. That is kept in `{entry.file}`{_UNWANTED}"
+    text = f"{_apply(entry)} took {routing} away, and this plan does not put it back"
+    return f"{text}: it goes to {names}. That is kept in `{entry.file}`"
+
+
+def _set_by_others(entry: Unfinished, live: Live, plan: Plan) -> str:
+    """What others have made of a resource in the meantime, where that differs."""
+    fields = [dotted(field.at) for field in fields_set_by_others(entry, live, plan.scope)]
+    if not fields:
+        return ""
+    did = "deleted" if entry.deleted else f"took away the {_routing(entry)} of"
+    if entry.moved:
+        did = "did not make" if entry.deleted else f"did not move the {_routing(entry)} of"
+    return (
+        f"{_apply(entry)} {did} {entry.address}; it has been written since, and this stays"
+        f" as it is: {', '.join(fields)}"
+    )
+
+
+def left(addresses: Iterable[Address], file: Path, paths: Sequence[str]) -> str:
+    """What an apply of these paths, which has ended, leaves to the next one."""
+    names = ", ".join(map(str, addresses))
+    return clean(
+        f"note: what no file says of {names} is not there yet. It is kept in `{file}`, and the next"
+        f" apply puts it there, as does: mlctl apply --resume {' '.join(paths)}".rstrip()
+    )
+
+
+def _routing(entry: Unfinished) -> str:
+    return kind_of(entry.address).plan.routing
+
+
+def _apply(entry: Unfinished) -> str:
+    return f"the unfinished apply of {entry.since}"
