@@ -6,7 +6,7 @@ import pytest
 
 from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient, from_status
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from mlctl.simulator.control_plane.jobs.records import translated_refusals
+from mlctl.simulator.control_plane.jobs.records import translate_refusals
 from mlctl.simulator.engine.commands import EngineError
 
 
@@ -49,7 +49,7 @@ def test_each_class_has_a_status_of_its_own() -> None:
 
 @pytest.mark.parametrize(("status", "code"), [(400, "BadArgument"), (409, "Conflict")])
 def test_the_engines_refusals_become_the_services(status: int, code: str) -> None:
-    with pytest.raises(Permanent) as caught, translated_refusals(7, status):
+    with pytest.raises(Permanent) as caught, translate_refusals(7, status):
         raise EngineError("job `7/score` has ended already")
     assert (caught.value.code, caught.value.status) == (code, status)
     assert caught.value.message == "Job `score` has ended already."

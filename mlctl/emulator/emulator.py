@@ -51,18 +51,18 @@ class Emulator:
         number = self._settings.new_id()
         struck: list[HttpFault] = []  # known as soon as the request has been counted
         try:
-            response = self._answer(_plain(request), number, struck)
+            response = self._answer(_without_front_end(request), number, struck)
         except LocalStateBusyError as error:
             busy = Transient("ServerBusy", error.message, retry_after=_BUSY_RETRY)
             response = error_response(busy)
         except LocalStateError as error:
-            response = error_response(_internal(error.message))
+            response = error_response(_internal_error(error.message))
         except ServiceError as error:
             response = error_response(self._passed(error))
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
-            response = error_response(_internal(self._explained(error)))
+            response = error_response(_internal_error(self._explained(error)))
         response = response.with_headers(service_headers(request, response))
-        return faults.apply_to(response, struck).with_headers(_always(request, number))
+        return faults.apply_to(response, struck).with_headers(_common_headers(request, number))
 
     def _answer(self, request: Request, number: str, struck: list[HttpFault]) -> Response:
         self._tick()
@@ -75,7 +75,7 @@ class Emulator:
         if route.needs is Needs.VERSION and not request.query_value("api-version"):
             text = "The api-version query parameter (?api-version=) is required for all requests."
             raise Permanent("MissingApiVersionParameter", text)
-        style = faults.operation_style(struck, _wanted(request, self._settings.style))
+        style = faults.operation_style(struck, _operation_style(request, self._settings.style))
         call = Call(
             request, route.kind, names, self._store, self._blob_store, self._settings, style
         )
@@ -126,18 +126,18 @@ class Emulator:
         return WorkspaceHandle(self._store, self._settings.home, DEFAULT_LOCATION)
 
 
-def _internal(message: str) -> ServiceError:
+def _internal_error(message: str) -> ServiceError:
     return Permanent("InternalServerError", message, status=500)
 
 
-def _plain(request: Request) -> Request:
+def _without_front_end(request: Request) -> Request:
     """The request, with the prefix of the data plane's management front end taken off."""
     if request.path.casefold().startswith(_MFE):
         return replace(request, path=request.path[len(_MFE) - 1 :])
     return request
 
 
-def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
+def _operation_style(request: Request, usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that the caller may choose, with `x-mlctl-lro`.
 
     Raises:
@@ -153,7 +153,7 @@ def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
         raise Permanent("InvalidHeader", f"`{text}` is no style: {styles}.") from None
 
 
-def _always(request: Request, number: str) -> dict[str, str]:
+def _common_headers(request: Request, number: str) -> dict[str, str]:
     """The headers of every response."""
     correlation = request.header("x-ms-correlation-request-id") or number
     headers = {

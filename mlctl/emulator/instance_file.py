@@ -59,7 +59,7 @@ class EmulatorInstance:
     def remove(self, file: Path, previous: EmulatorInstance | None = None) -> None:
         """Remove the instance file, unless it is another emulator's by now.
 
-        That of the one that ran `before` is restored, if that one still runs.
+        That of the `previous` one is restored, if that one still runs.
         """
         if _read(file) != self:
             return

@@ -50,7 +50,7 @@ def run(
     with (
         _store(config.db) as store,
         _listener(config) as listener,
-        _recorded(config.record) as recorded,
+        _recorder(config.record) as recorded,
     ):
         running, tls = _instance_and_tls(config, settings, listener)
         previous = find_running(FILE)
@@ -92,7 +92,7 @@ def _listener(config: ServerConfig) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _recorded(file: Path | None) -> Iterator[Callable[[RequestHandler], RequestHandler]]:
+def _recorder(file: Path | None) -> Iterator[Callable[[RequestHandler], RequestHandler]]:
     """A decorator of request handlers that records requests and answers in `file`."""
     if file is None:
         yield lambda answer: answer

@@ -68,11 +68,11 @@ _RUNS = run_history.ROOT + _WS + "/runs"
 _ENTRA = "/{tenant}/oauth2"
 
 
-def _of_kinds() -> Iterator[Route]:
+def _kind_routes() -> Iterator[Route]:
     """The routes of every kind that ARM has; those of jobs are their own."""
     for kind in ALL.values():
         if kind.arm.hosted and not kind.runs and not kind.arm.within:
-            yield from _versioned(kind.name) if kind.versioned else _crud(kind)
+            yield from _asset_routes(kind.name) if kind.versioned else _resource_routes(kind)
 
 
 def _collection(kind: Kind) -> str:
@@ -80,7 +80,7 @@ def _collection(kind: Kind) -> str:
     return f"{above}/{kind.collection}"
 
 
-def _crud(kind: Kind) -> Iterator[Route]:
+def _resource_routes(kind: Kind) -> Iterator[Route]:
     pattern, name = _collection(kind), kind.name
     yield Route("GET", pattern, resources.show_all, name)
     item = pattern + "/{name}"
@@ -90,7 +90,7 @@ def _crud(kind: Kind) -> Iterator[Route]:
     yield Route("DELETE", item, resources.delete, name)
 
 
-def _versioned(kind: str) -> Iterator[Route]:
+def _asset_routes(kind: str) -> Iterator[Route]:
     every = f"{_WS}/{ALL[kind].collection}"
     yield Route("GET", every, assets.show_containers, kind)
     item = every + "/{name}"
@@ -107,7 +107,7 @@ def _versioned(kind: str) -> Iterator[Route]:
 
 
 ROUTES = (
-    *_of_kinds(),
+    *_kind_routes(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
     Route("GET", _WS + "/connections", connections.show_all),
     Route("GET", _WS + "/connections/{name}", connections.show),
@@ -161,7 +161,7 @@ ROUTES = (
     Route(
         "POST",
         "/data/v1.0" + _WS + "/dataversion/batchGetResolvedUris",
-        outputs.resolved,
+        outputs.resolve_uris,
         needs=Needs.TOKEN,
     ),
     Route("GET", _WS + "/providers/Microsoft.Insights/metrics", metrics.show),
@@ -171,7 +171,7 @@ ROUTES = (
     Route("DELETE", _STORES + "/{name}", uploads.delete_datastore),
     Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets),
     Route("GET", _WS, workspaces.show),
-    Route("PUT", _WS, workspaces.make),
+    Route("PUT", _WS, workspaces.create),
     Route("GET", _GROUP + _ML + "/workspaces", workspaces.show_all),
     Route("GET", _SUB + _ML + "/workspaces", workspaces.show_all),
     Route("GET", _GROUP + "/resources", workspaces.show_all),
@@ -266,23 +266,23 @@ def _split(path: str) -> list[str]:
 def _matches(parts: Sequence[str]) -> Iterator[tuple[Route, dict[str, str]]]:
     folded = [part.casefold() for part in parts]
     for route, steps in _BY_LENGTH.get(len(parts), ()):
-        if _agree(steps, folded):
-            yield route, _named(steps, parts)
+        if _fits(steps, folded):
+            yield route, _read_names(steps, parts)
     for route, steps in _STARRED:
         star_length = len(parts) - len(steps) + 1
         if star_length < 0:
             continue
         at = next(at for at, step in enumerate(steps) if step.endswith("*}"))
         fit = [*parts[:at], "/".join(parts[at : at + star_length]), *parts[at + star_length :]]
-        if _agree(steps, [part.casefold() for part in fit]):
-            yield route, _named(steps, fit)
+        if _fits(steps, [part.casefold() for part in fit]):
+            yield route, _read_names(steps, fit)
 
 
-def _agree(steps: Sequence[str], folded: Sequence[str]) -> bool:
+def _fits(steps: Sequence[str], folded: Sequence[str]) -> bool:
     return all(step == part or step[0] == "{" for step, part in zip(steps, folded, strict=True))
 
 
-def _named(steps: Sequence[str], parts: Sequence[str]) -> dict[str, str]:
+def _read_names(steps: Sequence[str], parts: Sequence[str]) -> dict[str, str]:
     return {
         step.strip("{*}"): part for step, part in zip(steps, parts, strict=True) if step[0] == "{"
     }

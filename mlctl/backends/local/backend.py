@@ -204,7 +204,7 @@ class LocalBackend:
 
     def activity(self, address: Address) -> builtins.list[Activity]:
         """The writes and deletes of a resource in the last 90 days, newest first."""
-        found = activity.of_resource(self.handle, address.id(self.scope))
+        found = activity.list_of_resource(self.handle, address.id(self.scope))
         return [Activity(clock.iso(one.at), one.verb, one.caller) for one in found]
 
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:

@@ -54,7 +54,7 @@ def metrics(
     Raises:
         ServiceError: there is no such cluster (404) or metric.
     """
-    found = measured.of_cluster(place, cluster, names, interval=interval, span=span)
+    found = measured.aggregate(place, cluster, names, interval=interval, span=span)
     return [
         Series(each.name, each.interval, tuple(_interval(one) for one in each.buckets))
         for each in found
@@ -185,7 +185,7 @@ class LocalJobs:
         for each in job_events.follow(self.handle, name, seconds, detail=detail):
             events = tuple(map(_happening, each.events))
             counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
-            yield JobProgress(each.now, self._job(each.known), counts, events)
+            yield JobProgress(each.now, self._job(each.record), counts, events)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """What a training job has logged, in the order in which it did.
@@ -212,8 +212,8 @@ class LocalJobs:
         """
         yield from job_events.event_lines(self.handle, name)
 
-    def _job(self, known: JobRecord) -> Job:
-        return Job(known.row.name, known.body(self.handle.scope))
+    def _job(self, record: JobRecord) -> Job:
+        return Job(record.row.name, record.body(self.handle.scope))
 
 
 def _happening(event: LoggedEvent) -> JobEvent:

@@ -49,7 +49,7 @@ class LocalLeases:
 
     def held(self) -> list[Lease]:
         """The leases of the workspace that are held, by project."""
-        return [_lease(one) for one in leases.held(self._handle, self._wall())]
+        return [_lease(one) for one in leases.list_held(self._handle, self._wall())]
 
     def break_(self, lease: Lease) -> bool:
         """End a lease that another holds; whether it was still that one."""

@@ -47,7 +47,7 @@ def usage(
                 "cost": "unknown" if one.cost is None else round(one.cost, 6),
                 "gone": one.gone,
             }
-            for one in billing.of_workspace(cloud.handle, ratio)
+            for one in billing.summarize(cloud.handle, ratio)
         ]
     session.note(
         f"USD, {prices.OF}, {catalog.PRICES_AS_OF.isoformat()}; low priority at {ratio:g} of that"

@@ -12,7 +12,7 @@ from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import activity
-from mlctl.simulator.control_plane.activity import Entry
+from mlctl.simulator.control_plane.activity import ActivityEntry
 from mlctl.simulator.control_plane.state import clock, rows
 
 # The service takes these patterns and no others.
@@ -44,24 +44,24 @@ def show(call: Call) -> Response:
     entries = (entry for entry in _entries(call, matched) if span is None or entry.at >= now - span)
     keys = [key for key in call.request.query_value("$select").split(",") if key]
     return json_response(
-        {"value": [_chosen(_event(call, shown_entry), keys) for shown_entry in entries]}
+        {"value": [_select_keys(_event(call, shown_entry), keys) for shown_entry in entries]}
     )
 
 
-def _entries(call: Call, matched: re.Match[str]) -> Iterable[Entry]:
+def _entries(call: Call, matched: re.Match[str]) -> Iterable[ActivityEntry]:
     subscription = f"/subscriptions/{call.names['subscription']}"
     key, value = (matched["key"] or "").casefold(), matched["value"] or ""
     match key:
         case "resourceuri":
-            return activity.of_resource(call.home, value)
+            return activity.list_of_resource(call.home, value)
         case "resourcegroupname":
-            return activity.beneath(call.home, f"{subscription}/resourceGroups/{value}")
+            return activity.list_beneath(call.home, f"{subscription}/resourceGroups/{value}")
         case "correlationid":
             return ()
         case "resourceprovider" if value.casefold() != PROVIDER.casefold():
             return ()
         case _:
-            return activity.beneath(call.home, subscription)
+            return activity.list_beneath(call.home, subscription)
 
 
 def _length(start: str, end: str | None) -> float | None:
@@ -73,7 +73,7 @@ def _length(start: str, end: str | None) -> float | None:
         raise Permanent("BadRequest", "A time of $filter is none.", target="$filter") from None
 
 
-def _event(call: Call, entry: Entry) -> dict[str, Data]:
+def _event(call: Call, entry: ActivityEntry) -> dict[str, Data]:
     parts = entry.resource.strip("/").split("/")
     types = parts[6::2]  # the names of collections, after the provider
     operation = f"{PROVIDER}/{'/'.join(types)}/{entry.verb}"
@@ -87,28 +87,28 @@ def _event(call: Call, entry: Entry) -> dict[str, Data]:
         "correlationId": guid,
         "description": "",
         "eventDataId": guid,
-        "eventName": _named("EndRequest"),
-        "category": _named("Administrative"),
+        "eventName": _localized("EndRequest"),
+        "category": _localized("Administrative"),
         "httpRequest": {"clientRequestId": guid, "method": _VERBS[entry.verb]},
         "id": f"{entry.resource}/events/{guid}/ticks/{int(entry.at * 10**7)}",
         "level": "Informational",
         "resourceGroupName": parts[3],
-        "resourceProviderName": _named(PROVIDER),
+        "resourceProviderName": _localized(PROVIDER),
         "resourceId": entry.resource,
         "operationId": guid,
-        "operationName": _named(operation),
+        "operationName": _localized(operation),
         "properties": {"statusCode": "OK"},
-        "status": _named("Succeeded"),
-        "subStatus": _named("OK"),
+        "status": _localized("Succeeded"),
+        "subStatus": _localized("OK"),
         "eventTimestamp": moment,
         "submissionTimestamp": moment,
         "subscriptionId": parts[1],
     }
 
 
-def _named(text: str) -> dict[str, str]:
+def _localized(text: str) -> dict[str, str]:
     return {"value": text, "localizedValue": text}
 
 
-def _chosen(event: dict[str, Data], keys: list[str]) -> dict[str, Data]:
+def _select_keys(event: dict[str, Data], keys: list[str]) -> dict[str, Data]:
     return {key: event[key] for key in keys if key in event} if keys else event

@@ -14,7 +14,7 @@ from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.assets import CONTAINERS, USUAL_CONTAINER
-from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.records.environment import ENVIRONMENT
 from mlctl.kinds.registry import ALL
@@ -70,10 +70,10 @@ def show_versions(call: Call) -> Response:
     if ALL[call.kind].content.target is UploadTarget.CODE and sha256:
         with call.store.read() as db:
             address = rows.find_code(db, call.state.id, sha256)
-        return _told(call, address)
+        return _list_version(call, address)
     only = call.request.query_value("version")
     if only:
-        return _told(call, call.address.at(only))
+        return _list_version(call, call.address.at(only))
     page = listing.versions(call, name)
     if not page.items and call.kind in _OF_NOTHING_404 and _container(call) is None:
         raise missing(call.address, as_container=True)
@@ -82,7 +82,7 @@ def show_versions(call: Call) -> Response:
     )
 
 
-def _told(call: Call, address: Address | None) -> Response:
+def _list_version(call: Call, address: Address | None) -> Response:
     resource = call.peek(address) if address else None
     return json_response({"value": [views.resource_body(call, resource)] if resource else []})
 
@@ -193,7 +193,7 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
     note = dict(item.note) if item else {}
     created, changed = note.pop(_MADE, None), note.pop(_CHANGED, None)
     properties = {**note, "latestVersion": container.versions[-1] if container.versions else None}
-    properties["nextVersion"] = _next(call, container)
+    properties["nextVersion"] = _next_version(call, container)
     shared = ALL[call.kind].arm.container_keys
     newest = call.peek(Address(call.kind, container.name)) if shared else None
     if newest is not None:
@@ -208,10 +208,10 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
         "systemData": json.loads(container.stamps[-1] or "{}") if container.stamps else stamp,
         "properties": properties,
     }
-    return tell(CONTAINERS.get(call.kind, USUAL_CONTAINER), stored, Occasion(call))
+    return render(CONTAINERS.get(call.kind, USUAL_CONTAINER), stored, Occasion(call))
 
 
-def _next(call: Call, container: Container) -> str:
+def _next_version(call: Call, container: Container) -> str:
     """The version that comes next: of components a time, else a number."""
     if call.kind in _VERSIONED_BY_TIME:
         return re.sub(r"[T:.]", "-", clock.iso(call.state.now).rstrip("Z")) + "0000"

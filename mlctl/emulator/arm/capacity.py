@@ -149,7 +149,7 @@ def _not_updated(requested: Mapping[str, Data]) -> Data:
 
 
 def _size(size: Size) -> Data:
-    """A size; what no catalogue tells is as in most recorded rows, or read off the name."""
+    """A size; what no catalogue has is as in most recorded rows, or read off the name."""
     name = re.fullmatch(
         r"[a-z]+_[a-z]+[\d-]+(?P<features>[a-z]*)(?:_.*)?", size.name, re.IGNORECASE
     )

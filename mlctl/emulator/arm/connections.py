@@ -9,7 +9,7 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind, StoredItem
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.connection import CONNECTION
-from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
@@ -76,7 +76,7 @@ def _body(call: Call, connection: StoredItem) -> dict[str, Data]:
             "lastModifiedByType": "User",
         },
     }
-    return tell(CONNECTION, stored, Occasion(call))
+    return render(CONNECTION, stored, Occasion(call))
 
 
 def _id(call: Call, name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.job import CHILD, INVOCATION, JOBS
-from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data, get
 from mlctl.simulator.control_plane.jobs.records import JobRecord
@@ -15,7 +15,7 @@ from mlctl.simulator.control_plane.state import clock
 
 _OURS = ("run", "checkpointEvery", "startTime", "endTime", "notice", "work")
 _DEFAULT_OUTPUT = "azureml://datastores/workspaceartifactstore/ExperimentRun/dcid.{}"
-# What the service makes names of runs of; the third part tells them apart.
+# What the service makes names of runs of; the third part makes them differ.
 _ADJECTIVES = ("blue", "calm", "eager", "gentle", "keen", "loyal", "plucky", "quiet")
 _NOUNS = ("arch", "bean", "cloud", "drum", "engine", "flower", "garden", "store")
 
@@ -24,16 +24,16 @@ def job_body(call: Call, job: JobRecord, status: str | None = None) -> dict[str,
     """A job as it is read from the resource manager; `status` goes before its own."""
     body = _head(call, job)
     if job.row.parent is not None:  # of a step the resource manager says no more (as recorded)
-        return tell(CHILD, body, Occasion(call))
-    stored = _stored(call, job)
+        return render(CHILD, body, Occasion(call))
+    stored = _stored_properties(call, job)
     services = {name: {"jobServiceType": name, "endpoint": url} for name, url in _urls(call, job)}
     additions = {"services": services} | ({"status": status} if status else {})
     shape = JOBS.get(str(stored["jobType"]), JOBS["Command"])
-    return tell(shape, {**body, "properties": stored | additions}, Occasion(call))
+    return render(shape, {**body, "properties": stored | additions}, Occasion(call))
 
 
 def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
-    """A job as the data plane tells it: in the answer to its invocation, and in its lists."""
+    """A job as the data plane shows it: in the answer to its invocation, and in its lists."""
     deployment = _deployment(job)
     resource = call.peek(deployment)
     settings = dict(resource.body["properties"]) if resource else {}
@@ -49,7 +49,7 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
             name: {"jobEndpointType": name, "endpoint": url} for name, url in _urls(call, job)
         },
         "tags": _tags(job),
-        "properties": _run(call, job, settings),
+        "properties": _run_properties(call, job, settings),
         "name": display_name(call, job),
     }
     head = _head(call, job)
@@ -57,7 +57,7 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
         "id": f"{deployment.id(call.scope)}/jobs/{job.row.name}",
         "type": f"{PROVIDER}/workspaces/batchEndpoints/deployments/jobs",
     }
-    return tell(INVOCATION, {**head, **identity, "properties": stored}, Occasion(call))
+    return render(INVOCATION, {**head, **identity, "properties": stored}, Occasion(call))
 
 
 def display_name(call: Call, job: JobRecord) -> Data:
@@ -77,7 +77,7 @@ def _head(call: Call, job: JobRecord) -> dict[str, Data]:
     return body
 
 
-def _stored(call: Call, job: JobRecord) -> dict[str, Data]:
+def _stored_properties(call: Call, job: JobRecord) -> dict[str, Data]:
     if job.row.endpoint is not None:
         return _pipeline(call, job)
     if job.view.members is None:
@@ -113,7 +113,7 @@ def _pipeline(call: Call, job: JobRecord) -> dict[str, Data]:
     return {
         "description": row.note.get("description") or f"Pipeline submission for {origin}.",
         "tags": _tags(job),
-        "properties": _run(call, job, resource.body["properties"] if resource else {}),
+        "properties": _run_properties(call, job, resource.body["properties"] if resource else {}),
         "displayName": display_name(call, job),
         "status": _status(job),
         "experimentName": row.endpoint,
@@ -136,7 +136,7 @@ def _tags(job: JobRecord) -> dict[str, Data]:
     return {**run_tags, **(job.row.note.get("tags") or {})}
 
 
-def _run(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, Data]:
+def _run_properties(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, Data]:
     """What the service says of the run of a job of an endpoint."""
     note = job.row.note
     retry = {**(settings.get("retrySettings") or {}), **(note.get("retrySettings") or {})}

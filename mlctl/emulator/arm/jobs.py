@@ -69,7 +69,7 @@ def create(call: Call) -> Response:
         ServiceError: 400, jobs of its type do not run here.
     """
     name = call.names["name"]
-    job = _known(call, name)
+    job = _find_job(call, name)
     if job is not None:
         sent = call.data.get("properties") or {}
         changes = {key: sent[key] for key in _CHANGEABLE if sent.get(key) is not None}
@@ -89,7 +89,7 @@ def show_all(call: Call) -> Response:
     Of the workspace those that are archived only where `listViewType` asks for them.
     """
     view = call.request.query_value("listViewType", "ActiveOnly").casefold()
-    listed = [job for job in _jobs(call) if _is_wanted(job, view)]
+    listed = [job for job in _jobs(call) if _is_listed(job, view)]
     page = listing.paginate(call, sorted(listed, key=_key), _key)
     body_of = invocation_body if "parent" in call.names else job_body
     return listing.page_response(call, page, (body_of(call, shown_job) for shown_job in page.items))
@@ -104,7 +104,7 @@ def cancel(call: Call) -> Response:
     """POST of a cancellation; a job that has ended stays as it is."""
     job = job_of(call)
     if job.view.ended is None:
-        records.cancel(call.handle, _kept(job))
+        records.cancel(call.handle, _stored_name(job))
     return Response(200)
 
 
@@ -117,7 +117,7 @@ def wait_for(call: Call) -> JobRecord:
     job = job_of(call)
     if call.settings.pace is not VIRTUAL or job.view.ended is not None:
         return job
-    deque(job_events.follow(call.handle, _kept(job), _POLL, detail=False), maxlen=0)
+    deque(job_events.follow(call.handle, _stored_name(job), _POLL, detail=False), maxlen=0)
     return job_of(call)
 
 
@@ -136,21 +136,21 @@ def get_job(call: Call, name: str) -> JobRecord:
     Raises:
         ServiceError: 404, there is none.
     """
-    job = _known(call, name) or _step(call, name)
+    job = _find_job(call, name) or _step(call, name)
     if job is None:
         resource = f"{PROVIDER}/workspaces/jobs/{name}"
         raise nothing(resource, f"workspace '{call.scope.workspace}'")
     return job
 
 
-def _known(call: Call, name: str) -> JobRecord | None:
+def _find_job(call: Call, name: str) -> JobRecord | None:
     try:
         return records.get_job(call.handle, name)
     except NotFound:
         return None
 
 
-def _kept(job: JobRecord) -> str:
+def _stored_name(job: JobRecord) -> str:
     """The name under which the simulated cloud keeps a job."""
     return str(job.row.parent) if scoring.is_step(job) else job.row.name
 
@@ -158,7 +158,7 @@ def _kept(job: JobRecord) -> str:
 def _step(call: Call, name: str) -> JobRecord | None:
     """The step that scores of a job of an endpoint."""
     above = scoring.job_name(name)
-    job = _known(call, above) if above else None
+    job = _find_job(call, above) if above else None
     return scoring.step(job) if job and job.row.endpoint else None
 
 
@@ -171,7 +171,7 @@ def _jobs(call: Call) -> list[JobRecord]:
     return records.list_jobs(call.handle, endpoint, deployment)
 
 
-def _is_wanted(job: JobRecord, view: str) -> bool:
+def _is_listed(job: JobRecord, view: str) -> bool:
     archived = bool(job.row.note.get("isArchived"))
     return view == "all" or archived is (view == "archivedonly")
 

@@ -45,7 +45,7 @@ def show(call: Call) -> Response:
     ]
     interval = _length(parameter("interval", "PT1M"), "interval")
     span = _span(parameter("timespan"))
-    series = metrics.of_cluster(call.handle, cluster, names, interval=interval, span=span)
+    series = metrics.aggregate(call.handle, cluster, names, interval=interval, span=span)
     requested = {
         aggregation.strip().casefold()
         for aggregation in parameter("aggregation", "Total").split(",")

@@ -36,10 +36,10 @@ def write_response(
 ) -> Response:
     """The answer to a PUT or PATCH that began operation `number` (None: all is done).
 
-    201 to a new resource, whose URL is told, and of some kinds to a PUT over what is there;
+    201 to a new resource, with its URL, and of some kinds to a PUT over what is there;
     202 to a PATCH that goes on.
     """
-    running = _begun(call, number)
+    running = _find_begun(call, number)
     resource = call.peek(call.address)
     if resource is None:  # somebody else deleted it in this very moment
         text = f"The resource `{call.address}` is gone."
@@ -58,13 +58,13 @@ def write_response(
 
 def action_response(call: Call, number: int | None) -> Response:
     """The answer to a POST that began operation `number`; it has no body."""
-    running = _begun(call, number)
+    running = _find_begun(call, number)
     return Response(_ACCEPTED, _headers(call, running) if running else {})
 
 
 def delete_response(call: Call, number: int | None) -> Response:
     """The answer to a DELETE that began operation `number` (None: all is done)."""
-    running = _begun(call, number)
+    running = _find_begun(call, number)
     if running is None or running.status != RUNNING:
         return Response(_OK)
     headers = _headers(call, running)
@@ -80,7 +80,7 @@ def delete_response(call: Call, number: int | None) -> Response:
 def status(call: Call) -> Response:
     """GET of an Azure-AsyncOperation URL: always 200, whatever the status."""
     call = call.at_home()
-    running = _polled(call)
+    running = _poll(call)
     headers = retry_headers(call, running.number) if running.status == RUNNING else {}
     return json_response(_status(call, running), _OK, headers)
 
@@ -90,18 +90,18 @@ def result(call: Call) -> Response:
 
     Raises:
         ServiceError: 404, it has ended, and is no way to ask for what there is: only an operation
-            that has no other URL tells its workspace in this one.
+            that has no other URL names its workspace in this one.
     """
     original, call = call, call.at_home()
-    running = _polled(call)
+    running = _poll(call)
     if running.status == RUNNING:
         location = call.url(call.request.path, call.request.query)
         return Response(_ACCEPTED, {"location": location, **retry_headers(call, running.number)})
     if not call.request.query_value(_WORKSPACE):
         raise NoSuchData(call.names["token"])
-    call = _there(original)
+    call = _in_named_workspace(original)
     if running.failure and running.status == FAILED:
-        raise _failed(running.failure)
+        raise _error_of(running.failure)
     resource = None if running.verb is OperationKind.DELETE else call.peek(running.address)
     return json_response(views.resource_body(call, resource)) if resource else Response(_NO_CONTENT)
 
@@ -117,7 +117,7 @@ def retry_headers(call: Call, number: int) -> dict[str, str]:
     return {"x-ms-retry-after-ms": str(round(wait * 1000))}
 
 
-def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
+def _find_begun(call: Call, number: int | None) -> LongRunningOperation | None:
     if number is None:
         return None
     if call.style is not OperationStyle.SYNC:
@@ -125,7 +125,7 @@ def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
             return operations.find(db, number)
     ended = service.finish(call.handle, number)
     if ended and ended.status == FAILED and ended.failure:
-        raise _failed(ended.failure)
+        raise _error_of(ended.failure)
     return ended
 
 
@@ -145,7 +145,7 @@ def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
 
 
 def _url(call: Call, running: LongRunningOperation, *, located: bool) -> str:
-    """The URL of an operation; in a style of ours it tells the workspace, too."""
+    """The URL of an operation; in a style of ours it names the workspace, too."""
     scope = call.state.scope
     ours = (
         {}
@@ -155,13 +155,13 @@ def _url(call: Call, running: LongRunningOperation, *, located: bool) -> str:
     return operation_url(call, running.address.kind, running.number, located=located, query=ours)
 
 
-def _there(call: Call) -> Call:
+def _in_named_workspace(call: Call) -> Call:
     """The call, in the workspace that the query of the polling URL names."""
     group, _, workspace = call.request.query_value(_WORKSPACE).partition("/")
     return replace(call, names={**call.names, "group": group, "workspace": workspace})
 
 
-def _polled(call: Call) -> LongRunningOperation:
+def _poll(call: Call) -> LongRunningOperation:
     """The operation. In virtual time, who polls first waits for half of it, and then to its end."""
     token = call.names["token"]
     with call.store.read() as db:
@@ -201,5 +201,5 @@ def _status(call: Call, running: LongRunningOperation) -> Data:
     return body
 
 
-def _failed(failure: OperationFailure) -> Permanent:
+def _error_of(failure: OperationFailure) -> Permanent:
     return Permanent(failure.code, failure.message)

@@ -35,7 +35,7 @@ def run_data(call: Call) -> Response:
     return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
 
 
-def resolved(call: Call) -> Response:
+def resolve_uris(call: Call) -> Response:
     """POST of the ids of outputs: their URIs."""
     ids = bodies.read(call.request.body).get("values") or []
     return json_response(

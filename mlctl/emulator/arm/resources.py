@@ -26,7 +26,7 @@ _NO_CONTENT = 204
 
 def show(call: Call) -> Response:
     """GET of one resource. Who sees it in motion lets time pass: the next one sees it done."""
-    call = _of_type(call)
+    call = _with_stored_kind(call)
     resource = service.read(call.handle, [call.address]).get(call.address)
     if resource is None:
         raise missing(call.address)
@@ -45,7 +45,7 @@ def show_all(call: Call) -> Response:
     parent = call.names.get("parent")
     page = listing.resources(call, parent)
     stored = list(page.items)
-    for kind in sharing(call.kind)[1:] if page.after is None else ():
+    for kind in sharing(call.kind)[1:] if page.next_key is None else ():
         stored += service.list_resources(call.handle, kind.name, parent)
     return listing.page_response(
         call, page, (views.resource_body(call, resource) for resource in stored)
@@ -54,7 +54,7 @@ def show_all(call: Call) -> Response:
 
 def write(call: Call) -> Response:
     """PUT: create or overwrite."""
-    call = _of_type(call)
+    call = _with_stored_kind(call)
     return _put(call, call.data)
 
 
@@ -65,7 +65,7 @@ def patch(call: Call) -> Response:
         ServiceError: 400, the body names something else.
         ServiceError: there is nothing to patch (404).
     """
-    call = _of_type(call)
+    call = _with_stored_kind(call)
     resource = call.peek(call.address)
     if resource is None:
         raise missing(call.address)
@@ -73,7 +73,7 @@ def patch(call: Call) -> Response:
     allowed = kind.arm.patchable
     extra = sorted(set(_leaves(call.data, allowed)))
     if extra:
-        text = f"A PATCH cannot change `{extra[0]}`; it can change {_spelt(allowed)}. Use PUT."
+        text = f"A PATCH cannot change `{extra[0]}`; it can change {_join_paths(allowed)}. Use PUT."
         raise Permanent("BadArgument", text, target=extra[0])
     body: dict[str, Data] = json.loads(json.dumps(resource.body))
     for at in allowed:
@@ -90,7 +90,7 @@ def delete(call: Call) -> Response:
 
     `Detach` leaves nothing behind here, as `Delete` does.
     """
-    call = _of_type(call)
+    call = _with_stored_kind(call)
     action = call.request.query_value("underlyingResourceAction", "Delete")
     if action.casefold() not in ("delete", "detach"):
         text = f"`{action}` is no underlyingResourceAction: it is Delete or Detach."
@@ -118,21 +118,21 @@ def nodes(call: Call) -> Response:
 
 def start(call: Call) -> Response:
     """POST start and restart of a compute instance."""
-    return _powered(call, instances.RUNNING)
+    return _set_power(call, instances.RUNNING)
 
 
 def stop(call: Call) -> Response:
     """POST stop of a compute instance."""
-    return _powered(call, instances.STOPPED)
+    return _set_power(call, instances.STOPPED)
 
 
-def _powered(call: Call, state: str) -> Response:
+def _set_power(call: Call, state: str) -> Response:
     """The answer to a POST that begins to change whether a compute instance runs.
 
     Raises:
         ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
     """
-    call = _of_type(call)
+    call = _with_stored_kind(call)
     resource = call.peek(call.address)
     if resource is None:
         raise missing(call.address)
@@ -143,7 +143,7 @@ def _powered(call: Call, state: str) -> Response:
     return operations.action_response(call, _write(call, resource.body).operation)
 
 
-def _of_type(call: Call) -> Call:
+def _with_stored_kind(call: Call) -> Call:
     """The call, about the kind that is there, or that its body says: one collection may hold many.
 
     Raises:
@@ -197,5 +197,5 @@ def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterabl
         yield pointer.dotted(at)
 
 
-def _spelt(pointers: Iterable[Pointer]) -> str:
+def _join_paths(pointers: Iterable[Pointer]) -> str:
     return " and ".join(f"`{pointer.dotted(at)}`" for at in pointers)

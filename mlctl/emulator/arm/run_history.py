@@ -12,7 +12,7 @@ from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.run import RUN
-from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
@@ -133,7 +133,7 @@ def _run(call: Call, job: JobRecord) -> dict[str, Data]:
         "target": str(note.get("computeId") or "").rpartition("/")[2] or None,
         "tags": note.get("tags"),
     }
-    return tell(RUN, stored, Occasion(call))
+    return render(RUN, stored, Occasion(call))
 
 
 def _length(seconds: float | None) -> str | None:

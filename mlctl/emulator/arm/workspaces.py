@@ -11,7 +11,7 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.emulator.requests.settings import TENANT
-from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.shapes.workspace import WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
@@ -74,14 +74,14 @@ def show(call: Call) -> Response:
 
 def show_all(call: Call) -> Response:
     """GET of the workspaces of a subscription, or of a resource group of it."""
-    workspaces = sorted(_known(call), key=_key)
+    workspaces = sorted(_select_workspaces(call), key=_key)
     page = listing.paginate(call, workspaces, _key)
     return listing.page_response(
         call, page, (_workspace(call, workspace) for workspace in page.items)
     )
 
 
-def make(call: Call) -> Response:
+def create(call: Call) -> Response:
     """PUT of a workspace; its region stays what it was.
 
     Raises:
@@ -120,7 +120,7 @@ def subscriptions(call: Call) -> Response:
     """GET of the subscriptions in use."""
     ids = {
         workspace.scope.subscription.casefold(): workspace.scope.subscription
-        for workspace in _all(call)
+        for workspace in _all_workspaces(call)
     }
     return json_response({"value": [_subscription(pair) for _, pair in sorted(ids.items())]})
 
@@ -130,7 +130,7 @@ def subscription(call: Call) -> Response:
     subscription_id = call.names["subscription"]
     spellings = {
         workspace.scope.subscription.casefold(): workspace.scope.subscription
-        for workspace in _all(call)
+        for workspace in _all_workspaces(call)
     }
     if call.settings.strict and subscription_id.casefold() not in spellings:
         text = f"The subscription '{subscription_id}' could not be found."
@@ -142,14 +142,14 @@ def groups(call: Call) -> Response:
     """GET of the resource groups in use."""
     by_group = {
         workspace.scope.resource_group.casefold(): workspace
-        for workspace in reversed([*_known(call)])
+        for workspace in reversed([*_select_workspaces(call)])
     }
     return json_response({"value": [_group(by_group[name]) for name in sorted(by_group)]})
 
 
 def group(call: Call) -> Response:
     """GET of one resource group."""
-    workspace = next(_known(call), None)
+    workspace = next(_select_workspaces(call), None)
     if workspace is None and call.settings.strict:
         text = f"Resource group '{call.names['group']}' could not be found."
         raise NotFound("ResourceGroupNotFound", text)
@@ -175,7 +175,7 @@ def provider(call: Call) -> Response:
     return json_response(_provider(call, name))
 
 
-def _all(call: Call) -> Iterator[Workspace]:
+def _all_workspaces(call: Call) -> Iterator[Workspace]:
     """The workspaces that were made, and the one that exists from the start."""
     home = call.settings.home
     with call.store.read() as db:
@@ -185,10 +185,10 @@ def _all(call: Call) -> Iterator[Workspace]:
     yield from workspaces
 
 
-def _known(call: Call) -> Iterator[Workspace]:
+def _select_workspaces(call: Call) -> Iterator[Workspace]:
     """Those in the subscription, and the resource group, that the path names."""
     names = {key: value.casefold() for key, value in call.names.items()}
-    for workspace in _all(call):
+    for workspace in _all_workspaces(call):
         in_group = names.get("group") in (None, workspace.scope.resource_group.casefold())
         if in_group and workspace.scope.subscription.casefold() == names["subscription"]:
             yield workspace
@@ -229,7 +229,7 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
         },
         "properties": {**(note.get("properties") or {}), **service_properties},
     }
-    return tell(WORKSPACE, stored, Occasion(call))
+    return render(WORKSPACE, stored, Occasion(call))
 
 
 def _subscription(name: str) -> Data:

@@ -55,12 +55,12 @@ def ensure(folder: Path, names: Collection[str], now: datetime) -> CertificateFi
     spelt = ("ca.pem", "bundle.pem", "server.pem", "server.key")
     files = CertificateFiles(*(folder / name for name in spelt))
     hosts = [*_LOOPBACK, *sorted({*names} - {*_LOOPBACK, *ALL_INTERFACES})]
-    if not _good(files, hosts, now):
+    if not _are_usable(files, hosts, now):
         _make(files, hosts, now)
     return files
 
 
-def _good(files: CertificateFiles, hosts: Collection[str], now: datetime) -> bool:
+def _are_usable(files: CertificateFiles, hosts: Collection[str], now: datetime) -> bool:
     every = (files.authority, files.bundle, files.certificate, files.key)
     if not all(file.is_file() for file in every):
         return False
@@ -82,14 +82,14 @@ def _good(files: CertificateFiles, hosts: Collection[str], now: datetime) -> boo
 def _make(files: CertificateFiles, hosts: Collection[str], now: datetime) -> None:
     top, server_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     authority = (
-        _unsigned("mlctl emulator CA", top.public_key(), top.public_key(), now)
+        _builder("mlctl emulator CA", top.public_key(), top.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(authority=True), critical=True)
     )
     purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     names = x509.SubjectAlternativeName([_name(host) for host in hosts])
     server = (
-        _unsigned("mlctl emulator", server_key.public_key(), top.public_key(), now)
+        _builder("mlctl emulator", server_key.public_key(), top.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(authority=False), critical=True)
         .add_extension(purpose, critical=False)
@@ -111,7 +111,7 @@ def _make(files: CertificateFiles, hosts: Collection[str], now: datetime) -> Non
     write(files.authority, trusted, private=True)
 
 
-def _unsigned(
+def _builder(
     name: str, key: ec.EllipticCurvePublicKey, signer: ec.EllipticCurvePublicKey, now: datetime
 ) -> x509.CertificateBuilder:
     """What both certificates have; key identifiers, because strict verifiers require them."""

@@ -24,7 +24,7 @@ def with_host_check(
     """A handler that refuses requests for other hosts (421) and those of web pages (403).
 
     Allowed hosts are the address it is `bound` to (every address, where that is all interfaces),
-    loopback, and the names in `more`.
+    loopback, and the other `names`.
     """
     allowed = {allowed_name.casefold().strip("[]") for allowed_name in (bound, *names)}
 

@@ -152,6 +152,6 @@ def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
 
 
 def not_found(resource: str, scope: str) -> NotFound:
-    """ARM's 404: `what` is a type and a name, `scope` where it was searched."""
+    """ARM's 404: `resource` is a type and a name, `scope` where it was searched."""
     text = f"The Resource '{resource}' under {scope} was not found."
     return NotFound("ResourceNotFound", text)

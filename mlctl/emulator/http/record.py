@@ -48,11 +48,11 @@ def _line(request: Request, response: Response, seconds: float) -> Data:
     return {
         "method": request.method,
         "path": mask(request.path),
-        "query": _redacted(dict(request.query)),
-        "headers": _redacted(dict(request.headers)),
+        "query": _redact(dict(request.query)),
+        "headers": _redact(dict(request.headers)),
         "body": _body(request.body),
         "status": response.status,
-        "response_headers": _redacted(dict(response.headers)),
+        "response_headers": _redact(dict(response.headers)),
         "response": _body(response.body),
         "cut": response.cut,
         "milliseconds": round(seconds * 1000, 3),
@@ -64,21 +64,21 @@ def _body(content: bytes) -> Data:
     if not content or len(content) > _LONGEST:
         return {"bytes": len(content)} if content else None
     try:
-        return _redacted(json.loads(content))
+        return _redact(json.loads(content))
     except (ValueError, RecursionError):
         return {"bytes": len(content)}
 
 
-def _redacted(data: Data) -> Data:
+def _redact(data: Data) -> Data:
     """The data with secrets replaced by `***`."""
     match data:
         case dict():
             return {
-                key: MASK if _is_secret(key, value) else _redacted(value)
+                key: MASK if _is_secret(key, value) else _redact(value)
                 for key, value in data.items()
             }
         case list():
-            return [_redacted(item) for item in data]
+            return [_redact(item) for item in data]
         case str():
             return mask(data)
         case _:

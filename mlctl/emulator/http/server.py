@@ -85,11 +85,11 @@ def serve(
 
     server.startup = startup
     for signal_number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signal_number, _ignored)  # uvicorn raises them again when it has ended
+        signal.signal(signal_number, _ignore_signal)  # uvicorn raises them again when it has ended
     server.run([listener])
 
 
-def _ignored(*_: object) -> None: ...
+def _ignore_signal(*_: object) -> None: ...
 
 
 class Application:

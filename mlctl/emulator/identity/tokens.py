@@ -30,7 +30,7 @@ def authenticate(request: Request, settings: EmulatorSettings) -> None:
     if settings.token is None:
         return
     scheme, _, token = request.header("authorization").partition(" ")
-    if scheme.casefold() == "bearer" and _valid(token, settings):
+    if scheme.casefold() == "bearer" and _is_valid(token, settings):
         return
     problem = (
         "is missing" if not token else "is not one that this emulator gave out, or has expired"
@@ -85,11 +85,11 @@ def app_service(call: Call) -> Response:
     """
     secret = call.request.header("x-identity-header")
     expected = call.settings.token
-    if not secret or (expected is not None and not _equal(secret, expected)):
+    if not secret or (expected is not None and not _are_equal(secret, expected)):
         raise Permanent(
             "Unauthorized", "The header X-IDENTITY-HEADER is missing or wrong.", status=401
         )
-    return json_response(_granted(call, call.request.query_value("resource")))
+    return json_response(_grant_token(call, call.request.query_value("resource")))
 
 
 def imds(call: Call) -> Response:
@@ -101,7 +101,7 @@ def imds(call: Call) -> Response:
     if call.request.header("metadata").casefold() != "true":
         raise Permanent("invalid_request", "Required metadata header not specified")
     authenticate(call.request, call.settings)
-    return json_response(_granted(call, call.request.query_value("resource")))
+    return json_response(_grant_token(call, call.request.query_value("resource")))
 
 
 def entra(call: Call) -> Response:
@@ -112,12 +112,12 @@ def entra(call: Call) -> Response:
     """
     form = dict(parse_qsl(call.request.body.decode(errors="replace")))
     expected = call.settings.token
-    if expected is not None and not _equal(form.get("client_secret", ""), expected):
+    if expected is not None and not _are_equal(form.get("client_secret", ""), expected):
         raise Permanent(
             "invalid_client", "The client's secret is not the emulator's token.", status=401
         )
     resource = form.get("resource") or form.get("scope", "").removesuffix("/.default")
-    granted = _granted(call, resource)
+    granted = _grant_token(call, resource)
     return json_response({**granted, "expires_in": _LIFE, "ext_expires_in": _LIFE})
 
 
@@ -146,7 +146,7 @@ def instances(call: Call) -> Response:
     )
 
 
-def _granted(call: Call, resource: str) -> dict[str, Data]:
+def _grant_token(call: Call, resource: str) -> dict[str, Data]:
     expires = int(call.settings.now()) + _LIFE
     return {
         "access_token": _token(call, resource, expires),
@@ -180,11 +180,11 @@ def _token(call: Call, resource: str, expires: int) -> str:
     return f"{signed}.{_signature(signed, call.settings)}"
 
 
-def _valid(token: str, settings: EmulatorSettings) -> bool:
-    if _equal(token, settings.token or ""):
+def _is_valid(token: str, settings: EmulatorSettings) -> bool:
+    if _are_equal(token, settings.token or ""):
         return True
     signed, _, signature = token.rpartition(".")
-    if not _equal(signature, _signature(signed, settings)):
+    if not _are_equal(signature, _signature(signed, settings)):
         return False
     try:
         claims = json.loads(base64.urlsafe_b64decode(signed.partition(".")[2] + "=="))
@@ -193,7 +193,7 @@ def _valid(token: str, settings: EmulatorSettings) -> bool:
         return False
 
 
-def _equal(left_text: str, right_text: str) -> bool:
+def _are_equal(left_text: str, right_text: str) -> bool:
     """A comparison in constant time."""
     return hmac.compare_digest(left_text.encode(), right_text.encode())
 

@@ -28,18 +28,18 @@ _COLUMNS = "SELECT id, kind, name, parent, version, state, operation, body FROM 
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class ListPage(Generic[Item]):
     """Some items, and where the next page begins (None: this is the last one)."""
 
     items: Sequence[Item]
-    after: Sequence[Data] | None
+    next_key: Sequence[Data] | None
 
 
-def page_response(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Response:
+def page_response(call: Call, page: ListPage[Any], bodies: Iterable[Data]) -> Response:
     """`{"value": [...]}`, with an absolute `nextLink` where there is more."""
     body: dict[str, Data] = {"value": list(bodies)}
-    if page.after is not None:
-        token = base64.urlsafe_b64encode(json.dumps(page.after).encode()).decode()
+    if page.next_key is not None:
+        token = base64.urlsafe_b64encode(json.dumps(page.next_key).encode()).decode()
         query = {k: v for k, v in call.request.query.items() if k.casefold() != "$skiptoken"}
         top = _top(call)
         if top is not None and call.kind not in _LED_ON:
@@ -49,27 +49,27 @@ def page_response(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Respon
     return json_response(body)
 
 
-def paginate(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
+def paginate(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> ListPage[Item]:
     """The page that the request asks for, of items in the order of their keys."""
-    position = _after(call, str)
+    position = _read_skip_token(call, str)
     later = [item for item in items if position is None or [key(item)] > position]
     return _page(call, later, lambda paged: [key(paged)])
 
 
-def resources(call: Call, parent: str | None) -> Page[StoredResource]:
+def resources(call: Call, parent: str | None) -> ListPage[StoredResource]:
     """The resources of the call's kind (of one parent), by name.
 
     Raises:
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
-    name, number = _after(call, str, int) or ["", 0]
+    name, number = _read_skip_token(call, str, int) or ["", 0]
     stored = service.list_page(call.handle, call.kind, parent, (name, number), _limit(call) + 1)
     return _page(call, stored, lambda resource: [resource.address.name.lower(), resource.id])
 
 
-def names(call: Call, more_names: Iterable[str] = ()) -> Page[str]:
+def names(call: Call, more_names: Iterable[str] = ()) -> ListPage[str]:
     """The names of the call's kind and some others, each once, in lower case."""
-    (last_name,) = _after(call, str) or [""]
+    (last_name,) = _read_skip_token(call, str) or [""]
     collection = rows.collection_key(Address(call.kind, ""))
     limit = _limit(call) + 1
     with call.store.read() as db:
@@ -84,15 +84,15 @@ def names(call: Call, more_names: Iterable[str] = ()) -> Page[str]:
     return _page(call, sorted(every)[:limit], lambda paged: [paged])
 
 
-def versions(call: Call, name: str) -> Page[StoredResource]:
+def versions(call: Call, name: str) -> ListPage[StoredResource]:
     """The versions of an asset: newest first, or as `$orderBy=createdtime asc` says."""
     order = call.request.query_value("$orderBy").casefold().replace("%20", " ")
     newest_first = not order or order.endswith(" desc")
     sign, order = ("<", "DESC") if newest_first else (">", "ASC")
     first = rows.key(Address(call.kind, name))
-    (last_id,) = _after(call, int) or [2**62 if newest_first else 0]
+    (last_id,) = _read_skip_token(call, int) or [2**62 if newest_first else 0]
     query = (  # each plus leads SQLite away from an index that has more to read
-        f"WHERE +workspace = ? AND key >= ? AND key < ? AND +id {sign} ?{_archived(call)}"
+        f"WHERE +workspace = ? AND key >= ? AND key < ? AND +id {sign} ?{_archive_condition(call)}"
         f" ORDER BY +id {order} LIMIT ?"
     )
     end = first[:-1] + ";"  # the character after `:`
@@ -100,7 +100,7 @@ def versions(call: Call, name: str) -> Page[StoredResource]:
     return _page(call, stored, lambda resource: [resource.id])
 
 
-def _archived(call: Call) -> str:
+def _archive_condition(call: Call) -> str:
     """SQL for `listViewType`: the active ones unless it says otherwise."""
     is_archived = " AND json_extract(body, '$.properties.isArchived') IS "
     match call.request.query_value("listViewType", "All").casefold():
@@ -126,13 +126,15 @@ def _select(call: Call, condition: str, arguments: Sequence[Data]) -> list[Store
     return stored
 
 
-def _page(call: Call, items_left: list[Item], key: Callable[[Item], Sequence[Data]]) -> Page[Item]:
-    """The first of `rest`, which may hold one item more than the page does."""
+def _page(
+    call: Call, items_left: list[Item], key: Callable[[Item], Sequence[Data]]
+) -> ListPage[Item]:
+    """The first of `items_left`, which may hold one item more than the page does."""
     limit = _limit(call)
     items = items_left[:limit]
     top = _top(call)
     has_more = len(items_left) > limit and (top is None or top > limit or call.kind in _LED_ON)
-    return Page(items, key(items[-1]) if has_more and items else None)
+    return ListPage(items, key(items[-1]) if has_more and items else None)
 
 
 def _limit(call: Call) -> int:
@@ -155,7 +157,7 @@ def _number(call: Call, name: str) -> int | None:
     return int(text)
 
 
-def _after(call: Call, *shape: type) -> list[Data] | None:
+def _read_skip_token(call: Call, *shape: type) -> list[Data] | None:
     """The key that the page begins after, as `answer` wrote it."""
     token = call.request.query_value("$skipToken")
     if not token:

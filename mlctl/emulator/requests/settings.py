@@ -16,14 +16,14 @@ TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))  # of every subscription
 HOME = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 
 
-def _stopped() -> float:
+def _start_of_clock() -> float:
     return clock.EPOCH.timestamp()
 
 
-def _silent(_: Exception) -> None: ...
+def _ignore_bug(_: Exception) -> None: ...
 
 
-def _numbered() -> Callable[[], str]:
+def _count_ids() -> Callable[[], str]:
     numbers = count(1)
     return lambda: str(UUID(int=next(numbers)))
 
@@ -46,6 +46,6 @@ class EmulatorSettings:
     page: int = 100
     strict: bool = False
     token: str | None = None
-    now: Callable[[], float] = _stopped
-    new_id: Callable[[], str] = field(default_factory=_numbered)
-    bug: Callable[[Exception], None] = _silent
+    now: Callable[[], float] = _start_of_clock
+    new_id: Callable[[], str] = field(default_factory=_count_ids)
+    bug: Callable[[Exception], None] = _ignore_bug

@@ -11,37 +11,37 @@ from collections.abc import Mapping
 
 from mlctl import source
 from mlctl.emulator.shapes.shape import (
-    Place,
+    ResponseField,
     Rule,
     Shape,
-    held,
     if_set,
     omitted,
     otherwise,
     preview_since,
+    render,
     section,
     since,
     state,
-    tell,
+    stored,
     time,
 )
 from mlctl.pointer import Data
 
 _STATES, _STAGES, _REBUILDS = "2022-12", "2023", "2022-10-01"  # the first api-versions with these
 _DELETIONS = "2023-02"  # the first previews with settings of deletion and intellectual property
-_TELL_STAGE = since(_STAGES, held)
+_TELL_STAGE = since(_STAGES, stored)
 
 SYSTEM_DATA: Shape = {
     "createdAt": time,
-    "createdBy": held,
-    "createdByType": held,
+    "createdBy": stored,
+    "createdByType": stored,
     "lastModifiedAt": time,
-    "lastModifiedBy": held,
-    "lastModifiedByType": held,
+    "lastModifiedBy": stored,
+    "lastModifiedByType": stored,
 }
 
 
-# By whom data was changed is told once somebody has.
+# By whom data was changed is shown once somebody has.
 _OF_DATA: Shape = {**SYSTEM_DATA, "lastModifiedBy": if_set, "lastModifiedByType": if_set}
 
 
@@ -52,30 +52,30 @@ _OF_DATA_CONTAINER: Shape = {
 }
 
 
-def _system_data_of_nobody(place: Place) -> Data:
-    system_data = tell(SYSTEM_DATA, place.stored or {}, place.occasion)
+def _system_data_of_nobody(field: ResponseField) -> Data:
+    system_data = render(SYSTEM_DATA, field.stored or {}, field.occasion)
     return {key: value for key, value in system_data.items() if key.endswith("At")}
 
 
-def _staged(shape: Shape, *, anonymous: str = "Development", archived: str = "") -> Rule:
+def _staged_properties(shape: Shape, *, anonymous: str = "Development", archived: str = "") -> Rule:
     """The properties of an asset with a stage: what those are called that nobody has named, or
     that are archived."""
 
-    def told(place: Place) -> Data:
-        stored: dict[str, Data] = dict(place.stored)
+    def value(field: ResponseField) -> Data:
+        stored: dict[str, Data] = dict(field.stored)
         stored.setdefault("stage", anonymous if stored.get("isAnonymous") else "Development")
         if stored.get("isArchived") and archived:
             stored["stage"] = archived
-        return tell(shape, stored, place.occasion, place.sent)
+        return render(shape, stored, field.occasion, field.sent)
 
-    return told
+    return value
 
 
-def _labels(place: Place) -> Data:
+def _labels(field: ResponseField) -> Data:
     """The free properties of an environment: the service labels the newest version `latest`."""
-    occasion, address = place.occasion, place.occasion.address
+    occasion, address = field.occasion, field.occasion.address
     properties = {
-        key: value for key, value in (place.stored or {}).items() if key != "azureml.labels"
+        key: value for key, value in (field.stored or {}).items() if key != "azureml.labels"
     }
     if address is None or occasion.api_version < _STATES:
         return properties
@@ -85,11 +85,11 @@ def _labels(place: Place) -> Data:
     return {**properties, "azureml.labels": "latest" if latest else ""}
 
 
-def _conda(place: Place) -> Data:
+def _conda(field: ResponseField) -> Data:
     """A conda file as JSON text, with indentation; "" where there is none."""
-    if not isinstance(place.stored, str) or not place.stored.strip():
+    if not isinstance(field.stored, str) or not field.stored.strip():
         return ""
-    document = source.plain(place.stored)
+    document = source.plain(field.stored)
     return (
         json.dumps(document, indent=2, ensure_ascii=False)
         if isinstance(document, dict)
@@ -98,35 +98,35 @@ def _conda(place: Place) -> Data:
 
 
 _COMMON: Shape = {
-    "description": held,
+    "description": stored,
     "tags": otherwise({}),
     "properties": otherwise({}),
     "isArchived": otherwise(default=False),
     "isAnonymous": otherwise(default=False),
-    "autoDeleteSetting": preview_since(_DELETIONS, held),
+    "autoDeleteSetting": preview_since(_DELETIONS, stored),
 }
-_OWNED = {"intellectualProperty": preview_since(_DELETIONS, held)}
+_OWNED = {"intellectualProperty": preview_since(_DELETIONS, stored)}
 _STATE = {"provisioningState": since(_STATES, state)}
 
 
 def _version(properties: Rule, system_data: Rule | None = None) -> Shape:
     return {
-        "id": held,
-        "name": held,
-        "type": held,
+        "id": stored,
+        "name": stored,
+        "type": stored,
         "properties": properties,
         "systemData": system_data or section(SYSTEM_DATA),
     }
 
 
 MODEL = _version(
-    _staged(
+    _staged_properties(
         {
             **_COMMON,
             "flavors": otherwise({}),
-            "modelType": held,
-            "modelUri": held,
-            "jobName": held,
+            "modelType": stored,
+            "modelUri": stored,
+            "jobName": stored,
             **_STATE,
             "stage": _TELL_STAGE,
             **_OWNED,
@@ -135,15 +135,15 @@ MODEL = _version(
     )
 )
 ENVIRONMENT = _version(
-    _staged(
+    _staged_properties(
         {
             **_COMMON,
             "properties": _labels,
-            "environmentType": held,
+            "environmentType": stored,
             "image": if_set,
             "condaFile": _conda,
-            "osType": held,
-            "autoRebuild": since(_REBUILDS, held),
+            "osType": stored,
+            "autoRebuild": since(_REBUILDS, stored),
             **_STATE,
             "stage": _TELL_STAGE,
             **_OWNED,
@@ -155,7 +155,7 @@ CODE = _version(
     section(
         {
             **{key: rule for key, rule in _COMMON.items() if key != "autoDeleteSetting"},
-            "codeUri": held,
+            "codeUri": stored,
             **_STATE,
         }
     )
@@ -164,34 +164,36 @@ DATA = _version(
     section(
         {
             **_COMMON,
-            "tags": held,
-            "properties": held,
-            "dataUri": held,
-            "stage": preview_since(_DELETIONS, held),
+            "tags": stored,
+            "properties": stored,
+            "dataUri": stored,
+            "stage": preview_since(_DELETIONS, stored),
             **_OWNED,
-            "dataType": held,
+            "dataType": stored,
         }
     ),
     section(_OF_DATA),
 )
 COMPONENT = _version(
-    _staged({**_COMMON, "componentSpec": held, **_STATE, "stage": preview_since(_STAGES, held)})
+    _staged_properties(
+        {**_COMMON, "componentSpec": stored, **_STATE, "stage": preview_since(_STAGES, stored)}
+    )
 )
 
 _CONTAINER: Shape = {
-    "description": held,
+    "description": stored,
     "tags": otherwise({}),
     "properties": otherwise({}),
     "isArchived": otherwise(default=False),
-    "latestVersion": held,
-    "nextVersion": held,
+    "latestVersion": stored,
+    "nextVersion": stored,
     "provisioningState": state,
 }
 _DATA_CONTAINER: Shape = {
     **{key: rule for key, rule in _CONTAINER.items() if key != "provisioningState"},
-    "tags": held,
-    "properties": held,
-    "dataType": held,
+    "tags": stored,
+    "properties": stored,
+    "dataType": stored,
 }
 _DESCRIBED: Shape = {**_CONTAINER, "description": otherwise("")}
 CONTAINERS: Mapping[str, Shape] = {

@@ -5,60 +5,60 @@ from __future__ import annotations
 from mlctl.emulator.shapes.batch_endpoint import SYSTEM_DATA
 from mlctl.emulator.shapes.shape import (
     Phase,
-    Place,
+    ResponseField,
     Shape,
-    held,
     if_set,
     or_null,
     otherwise,
     section,
     since,
     state,
+    stored,
 )
 from mlctl.pointer import Data
 
 _CONFIGURED = "2022-10-01"  # the first api-version with deploymentConfiguration
 
 
-def _configuration(place: Place) -> Data:
+def _configuration(field: ResponseField) -> Data:
     # The SDK breaks on a pipeline's configuration without `settings` (KeyError).
-    return {**place.stored, "settings": place.stored.get("settings", {})} if place.stored else None
+    return {**field.stored, "settings": field.stored.get("settings", {})} if field.stored else None
 
 
-def _state(place: Place) -> Data:
+def _state(field: ResponseField) -> Data:
     """A deployment that is being made is `Updating`, too."""
-    return "Updating" if place.occasion.phase is Phase.CREATING else state(place)
+    return "Updating" if field.occasion.phase is Phase.CREATING else state(field)
 
 
 BATCH_DEPLOYMENT: Shape = {
-    "id": held,
-    "name": held,
-    "type": held,
+    "id": stored,
+    "name": stored,
+    "type": stored,
     "properties": section(
         {
-            "description": held,
+            "description": stored,
             "properties": otherwise({}),
-            "codeConfiguration": held,
-            "environmentId": held,
+            "codeConfiguration": stored,
+            "environmentId": stored,
             "environmentVariables": otherwise({}),
-            "compute": held,
+            "compute": stored,
             "deploymentConfiguration": since(_CONFIGURED, _configuration),
-            "errorThreshold": held,
-            "retrySettings": held,
-            "miniBatchSize": held,
-            "loggingLevel": held,
-            "model": held,
-            "maxConcurrencyPerInstance": held,
-            "outputAction": held,
-            "outputFileName": held,
+            "errorThreshold": stored,
+            "retrySettings": stored,
+            "miniBatchSize": stored,
+            "loggingLevel": stored,
+            "model": stored,
+            "maxConcurrencyPerInstance": stored,
+            "outputAction": stored,
+            "outputFileName": stored,
             "resources": section(
-                {"instanceCount": held, "instanceType": held, "properties": or_null}
+                {"instanceCount": stored, "instanceType": stored, "properties": or_null}
             ),
             "provisioningState": _state,
         }
     ),
     "systemData": section(SYSTEM_DATA),
     "tags": otherwise({}),
-    "location": held,
+    "location": stored,
     "identity": if_set,
 }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mlctl.emulator.shapes.shape import (
-    Place,
+    ResponseField,
     Shape,
-    held,
     if_set,
     null,
     omitted,
@@ -13,13 +12,14 @@ from mlctl.emulator.shapes.shape import (
     otherwise,
     section,
     state,
+    stored,
     time,
 )
 from mlctl.pointer import Data
 
-SYSTEM_DATA: Shape = {  # of endpoints and deployments: by whom they were changed, is not told
+SYSTEM_DATA: Shape = {  # of endpoints and deployments: by whom they were changed is not shown
     "createdAt": time,
-    "createdBy": held,
+    "createdBy": stored,
     "lastModifiedAt": time,
     "createdByType": omitted,
     "lastModifiedBy": omitted,
@@ -27,32 +27,32 @@ SYSTEM_DATA: Shape = {  # of endpoints and deployments: by whom they were change
 }
 
 
-def _scoring_uri(place: Place) -> Data:
+def _scoring_uri(field: ResponseField) -> Data:
     # The service has a host for every endpoint. The SDK takes what stands before "/subscriptions/"
     # for the service's base URL, and an emulator has one host: a path at it stands for the host.
-    occasion = place.occasion
+    occasion = field.occasion
     if occasion.address is None:
         return None
     return f"{occasion.call.request.base}{occasion.address.id(occasion.call.scope)}/jobs"
 
 
 BATCH_ENDPOINT: Shape = {
-    "id": held,
-    "name": held,
-    "type": held,
+    "id": stored,
+    "name": stored,
+    "type": stored,
     "properties": section(
         {
-            "description": held,
+            "description": stored,
             "properties": otherwise({}),
             "scoringUri": once_created(_scoring_uri),
             "swaggerUri": null,
-            "authMode": held,
-            "defaults": section({"deploymentName": held}),
+            "authMode": stored,
+            "defaults": section({"deploymentName": stored}),
             "provisioningState": state,
         }
     ),
     "systemData": section(SYSTEM_DATA),
     "tags": otherwise({}),
-    "location": held,
+    "location": stored,
     "identity": if_set,
 }

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from mlctl.emulator.shapes.shape import (
     Phase,
-    Place,
+    ResponseField,
     Shape,
     always,
     as_sent,
-    held,
     if_any,
     if_set,
     null,
@@ -18,86 +17,91 @@ from mlctl.emulator.shapes.shape import (
     otherwise,
     section,
     state,
+    stored,
     time,
     when_done,
 )
 from mlctl.pointer import Data
 
 
-def batch_cluster(place: Place) -> Data:
-    """The cluster of Azure Batch beneath, which is told only while a cluster is being changed."""
-    address = place.occasion.address
-    if address is None or place.occasion.phase is not Phase.CHANGING:
+def batch_cluster(field: ResponseField) -> Data:
+    """The cluster of Azure Batch beneath, which is shown only while a cluster is being changed."""
+    address = field.occasion.address
+    if address is None or field.occasion.phase is not Phase.CHANGING:
         return None
-    scope = place.occasion.call.scope
+    scope = field.occasion.call.scope
     return (
         f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
         f"/providers/Microsoft.BatchAI/workspaces/{scope.workspace}/clusters/{address.name}"
     )
 
 
-def _port(place: Place) -> Data:
+def _port(field: ResponseField) -> Data:
     """What was sent, until the service has settled what `NotSpecified` means."""
-    if place.occasion.phase is Phase.DONE:
-        return place.stored
-    return place.sent or "NotSpecified"
+    if field.occasion.phase is Phase.DONE:
+        return field.stored
+    return field.sent or "NotSpecified"
 
 
-def compute_state(place: Place) -> Data:
-    """A PUT over a cluster is told as `Creating`, too; a PATCH is not."""
-    overwritten = place.occasion.call.request.method == "PUT"
-    return "Creating" if overwritten and place.occasion.phase is Phase.CHANGING else state(place)
+def compute_state(field: ResponseField) -> Data:
+    """A PUT over a cluster is shown as `Creating`, too; a PATCH is not."""
+    overwritten = field.occasion.call.request.method == "PUT"
+    return "Creating" if overwritten and field.occasion.phase is Phase.CHANGING else state(field)
 
 
 _COUNTS = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
-_ACCOUNT: Shape = {"adminUserName": held, "adminUserPassword": null, "adminUserSshPublicKey": held}
+_ACCOUNT: Shape = {
+    "adminUserName": stored,
+    "adminUserPassword": null,
+    "adminUserSshPublicKey": stored,
+}
 _NODES: Shape = {
-    "vmSize": held,
-    "vmPriority": once_created(held, as_sent(held)),
+    "vmSize": stored,
+    "vmPriority": once_created(stored, as_sent(stored)),
     "scaleSettings": section(
         {
-            "maxNodeCount": held,
-            "minNodeCount": held,
-            "nodeIdleTimeBeforeScaleDown": as_sent(held),
+            "maxNodeCount": stored,
+            "minNodeCount": stored,
+            "nodeIdleTimeBeforeScaleDown": as_sent(stored),
         }
     ),
     "userAccountCredentials": when_done(if_any(_ACCOUNT, omitted), omitted),
-    "subnet": held,
-    "currentNodeCount": when_done(held),
-    "targetNodeCount": when_done(held),
-    "nodeStateCounts": when_done(section({f"{name}NodeCount": held for name in _COUNTS})),
-    "allocationState": when_done(held),
+    "subnet": stored,
+    "currentNodeCount": when_done(stored),
+    "targetNodeCount": when_done(stored),
+    "nodeStateCounts": when_done(section({f"{name}NodeCount": stored for name in _COUNTS})),
+    "allocationState": when_done(stored),
     "allocationStateTransitionTime": when_done(time, omitted),
     "errors": null,
     "remoteLoginPortPublicAccess": _port,
-    "osType": held,
-    "virtualMachineImage": held,
-    "isolatedNetwork": held,
-    "enableNodePublicIp": held,
+    "osType": stored,
+    "virtualMachineImage": stored,
+    "isolatedNetwork": stored,
+    "enableNodePublicIp": stored,
     "enableBatchPrivateLink": always(value=False),
     "propertyBag": when_done(otherwise({}), omitted),
 }
 COMPUTE: Shape = {
-    "id": held,
-    "name": held,
-    "type": held,
-    "location": held,
-    "tags": once_created(otherwise({}), as_sent(held)),
+    "id": stored,
+    "name": stored,
+    "type": stored,
+    "location": stored,
+    "tags": once_created(otherwise({}), as_sent(stored)),
     "identity": if_set,
     "systemData": omitted,
     "properties": section(
         {
             "createdOn": time,
             "modifiedOn": time,
-            "disableLocalAuth": held,
-            "description": held,
+            "disableLocalAuth": stored,
+            "description": stored,
             "resourceId": batch_cluster,
-            "computeType": held,
-            "computeLocation": once_created(held, omitted),
+            "computeType": stored,
+            "computeLocation": once_created(stored, omitted),
             "provisioningState": compute_state,
             "provisioningErrors": or_null,
             "provisioningWarnings": once_created(always({})),
-            "isAttachedCompute": held,
+            "isAttachedCompute": stored,
             "properties": section(_NODES),
         }
     ),

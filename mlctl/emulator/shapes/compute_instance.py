@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 from mlctl.emulator.shapes.compute import COMPUTE, batch_cluster, compute_state
 from mlctl.emulator.shapes.shape import (
-    Place,
+    ResponseField,
     Rule,
     Shape,
     always,
     dotnet_time,
-    held,
     null,
     omitted,
     once_created,
     otherwise,
     section,
+    stored,
     time,
     when_done,
 )
@@ -25,18 +25,18 @@ from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state import clock
 
 
-def _own(computed: Callable[[Place], Data]) -> Rule:
+def _own(computed: Callable[[ResponseField], Data]) -> Rule:
     """What is stored, or what the service says of its own; null while an operation goes on."""
-    return when_done(lambda place: computed(place) if place.stored is None else place.stored)
+    return when_done(lambda field: computed(field) if field.stored is None else field.stored)
 
 
-def _creator(place: Place) -> Data:
-    call = place.occasion.call
+def _creator(field: ResponseField) -> Data:
+    call = field.occasion.call
     return {"userOrgId": call.guid("tenant"), "userId": call.guid("user")}
 
 
-def _applications(place: Place) -> Data:
-    address, region = place.occasion.address, place.occasion.call.state.location
+def _applications(field: ResponseField) -> Data:
+    address, region = field.occasion.address, field.occasion.call.state.location
     host = f"https://{address.name if address else ''}.{region}.instances.azureml.ms"
     return [
         {"displayName": "Jupyter", "endpointUri": f"{host}/tree/"},
@@ -44,10 +44,10 @@ def _applications(place: Place) -> Data:
     ]
 
 
-def _creation(place: Place) -> Data:
+def _creation(field: ResponseField) -> Data:
     return {
         "operationName": "Create",
-        "operationTime": dotnet_time(clock.iso(control.now(place.occasion.call.handle))),
+        "operationTime": dotnet_time(clock.iso(control.now(field.occasion.call.handle))),
         "operationStatus": "Succeeded",
         "operationTrigger": "User",
     }
@@ -64,33 +64,33 @@ _IMAGE: Shape = {
     "currentImageVersion": otherwise("24.06.10"),
     "latestImageVersion": otherwise("24.06.10"),
     "isLatestOsImageVersion": otherwise(default=True),
-    "osPatchingStatus": held,
+    "osPatchingStatus": stored,
 }
 _MACHINE: Shape = {
-    "vmSize": held,
-    "imageVersion": held,
-    "subnet": held,
+    "vmSize": stored,
+    "imageVersion": stored,
+    "subnet": stored,
     "sshSettings": when_done(section({key: otherwise(value) for key, value in _SSH.items()})),
-    "autologgerSettings": held,
+    "autologgerSettings": stored,
     "errors": when_done(always([])),
     "connectivityEndpoints": when_done(otherwise(_ADDRESSES)),
     "applications": _own(_applications),
-    "state": when_done(held),
+    "state": when_done(stored),
     "lastOperation": _own(_creation),
-    "createdBy": lambda place: place.stored or _creator(place),
+    "createdBy": lambda field: field.stored or _creator(field),
     "applicationSharingPolicy": when_done(otherwise("Shared")),
-    "computeInstanceAuthorizationType": held,
-    "personalComputeInstanceSettings": held,
-    "setupScripts": held,
+    "computeInstanceAuthorizationType": stored,
+    "personalComputeInstanceSettings": stored,
+    "setupScripts": stored,
     "schedules": when_done(otherwise({"computeStartStop": []}), omitted),
     "enableNodePublicIp": otherwise(default=True),
     "enableBatchPrivateLink": always(value=False),
     "enableOSPatching": otherwise(default=False),
     "releaseQuotaOnStop": otherwise(default=False),
     "enableSSO": otherwise(default=True),
-    "dataMounts": held,
-    "dataDisks": held,
-    "containers": held,
+    "dataMounts": stored,
+    "dataDisks": stored,
+    "containers": stored,
     "updateStatus": null,
     "versions": when_done(otherwise({"runtime": "3.0.02755.0006"})),
     "customServices": when_done(otherwise([])),
@@ -103,10 +103,10 @@ COMPUTE_INSTANCE: Shape = {
             "createdOn": time,
             "modifiedOn": time,
             "disableLocalAuth": otherwise(default=False),
-            "description": held,
+            "description": stored,
             "resourceId": batch_cluster,
-            "computeType": held,
-            "computeLocation": once_created(held, omitted),
+            "computeType": stored,
+            "computeLocation": once_created(stored, omitted),
             "provisioningState": compute_state,
             "provisioningErrors": null,
             "provisioningWarnings": once_created(always({})),

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from mlctl.emulator.shapes.assets import SYSTEM_DATA
-from mlctl.emulator.shapes.shape import Shape, held, null, otherwise, section
+from mlctl.emulator.shapes.shape import Shape, null, otherwise, section, stored
 
 CONNECTION: Shape = {
-    "tags": held,
+    "tags": stored,
     "location": null,
-    "id": held,
-    "name": held,
-    "type": held,
+    "id": stored,
+    "name": stored,
+    "type": stored,
     "properties": section(
         {
-            "authType": held,
+            "authType": stored,
             "group": otherwise("Azure"),
-            "category": held,
-            "expiryTime": held,
-            "target": held,
-            "createdByWorkspaceArmId": lambda place: place.occasion.call.scope.id,
+            "category": stored,
+            "expiryTime": stored,
+            "target": stored,
+            "createdByWorkspaceArmId": lambda field: field.occasion.call.scope.id,
             "useWorkspaceManagedIdentity": otherwise(default=False),
             "isSharedToAll": otherwise(default=False),
             "sharedUserList": otherwise([]),
@@ -28,5 +28,5 @@ CONNECTION: Shape = {
             "metadata": otherwise({}),
         }
     ),
-    "systemData": section(dict.fromkeys(SYSTEM_DATA, held)),
+    "systemData": section(dict.fromkeys(SYSTEM_DATA, stored)),
 }

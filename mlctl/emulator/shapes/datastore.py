@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from mlctl.emulator.shapes.assets import SYSTEM_DATA
-from mlctl.emulator.shapes.shape import Shape, held, if_set, otherwise, section, since, until
+from mlctl.emulator.shapes.shape import Shape, if_set, otherwise, section, since, stored, until
 
-# The ones that come with a workspace are by an application; later versions tell less of it.
+# The ones that come with a workspace are by an application; later versions show less of it.
 _MADE_BY_SERVICE: Shape = {
     **SYSTEM_DATA,
-    "createdBy": until("2023", held),
-    "createdByType": until("2023", held),
+    "createdBy": until("2023", stored),
+    "createdByType": until("2023", stored),
 }
 
 
 def _datastore(system_data: Shape) -> Shape:
     return {
-        "id": held,
-        "name": held,
-        "type": held,
+        "id": stored,
+        "name": stored,
+        "type": stored,
         "properties": section(
             {
-                "description": held,
-                "tags": held,
-                "properties": held,
+                "description": stored,
+                "tags": stored,
+                "properties": stored,
                 "isDefault": otherwise(default=False),
                 "credentials": otherwise({"credentialsType": "None"}),
-                "subscriptionId": since("2023", held),
-                "resourceGroup": since("2023", held),
-                "datastoreType": held,
+                "subscriptionId": since("2023", stored),
+                "resourceGroup": since("2023", stored),
+                "datastoreType": stored,
                 "accountName": if_set,
                 "containerName": if_set,
                 "fileShareName": if_set,
-                "endpoint": held,
-                "protocol": held,
+                "endpoint": stored,
+                "protocol": stored,
                 "serviceDataAccessAuthIdentity": otherwise("None"),
             }
         ),

@@ -23,7 +23,7 @@ _NOT_FOUND = "The specified resource was not found."
 class ErrorForm:
     """An error in the service's words: a detail is a code and a message, `inner` are codes.
 
-    `format` is the message with names in braces, where the service tells it, and `parameters` what
+    `format` is the message with names in braces, where the service has one, and `parameters` what
     stands for them.
     """
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.emulator.shapes.shape import (
-    Place,
+    ResponseField,
     Rule,
     Shape,
     always,
-    held,
     if_any,
     if_set,
     null,
     otherwise,
     preview_since,
+    render,
     section,
     since,
-    tell,
+    stored,
     time,
     until,
 )
@@ -30,155 +30,155 @@ from mlctl.pointer import Data
 _NAMED = "2025-01-01-preview"  # parentJobName, dockerArgsList and names of outputs came with it
 
 
-def _of_2023(rule: Rule) -> Rule:
+def _only_previews_of_2023(rule: Rule) -> Rule:
     """A key of the previews of 2023, which neither 2024-04-01 nor the later ones have."""
     return until("2024", preview_since("2023", rule))
 
 
-def _of_previews(rule: Rule) -> Rule:
+def _since_previews(rule: Rule) -> Rule:
     return preview_since("2023", rule)
 
 
-def _each(shape: Shape) -> Rule:
+def _each_value(shape: Shape) -> Rule:
     """Every value of a map, in one shape."""
 
-    def told(place: Place) -> Data:
-        stored = place.stored or {}
-        return {name: tell(shape, value, place.occasion) for name, value in stored.items()}
+    def value(field: ResponseField) -> Data:
+        stored = field.stored or {}
+        return {name: render(shape, value, field.occasion) for name, value in stored.items()}
 
-    return told
+    return value
 
 
 def _service(kind: str, **extra: Rule) -> Shape:
-    return {kind: held, "port": null, "endpoint": held, **extra}
+    return {kind: stored, "port": null, "endpoint": stored, **extra}
 
 
-def _queue(place: Place) -> Data:
+def _queue(field: ResponseField) -> Data:
     """A cluster's jobs have a tier of the name `Null`; earlier they had no queue settings."""
-    stored = place.stored or {}
-    if place.occasion.api_version < "2024":
+    stored = field.stored or {}
+    if field.occasion.api_version < "2024":
         return {"jobTier": None, "priority": None, **stored} if stored else None
     return {**stored, "jobTier": stored.get("jobTier") or "Null"}
 
 
-SYSTEM_DATA: Shape = {"createdAt": time, "createdBy": held, "createdByType": held}
+SYSTEM_DATA: Shape = {"createdAt": time, "createdBy": stored, "createdByType": stored}
 _STUDIO = _service("jobServiceType", status=null, errorMessage=null, properties=null, nodes=null)
 _ALL: Shape = {  # of the properties of every job
-    "description": held,
+    "description": stored,
     "tags": otherwise({}),
     "properties": otherwise({}),
     "parentJobName": since(_NAMED, null),
-    "displayName": held,
-    "status": held,
+    "displayName": stored,
+    "status": stored,
     "experimentName": otherwise("Default"),
-    "services": _each(_STUDIO),
-    "computeId": held,
+    "services": _each_value(_STUDIO),
+    "computeId": stored,
     "isArchived": otherwise(default=False),
-    "identity": held,
-    "componentId": held,
-    "notificationSetting": since("2023", held),
-    "secretsConfiguration": _of_2023(null),
-    "jobType": held,
+    "identity": stored,
+    "componentId": stored,
+    "notificationSetting": since("2023", stored),
+    "secretsConfiguration": _only_previews_of_2023(null),
+    "jobType": stored,
 }
 _RESOURCES: Shape = {
     "instanceCount": otherwise(1),
-    "maxInstanceCount": _of_2023(held),
-    "instanceType": held,
-    "locations": _of_2023(held),
-    "properties": held,
+    "maxInstanceCount": _only_previews_of_2023(stored),
+    "instanceType": stored,
+    "locations": _only_previews_of_2023(stored),
+    "properties": stored,
     "shmSize": otherwise("2g"),
-    "dockerArgs": held,
+    "dockerArgs": stored,
     "dockerArgsList": since(_NAMED, null),
 }
 _INPUT: Shape = {
-    "description": held,
+    "description": stored,
     "uri": if_set,
     "mode": if_set,
     "value": if_set,
-    "jobInputType": held,
+    "jobInputType": stored,
 }
 _OUTPUT: Shape = {
-    "description": held,
-    "uri": held,
-    "assetName": _of_previews(held),
-    "assetVersion": _of_2023(held),
+    "description": stored,
+    "uri": stored,
+    "assetName": _since_previews(stored),
+    "assetVersion": _only_previews_of_2023(stored),
     "mode": otherwise("ReadWriteMount"),
-    "autoDeleteSetting": _of_2023(null),
-    "jobOutputType": held,
+    "autoDeleteSetting": _only_previews_of_2023(null),
+    "jobOutputType": stored,
 }
 _COMMAND: Shape = {
     **_ALL,
     "resources": section(_RESOURCES),
-    "codeId": held,
-    "command": held,
-    "environmentId": held,
-    "inputs": _each(_INPUT),
-    "outputs": _each(_OUTPUT),
-    "distribution": held,
-    "autologgerSettings": _of_2023(null),
-    "limits": if_any({"timeout": held, "jobLimitsType": held}),
-    "environmentVariables": held,
+    "codeId": stored,
+    "command": stored,
+    "environmentId": stored,
+    "inputs": _each_value(_INPUT),
+    "outputs": _each_value(_OUTPUT),
+    "distribution": stored,
+    "autologgerSettings": _only_previews_of_2023(null),
+    "limits": if_any({"timeout": stored, "jobLimitsType": stored}),
+    "environmentVariables": stored,
     "parameters": otherwise({}),
     "queueSettings": _queue,
 }
 _PIPELINE: Shape = {
     **_ALL,
-    **dict.fromkeys(("settings", "jobs", "inputs", "outputs"), held),
+    **dict.fromkeys(("settings", "jobs", "inputs", "outputs"), stored),
     "sourceJobId": null,
 }
 _SWEEP: Shape = {
     **_ALL,
-    "searchSpace": held,
-    "samplingAlgorithm": held,
-    "limits": held,
-    "earlyTermination": held,
-    "objective": held,
-    "trial": held,
-    "resources": _of_previews(held),
-    "inputs": _each(_INPUT),
-    "outputs": _each(_OUTPUT),
+    "searchSpace": stored,
+    "samplingAlgorithm": stored,
+    "limits": stored,
+    "earlyTermination": stored,
+    "objective": stored,
+    "trial": stored,
+    "resources": _since_previews(stored),
+    "inputs": _each_value(_INPUT),
+    "outputs": _each_value(_OUTPUT),
     "queueSettings": _queue,
 }
 _INVOCATION: Shape = {
     "provisioningState": always("Succeeded"),
-    "inputData": _each(
+    "inputData": _each_value(
         {
-            "description": held,
+            "description": stored,
             "uri": if_set,
             "value": if_set,
             "mode": otherwise("ReadOnlyMount"),
-            "jobInputType": held,
+            "jobInputType": stored,
         }
     ),
     "outputData": if_set,
-    "miniBatchSize": held,
-    "errorThreshold": held,
+    "miniBatchSize": stored,
+    "errorThreshold": stored,
     "compute": section(
         {
-            "target": held,
-            "instanceCount": held,
+            "target": stored,
+            "instanceCount": stored,
             "isLocal": always(value=False),
             "location": null,
             "instanceType": null,
             "properties": null,
         }
     ),
-    "outputFileName": held,
-    "retrySettings": held,
-    "status": held,
-    "loggingLevel": held,
-    "interactionEndpoints": _each(_service("jobEndpointType", properties=null)),
+    "outputFileName": stored,
+    "retrySettings": stored,
+    "status": stored,
+    "loggingLevel": stored,
+    "interactionEndpoints": _each_value(_service("jobEndpointType", properties=null)),
     "tags": otherwise({}),
     "properties": otherwise({}),
-    "name": held,
+    "name": stored,
 }
 
 
 def _job(properties: Shape) -> Shape:
     return {
-        "id": held,
-        "name": held,
-        "type": held,
+        "id": stored,
+        "name": stored,
+        "type": stored,
         "properties": section(properties),
         "systemData": section(SYSTEM_DATA),
     }

@@ -6,10 +6,9 @@ from mlctl.emulator.shapes.batch_endpoint import SYSTEM_DATA
 from mlctl.emulator.shapes.protocols import operation_url
 from mlctl.emulator.shapes.shape import (
     Phase,
-    Place,
+    ResponseField,
     Rule,
     Shape,
-    held,
     if_set,
     null,
     omitted,
@@ -17,6 +16,7 @@ from mlctl.emulator.shapes.shape import (
     otherwise,
     section,
     state,
+    stored,
 )
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
@@ -24,9 +24,9 @@ from mlctl.pointer import Data
 _BRIEF = "2024-04-01"
 
 
-def _operation(place: Place) -> dict[str, Data]:
-    """The property that tells the address of the operation that made it."""
-    occasion = place.occasion
+def _operation(field: ResponseField) -> dict[str, Data]:
+    """The property with the address of the operation that made it."""
+    occasion = field.occasion
     address, call = occasion.address, occasion.call
     if address is None:
         return {}
@@ -34,56 +34,56 @@ def _operation(place: Place) -> dict[str, Data]:
     return {"AzureAsyncOperationUri": url}
 
 
-def _is_brief(place: Place) -> bool:
-    """Whether less is told: of a new endpoint, to who asks with the api-version of 2024."""
-    new = place.occasion.phase is Phase.CREATING
-    return new and place.occasion.api_version >= _BRIEF
+def _is_brief(field: ResponseField) -> bool:
+    """Whether less is shown: of a new endpoint, to who asks with the api-version of 2024."""
+    new = field.occasion.phase is Phase.CREATING
+    return new and field.occasion.api_version >= _BRIEF
 
 
 def _unless_brief(rule: Rule) -> Rule:
-    return lambda place: (omitted if _is_brief(place) else rule)(place)
+    return lambda field: (omitted if _is_brief(field) else rule)(field)
 
 
-def _system_data(place: Place) -> Data:
-    return {} if _is_brief(place) else section(SYSTEM_DATA)(place)
+def _system_data(field: ResponseField) -> Data:
+    return {} if _is_brief(field) else section(SYSTEM_DATA)(field)
 
 
-def _own_properties(place: Place) -> Data:
-    occasion = place.occasion
+def _own_properties(field: ResponseField) -> Data:
+    occasion = field.occasion
     address, scope = occasion.address, occasion.call.scope
     endpoint_id = (
         f"/subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
         f"/providers/{PROVIDER.lower()}/workspaces/{scope.workspace}"
         f"/onlineendpoints/{address.name if address else ''}"
     )
-    id_property = {} if _is_brief(place) else {"azureml.onlineendpointid": endpoint_id}
-    return {**(place.stored or {}), **id_property, **_operation(place)}
+    id_property = {} if _is_brief(field) else {"azureml.onlineendpointid": endpoint_id}
+    return {**(field.stored or {}), **id_property, **_operation(field)}
 
 
-def _at_host(path: str) -> Rule:
+def _host_url(path: str) -> Rule:
     """A URL at the host that an endpoint has once it is there."""
 
-    def told(place: Place) -> Data:
-        address = place.occasion.address
-        region = place.occasion.call.state.location
+    def value(field: ResponseField) -> Data:
+        address = field.occasion.address
+        region = field.occasion.call.state.location
         return f"https://{address.name if address else ''}.{region}.inference.ml.azure.com/{path}"
 
-    return once_created(told, null)
+    return once_created(value, null)
 
 
 ONLINE_ENDPOINT: Shape = {
-    "id": held,
-    "name": held,
-    "type": held,
+    "id": stored,
+    "name": stored,
+    "type": stored,
     "properties": section(
         {
-            "description": held,
+            "description": stored,
             "properties": _own_properties,
-            "scoringUri": _at_host("score"),
-            "swaggerUri": _at_host("swagger.json"),
+            "scoringUri": _host_url("score"),
+            "swaggerUri": _host_url("swagger.json"),
             "authMode": otherwise("Key"),
             "provisioningState": state,
-            "compute": held,
+            "compute": stored,
             "traffic": otherwise({}),
             "mirrorTraffic": otherwise({}),
             "publicNetworkAccess": otherwise("Enabled"),
@@ -91,7 +91,7 @@ ONLINE_ENDPOINT: Shape = {
     ),
     "systemData": _system_data,
     "tags": otherwise({}),
-    "location": _unless_brief(held),
+    "location": _unless_brief(stored),
     "kind": otherwise("Managed"),
     "identity": _unless_brief(if_set),
 }
@@ -103,15 +103,15 @@ _PROBE = {
     "initialDelay": "PT10S",
 }
 ONLINE_DEPLOYMENT: Shape = {
-    "id": held,
-    "name": held,
-    "type": held,
+    "id": stored,
+    "name": stored,
+    "type": stored,
     "properties": section(
         {
-            "description": held,
-            "properties": lambda place: {**(place.stored or {}), **_operation(place)},
-            "codeConfiguration": held,
-            "environmentId": held,
+            "description": stored,
+            "properties": lambda field: {**(field.stored or {}), **_operation(field)},
+            "codeConfiguration": stored,
+            "environmentId": stored,
             "environmentVariables": otherwise({}),
             "scaleSettings": otherwise({"scaleType": "Default"}),
             "requestSettings": otherwise(
@@ -121,21 +121,23 @@ ONLINE_DEPLOYMENT: Shape = {
                     "maxConcurrentRequestsPerInstance": 1,
                 }
             ),
-            "modelMountPath": held,
+            "modelMountPath": stored,
             "appInsightsEnabled": otherwise(default=False),
             "livenessProbe": otherwise(_PROBE),
             "readinessProbe": otherwise(_PROBE),
             "provisioningState": state,
-            "instanceType": held,
-            "model": held,
+            "instanceType": stored,
+            "model": stored,
             "egressPublicNetworkAccess": otherwise("Enabled"),
-            "dataCollector": held,
+            "dataCollector": stored,
             "endpointComputeType": otherwise("Managed"),
         }
     ),
     "systemData": section(SYSTEM_DATA),
     "tags": otherwise({}),
-    "location": held,
+    "location": stored,
     "kind": otherwise("Managed"),
-    "sku": section({"name": otherwise("Default"), "tier": otherwise("Standard"), "capacity": held}),
+    "sku": section(
+        {"name": otherwise("Default"), "tier": otherwise("Standard"), "capacity": stored}
+    ),
 }

@@ -1,4 +1,4 @@
-"""How the providers of the service tell of long-running operations, as recorded."""
+"""How the providers of the service announce long-running operations, as recorded."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Protocol:
       where that is the operation's own alone.
     - `query`: what the URLs ask for, beside the api-version.
     - `running`: the word for an operation that goes on.
-    - `keys`, `last_keys`: what a status tells while it goes on, and in the end.
+    - `keys`, `last_keys`: what a status has while it goes on, and in the end.
     - `percent`: what `percentComplete` is in the end.
     - `named_by_result`: whether its `id` is the URL of the result.
     - `headers`: further headers of an answer that begins an operation.
-    - `locates`: whether `Location` is told, too: of a PUT the resource, of a DELETE the result.
+    - `locates`: whether `Location` is sent, too: of a PUT the resource, of a DELETE the result.
     - `overwritten`: the status of a PUT over what is there.
     """
 

@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 from mlctl.emulator.shapes.shape import (
-    Place,
+    ResponseField,
     Shape,
-    held,
     if_set,
     omitted,
     otherwise,
     section,
     state,
+    stored,
     when_done,
 )
 from mlctl.pointer import Data
 
 _NOTHING_BUT = ("services", "computeId", "identity", "componentId", "notificationSetting")
 _JOB: Shape = {
-    **dict.fromkeys(("description", "tags", "properties", "displayName"), held),
+    **dict.fromkeys(("description", "tags", "properties", "displayName"), stored),
     "status": otherwise("NotStarted"),
-    "experimentName": held,
-    **dict.fromkeys(_NOTHING_BUT, held),
+    "experimentName": stored,
+    **dict.fromkeys(_NOTHING_BUT, stored),
     "isArchived": otherwise(default=False),
-    "secretsConfiguration": held,
-    "jobType": held,
-    **dict.fromkeys(("settings", "jobs", "inputs", "outputs", "sourceJobId"), held),
+    "secretsConfiguration": stored,
+    "jobType": stored,
+    **dict.fromkeys(("settings", "jobs", "inputs", "outputs", "sourceJobId"), stored),
 }
 
 
-def _state(place: Place) -> Data:
-    """A schedule that is written over is told as `Creating`, too."""
-    return {"Updating": "Creating"}.get(place.occasion.state) or state(place)
+def _state(field: ResponseField) -> Data:
+    """A schedule that is written over is shown as `Creating`, too."""
+    return {"Updating": "Creating"}.get(field.occasion.state) or state(field)
 
 
 SCHEDULE: Shape = {
     # Who it is, an answer to a PUT does not say.
-    **{key: when_done(held, omitted) for key in ("id", "name", "type")},
+    **{key: when_done(stored, omitted) for key in ("id", "name", "type")},
     "properties": section(
         {
-            "description": held,
+            "description": stored,
             "tags": otherwise({}),
             "properties": otherwise({}),
-            "displayName": held,
+            "displayName": stored,
             "isEnabled": otherwise(default=True),
             "trigger": section(
                 {
-                    "endTime": held,
-                    "startTime": held,
+                    "endTime": stored,
+                    "startTime": stored,
                     "timeZone": otherwise("UTC"),
-                    "triggerType": held,
+                    "triggerType": stored,
                     "expression": if_set,
                 }
             ),
-            "action": section({"actionType": held, "jobDefinition": section(_JOB)}),
+            "action": section({"actionType": stored, "jobDefinition": section(_JOB)}),
             "provisioningState": _state,
         }
     ),
-    "systemData": when_done(held, omitted),
+    "systemData": when_done(stored, omitted),
 }

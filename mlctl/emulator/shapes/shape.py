@@ -1,12 +1,12 @@
 """The shape of an answer: which keys it has, in the service's order, and what stands at each.
 
 A shape is a mapping from keys to rules. What is stored is the state of the cloud; a shape says how
-the service tells it: what is null where nothing is set, what is left out, what waits until an
+the service answers: what is null where nothing is set, what is left out, what waits until an
 operation has ended, what came with an api-version. A stored key that a shape does not name was sent
 by somebody who knows more of the service, and follows as it is.
 
-    ENDPOINT = {"name": held, "identity": if_set, "properties": section({"authMode": held})}
-    body = tell(ENDPOINT, stored, Occasion(call))
+    ENDPOINT = {"name": stored, "identity": if_set, "properties": section({"authMode": stored})}
+    body = render(ENDPOINT, stored, Occasion(call))
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResponseField:
     """One key of an answer: what is stored there, and what the request sent there (else None)."""
 
     stored: Data
@@ -59,55 +59,55 @@ class Place:
     occasion: Occasion
 
 
-Rule: TypeAlias = Callable[[Place], Data]
+Rule: TypeAlias = Callable[[ResponseField], Data]
 Shape: TypeAlias = Mapping[str, Rule]
 
 
-def tell(
+def render(
     shape: Shape, stored: Mapping[str, Data], occasion: Occasion, sent: Data = None
 ) -> dict[str, Data]:
     """The JSON object of a shape over what is stored; `sent` is the body of the request."""
     sent_keys = sent if isinstance(sent, Mapping) else {}
     values = (
-        (key, rule(Place(stored.get(key), sent_keys.get(key), occasion)))
+        (key, rule(ResponseField(stored.get(key), sent_keys.get(key), occasion)))
         for key, rule in shape.items()
     )
     unshaped = {key: value for key, value in stored.items() if key not in shape}
     return {key: value for key, value in values if value is not OMITTED} | unshaped
 
 
-def held(place: Place) -> Data:
+def stored(field: ResponseField) -> Data:
     """What is stored; null where nothing is."""
-    return place.stored
+    return field.stored
 
 
-def if_set(place: Place) -> Data:
+def if_set(field: ResponseField) -> Data:
     """What is stored; no key where nothing is."""
-    return OMITTED if place.stored is None else place.stored
+    return OMITTED if field.stored is None else field.stored
 
 
-def or_null(place: Place) -> Data:
+def or_null(field: ResponseField) -> Data:
     """What is stored; null where that is nothing, or empty."""
-    return place.stored or None
+    return field.stored or None
 
 
-def null(_: Place) -> Data:
+def null(_: ResponseField) -> Data:
     """Always null."""
 
 
-def omitted(_: Place) -> Data:
+def omitted(_: ResponseField) -> Data:
     """No key."""
     return OMITTED
 
 
-def time(place: Place) -> Data:
+def time(field: ResponseField) -> Data:
     """A time as .NET writes it: `2024-07-24T08:52:31.067+00:00`, without zeros at the end."""
-    return dotnet_time(place.stored)
+    return dotnet_time(field.stored)
 
 
-def state(place: Place) -> Data:
+def state(field: ResponseField) -> Data:
     """The provisioning state."""
-    return place.occasion.state
+    return field.occasion.state
 
 
 def always(value: Data) -> Rule:
@@ -117,54 +117,54 @@ def always(value: Data) -> Rule:
 
 def otherwise(default: Data) -> Rule:
     """What is stored, or a value of the service's own where nothing is."""
-    return lambda place: default if place.stored is None else place.stored
+    return lambda field: default if field.stored is None else field.stored
 
 
 def section(shape: Shape) -> Rule:
     """An object of its own shape, whether anything of it is stored or not."""
-    return lambda place: tell(shape, place.stored or {}, place.occasion, place.sent)
+    return lambda field: render(shape, field.stored or {}, field.occasion, field.sent)
 
 
 def if_any(shape: Shape, nothing: Rule = null) -> Rule:
     """An object of its own shape; `nothing` where nothing of it is stored."""
     inside = section(shape)
-    return lambda place: inside(place) if place.stored else nothing(place)
+    return lambda field: inside(field) if field.stored else nothing(field)
 
 
 def as_sent(rule: Rule, unsent: Rule = null) -> Rule:
     """While an operation goes on, `unsent` of what its request did not send."""
 
-    def told(place: Place) -> Data:
-        goes_on = place.occasion.phase is not Phase.DONE
-        return (unsent if goes_on and place.sent is None else rule)(place)
+    def value(field: ResponseField) -> Data:
+        goes_on = field.occasion.phase is not Phase.DONE
+        return (unsent if goes_on and field.sent is None else rule)(field)
 
-    return told
+    return value
 
 
 def when_done(rule: Rule, meanwhile: Rule = null) -> Rule:
     """`meanwhile` as long as an operation goes on."""
-    return lambda place: (rule if place.occasion.phase is Phase.DONE else meanwhile)(place)
+    return lambda field: (rule if field.occasion.phase is Phase.DONE else meanwhile)(field)
 
 
 def once_created(rule: Rule, until_created: Rule = null) -> Rule:
-    """`before` until the resource has been created."""
-    return lambda place: (until_created if place.occasion.phase is Phase.CREATING else rule)(place)
+    """`until_created` until the resource has been created."""
+    return lambda field: (until_created if field.occasion.phase is Phase.CREATING else rule)(field)
 
 
 def since(version: str, rule: Rule) -> Rule:
     """A key that came with an api-version."""
-    return lambda place: rule(place) if place.occasion.api_version >= version else OMITTED
+    return lambda field: rule(field) if field.occasion.api_version >= version else OMITTED
 
 
 def preview_since(version: str, rule: Rule) -> Rule:
     """A key of previews, from one api-version on."""
     from_version = since(version, rule)
-    return lambda place: from_version(place) if "preview" in place.occasion.api_version else OMITTED
+    return lambda field: from_version(field) if "preview" in field.occasion.api_version else OMITTED
 
 
 def until(version: str, rule: Rule) -> Rule:
     """A key that is there in api-versions before this one."""
-    return lambda place: rule(place) if place.occasion.api_version < version else OMITTED
+    return lambda field: rule(field) if field.occasion.api_version < version else OMITTED
 
 
 def dotnet_time(text: Data) -> Data:

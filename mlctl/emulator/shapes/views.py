@@ -12,13 +12,13 @@ from mlctl.emulator.shapes.compute import COMPUTE
 from mlctl.emulator.shapes.compute_instance import COMPUTE_INSTANCE
 from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
 from mlctl.emulator.shapes.schedule import SCHEDULE
-from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, tell
+from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, render
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.operations import OperationKind
 from mlctl.simulator.control_plane.state.context import StoredResource
 
-# Kinds without a shape are told as they are stored.
+# Kinds without a shape are shown as they are stored.
 SHAPES: Mapping[str, Shape] = {
     "compute": COMPUTE,
     "compute-instance": COMPUTE_INSTANCE,
@@ -34,7 +34,7 @@ _PHASES = {OperationKind.CREATE: Phase.CREATING, OperationKind.UPDATE: Phase.CHA
 
 
 def resource_body(call: Call, resource: StoredResource) -> dict[str, Data]:
-    """The body of a resource, as the service tells it."""
+    """The body of a resource, as the service shows it."""
     shape = SHAPES.get(resource.address.kind)
     if shape is None:
         resource.body["properties"]["provisioningState"] = resource.state
@@ -42,7 +42,7 @@ def resource_body(call: Call, resource: StoredResource) -> dict[str, Data]:
     phase = _phase(call, resource)
     occasion = Occasion(call, resource.address, resource.state, resource.operation, phase)
     sent = call.data if call.request.method in _WRITES else None
-    return tell(shape, resource.body, occasion, sent)
+    return render(shape, resource.body, occasion, sent)
 
 
 def _phase(call: Call, resource: StoredResource) -> Phase:

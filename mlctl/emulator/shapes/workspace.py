@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from mlctl.emulator.requests.settings import TENANT
 from mlctl.emulator.shapes.shape import (
-    Place,
+    ResponseField,
     Rule,
     Shape,
     always,
-    held,
     if_set,
     null,
     otherwise,
     preview_since,
     section,
     since,
+    stored,
 )
 from mlctl.pointer import Data
 
 _MORE = "2023-08"  # the first previews with search, safety and software bills
 
 
-def _beside(provider: str) -> Rule:
+def _companion_id(provider: str) -> Rule:
     """The id of a resource of another provider that a workspace was made with."""
 
-    def told(place: Place) -> Data:
-        if place.stored is not None:
-            return place.stored
-        scope = place.occasion.call.scope
+    def value(field: ResponseField) -> Data:
+        if field.stored is not None:
+            return field.stored
+        scope = field.occasion.call.scope
         group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
         return f"{group}/providers/{provider}/{scope.workspace.lower()}"
 
-    return told
+    return value
 
 
-def _named(place: Place) -> Data:
-    return place.occasion.call.scope.workspace if place.stored is None else place.stored
+def _friendly_name(field: ResponseField) -> Data:
+    return field.occasion.call.scope.workspace if field.stored is None else field.stored
 
 
-def _notebooks(place: Place) -> Data:
-    call = place.occasion.call
+def _notebooks(field: ResponseField) -> Data:
+    call = field.occasion.call
     name = call.guid("workspace")
     return {
         "resourceId": name.replace("-", ""),
@@ -56,22 +56,22 @@ def _not_started(*keys: str) -> Rule:
 
 _ELSEWHERE = ("resourceId", "endpoint", "failureReason")
 WORKSPACE: Shape = {
-    "id": held,
-    "name": held,
-    "type": held,
-    "location": held,
+    "id": stored,
+    "name": stored,
+    "type": stored,
+    "location": stored,
     "tags": otherwise({}),
     "etag": null,
     "properties": section(
         {
-            "friendlyName": _named,
+            "friendlyName": _friendly_name,
             "description": otherwise(""),
-            "storageAccount": _beside("Microsoft.Storage/storageAccounts"),
-            "keyVault": _beside("Microsoft.Keyvault/vaults"),
-            "applicationInsights": _beside("Microsoft.insights/components"),
+            "storageAccount": _companion_id("Microsoft.Storage/storageAccounts"),
+            "keyVault": _companion_id("Microsoft.Keyvault/vaults"),
+            "applicationInsights": _companion_id("Microsoft.insights/components"),
             "hbiWorkspace": otherwise(default=False),
             "tenantId": always(TENANT),
-            "imageBuildCompute": held,
+            "imageBuildCompute": stored,
             "provisioningState": always("Succeeded"),
             "managedNetwork": otherwise(
                 {"changeableIsolationModes": [], "isolationMode": "Disabled"}
@@ -79,19 +79,19 @@ WORKSPACE: Shape = {
             "v1LegacyMode": otherwise(default=False),
             "softDeleteEnabled": otherwise(default=False),
             "containerRegistry": if_set,
-            "creationTime": held,
+            "creationTime": stored,
             "notebookInfo": _notebooks,
             "storageHnsEnabled": otherwise(default=False),
-            "workspaceId": held,
+            "workspaceId": stored,
             "linkedModelInventoryArmId": null,
             "privateLinkCount": always(0),
             "publicNetworkAccess": otherwise("Enabled"),
             "ipAllowlist": since(_MORE, otherwise([])),
-            "discoveryUrl": held,
-            "mlFlowTrackingUri": held,
-            "serverlessComputeSettings": since(_MORE, held),
+            "discoveryUrl": stored,
+            "mlFlowTrackingUri": stored,
+            "serverlessComputeSettings": since(_MORE, stored),
             "EnableSoftwareBillOfMaterials": preview_since(_MORE, always(value=False)),
-            "sdkTelemetryAppInsightsKey": lambda place: place.occasion.call.guid("telemetry"),
+            "sdkTelemetryAppInsightsKey": lambda field: field.occasion.call.guid("telemetry"),
             "sasGetterUri": preview_since(_MORE, always("")),
             "enableDataIsolation": otherwise(default=False),
             "azureOpenAI": preview_since(
@@ -109,8 +109,8 @@ WORKSPACE: Shape = {
             "endpointResources": preview_since(_MORE, always({})),
         }
     ),
-    "identity": held,
+    "identity": stored,
     "kind": otherwise("Default"),
     "sku": otherwise({"name": "Basic", "tier": "Basic"}),
-    "systemData": held,
+    "systemData": stored,
 }

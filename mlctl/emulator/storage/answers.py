@@ -27,7 +27,9 @@ def error(refused: ServiceError) -> Response:
     return Response(refused.status, headers, body.encode())
 
 
-def dated(call: Call, moment: float, note: Mapping[str, Data] | None = None) -> dict[str, str]:
+def blob_headers(
+    call: Call, moment: float, note: Mapping[str, Data] | None = None
+) -> dict[str, str]:
     """The headers of every answer about a blob: etag, date and version."""
     etag = note["etag"] if note else '"0x0"'
     headers = {"etag": str(etag), "last-modified": _date(moment)}
@@ -38,7 +40,7 @@ def _date(moment: float) -> str:
     return format_datetime(datetime.fromtimestamp(moment, UTC), usegmt=True)
 
 
-def ranged(call: Call, whole: Response) -> Response:
+def select_range(call: Call, whole: Response) -> Response:
     """The part of a blob that a `Range` header asks for."""
     size = len(whole.body)
     text = call.request.header("x-ms-range") or call.request.header("range")

@@ -84,7 +84,7 @@ def _dispatch(call: Call) -> Response:
     name, method = call.names.get("blob"), call.request.method
     work = call.request.query_value("comp").casefold()
     if not name and work != "lease":
-        return _list(call) if (method, work) == ("GET", "list") else _container_done(call)
+        return _list(call) if (method, work) == ("GET", "list") else _accept_container(call)
     match method, work:
         case "PUT", "":
             return _put(call, call.request.body)
@@ -99,10 +99,10 @@ def _dispatch(call: Call) -> Response:
             raise Permanent("UnsupportedHttpVerb", text, status=405)
 
 
-def _container_done(call: Call) -> Response:
+def _accept_container(call: Call) -> Response:
     """Containers exist: making, asking for and deleting one change nothing."""
     status = {"PUT": 201, "DELETE": 202}.get(call.request.method, 200)
-    return Response(status, answers.dated(call, call.settings.now()))
+    return Response(status, answers.blob_headers(call, call.settings.now()))
 
 
 def _put(call: Call, content: bytes) -> Response:
@@ -116,7 +116,7 @@ def _put(call: Call, content: bytes) -> Response:
 
     call.blob_store.update(ItemKind.BLOB, _path(call), change, content)
     return Response(
-        201, {**answers.dated(call, note["modified"], note), "content-md5": note["md5"]}
+        201, {**answers.blob_headers(call, note["modified"], note), "content-md5": note["md5"]}
     )
 
 
@@ -136,7 +136,7 @@ def _note(
 def _put_block(call: Call) -> Response:
     block = f"{_path(call)}\n{call.request.query_value('blockid')}"
     call.blob_store.put(ItemKind.BLOCK, block, None, call.request.body)
-    return Response(201, answers.dated(call, call.settings.now()))
+    return Response(201, answers.blob_headers(call, call.settings.now()))
 
 
 def _put_blocks(call: Call) -> Response:
@@ -155,12 +155,12 @@ def _put_blocks(call: Call) -> Response:
 
 def _describe(call: Call) -> Response:
     def change(old: Data) -> Data:
-        unchanged = {name: value for name, value in _there(old).items() if name != leases.NOTE}
+        unchanged = {name: value for name, value in _require(old).items() if name != leases.NOTE}
         lease = leases.after_write(old, call.request, call.settings.now())
         return {**unchanged, "meta": _meta(call.request.headers), **lease}
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
-    return Response(200, answers.dated(call, call.settings.now(), note))
+    return Response(200, answers.blob_headers(call, call.settings.now(), note))
 
 
 def _lease(call: Call) -> Response:
@@ -168,15 +168,15 @@ def _lease(call: Call) -> Response:
     now, answered = call.settings.now(), list[tuple[int, dict[str, str]]]()
 
     def change(old: Data) -> Data:
-        unchanged = {name: value for name, value in _there(old).items() if name != leases.NOTE}
+        unchanged = {name: value for name, value in _require(old).items() if name != leases.NOTE}
         _check_conditions(call, old)
-        lease, answer = leases.changed(leases.BlobLease.of(old), call.request, now)
+        lease, answer = leases.change(leases.BlobLease.of(old), call.request, now)
         answered.append(answer)
         return {**unchanged, **lease.as_note()}
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
     (status, headers), *_ = answered
-    return Response(status, {**answers.dated(call, note["modified"], note), **headers})
+    return Response(status, {**answers.blob_headers(call, note["modified"], note), **headers})
 
 
 def _check_conditions(call: Call, note: Data) -> None:
@@ -197,12 +197,12 @@ _PUTS = {"metadata": _describe, "block": _put_block, "blocklist": _put_blocks, "
 
 
 def _show(call: Call) -> Response:
-    item = _found(call)
+    item = _require_blob(call)
     note, now = item.note, call.settings.now()
     leases.check_read(note, call.request, now)
     headers = {
         **leases.headers(note, now),
-        **answers.dated(call, note["modified"], note),
+        **answers.blob_headers(call, note["modified"], note),
         "content-type": note["type"],
         "content-length": str(note["size"]),
         "x-ms-blob-type": "BlockBlob",
@@ -212,11 +212,11 @@ def _show(call: Call) -> Response:
     if call.request.method == "HEAD":
         return Response(200, headers)
     content = call.blob_store.content(ItemKind.BLOB, item.name)
-    return answers.ranged(call, Response(200, headers, content))
+    return answers.select_range(call, Response(200, headers, content))
 
 
 def _drop(call: Call) -> Response:
-    item = _found(call)
+    item = _require_blob(call)
     leases.after_write(item.note, call.request, call.settings.now())
     call.blob_store.delete(ItemKind.BLOB, item.name)
     return Response(202)
@@ -259,14 +259,14 @@ def _path(call: Call) -> str:
     return f"{_container(call)}/{call.names['blob']}"
 
 
-def _found(call: Call) -> StoredItem:
+def _require_blob(call: Call) -> StoredItem:
     item = call.blob_store.find(ItemKind.BLOB, _path(call))
-    _there(item)
+    _require(item)
     assert item is not None
     return item
 
 
-def _there(note: Data) -> Data:
+def _require(note: Data) -> Data:
     """A note, or item, of a blob.
 
     Raises:

@@ -87,12 +87,12 @@ def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -
     if lease.state(now) in _LOCKED:
         if not name:
             text = "There is currently a lease on the blob and no lease ID was specified in the"
-            raise _failed("LeaseIdMissing", f"{text} request.")
+            raise _precondition_failed("LeaseIdMissing", f"{text} request.")
         _check_match(lease, name)
         return lease.as_note()
     if name:
         text = "A lease ID was specified, but the lease for the blob has expired."
-        raise _failed("LeaseNotPresentWithBlobOperation", text)
+        raise _precondition_failed("LeaseNotPresentWithBlobOperation", text)
     return {}
 
 
@@ -109,7 +109,7 @@ def check_read(note: Mapping[str, Data], request: Request, now: float) -> None:
 Answer: TypeAlias = tuple[int, dict[str, str]]
 
 
-def changed(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, Answer]:
+def change(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, Answer]:
     """A lease operation: the lease after it, and the status and the headers of the answer.
 
     Raises:
@@ -117,27 +117,27 @@ def changed(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, 
     """
     match request.header("x-ms-lease-action").casefold():
         case "acquire":
-            new = _acquired(lease, request, now)
+            new = _acquire(lease, request, now)
             return new, (201, {_ID: new.id})
         case "renew":
-            new = _renewed(lease, request.header(_ID), now)
+            new = _renew(lease, request.header(_ID), now)
             return new, (200, {_ID: new.id})
         case "change":
             new_id = request.header("x-ms-proposed-lease-id")
-            new = _renamed(lease, request.header(_ID), new_id, now)
+            new = _change_id(lease, request.header(_ID), new_id, now)
             return new, (200, {_ID: new.id})
         case "release":
             _check_holder(lease, request.header(_ID))
             return BlobLease(), (200, {})
         case "break":
-            new = _broken(lease, request, now)
+            new = _break(lease, request, now)
             remaining = math.ceil(max(0.0, (new.breaks_at or now) - now))
             return new, (202, {"x-ms-lease-time": str(remaining)})
         case _:
             raise _invalid("x-ms-lease-action")
 
 
-def _acquired(lease: BlobLease, request: Request, now: float) -> BlobLease:
+def _acquire(lease: BlobLease, request: Request, now: float) -> BlobLease:
     proposed_id = request.header("x-ms-proposed-lease-id")
     state = lease.state(now)
     if state is LeaseState.BREAKING and lease.is_of(proposed_id):
@@ -153,7 +153,7 @@ def _acquired(lease: BlobLease, request: Request, now: float) -> BlobLease:
     return BlobLease(proposed_id or str(uuid4()), duration, expires_at)
 
 
-def _renewed(lease: BlobLease, name: str, now: float) -> BlobLease:
+def _renew(lease: BlobLease, name: str, now: float) -> BlobLease:
     _check_holder(lease, name)
     if lease.state(now) in (LeaseState.BREAKING, LeaseState.BROKEN):
         text = "The lease ID matched, but the lease has been broken explicitly and cannot be"
@@ -162,7 +162,7 @@ def _renewed(lease: BlobLease, name: str, now: float) -> BlobLease:
     return replace(lease, until=expires_at)
 
 
-def _renamed(lease: BlobLease, name: str, new_id: str, now: float) -> BlobLease:
+def _change_id(lease: BlobLease, name: str, new_id: str, now: float) -> BlobLease:
     if not new_id:
         raise _invalid("x-ms-proposed-lease-id")
     state = lease.state(now)
@@ -177,7 +177,7 @@ def _renamed(lease: BlobLease, name: str, new_id: str, now: float) -> BlobLease:
     return replace(lease, id=new_id)
 
 
-def _broken(lease: BlobLease, request: Request, now: float) -> BlobLease:
+def _break(lease: BlobLease, request: Request, now: float) -> BlobLease:
     period = _number(request, "x-ms-lease-break-period")
     if period is not None and not 0 <= period <= _LONGEST:
         raise _invalid("x-ms-lease-break-period")
@@ -204,7 +204,7 @@ def _check_holder(lease: BlobLease, name: str) -> None:
 def _check_match(lease: BlobLease, name: str) -> None:
     if not lease.is_of(name):
         text = "The lease ID specified did not match the lease ID for the blob."
-        raise _failed("LeaseIdMismatchWithBlobOperation", text)
+        raise _precondition_failed("LeaseIdMismatchWithBlobOperation", text)
 
 
 def _number(request: Request, name: str) -> int | None:
@@ -236,5 +236,5 @@ def _conflict(code: str, text: str) -> Permanent:
     return Permanent(code, text, status=CONFLICT)
 
 
-def _failed(code: str, text: str) -> Permanent:
+def _precondition_failed(code: str, text: str) -> Permanent:
     return Permanent(code, text, status=PRECONDITION_FAILED)

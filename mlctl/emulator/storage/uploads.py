@@ -10,7 +10,7 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.datastore import DATASTORE, OWN_DATASTORE
-from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
@@ -69,7 +69,7 @@ def datastores(call: Call) -> Response:
 
 def datastore(call: Call) -> Response:
     """GET of one datastore."""
-    return json_response(_found(call))
+    return json_response(_require_datastore(call))
 
 
 def write_datastore(call: Call) -> Response:
@@ -84,7 +84,7 @@ def write_datastore(call: Call) -> Response:
     note = {**properties, _CHANGED: now, _MADE: old.note.get(_MADE, now) if old else now}
     call.blob_store.put(ItemKind.DATASTORE, _id(call, name), note)
     headers = {"location": call.url(_id(call, name), call.request.query)}
-    return json_response(_written(call, name, note), 201, headers)
+    return json_response(_users_datastore(call, name, note), 201, headers)
 
 
 def delete_datastore(call: Call) -> Response:
@@ -102,7 +102,7 @@ def delete_datastore(call: Call) -> Response:
 
 def secrets(call: Call) -> Response:
     """POST listSecrets: a signature that expires where one is asked for, else a key."""
-    store = _found(call)
+    store = _require_datastore(call)
     credentials = store["properties"].get("credentials") or {}
     kind = str(credentials.get("credentialsType", "None"))
     if call.data.get("expirableSecret") and kind == "AccountKey":
@@ -118,7 +118,7 @@ def _key(datastore: dict[str, Data]) -> str:
     return str(datastore["name"]).casefold()
 
 
-def _found(call: Call) -> dict[str, Data]:
+def _require_datastore(call: Call) -> dict[str, Data]:
     name = call.names["name"].casefold()
     for store in _datastores(call):
         if _key(store) == name:
@@ -132,12 +132,12 @@ def _datastores(call: Call) -> Iterator[dict[str, Data]]:
     written = [*call.blob_store.list(ItemKind.DATASTORE, _id(call, ""))]
     written.sort(key=lambda item: str(item.note.get(_MADE)), reverse=True)
     for item in written:
-        yield _written(call, item.name.rpartition("/")[2], item.note)
+        yield _users_datastore(call, item.name.rpartition("/")[2], item.note)
     for name, (kind, container) in _BUILT_IN.items():
-        yield _own(call, name, _built_in(call, name, kind, container))
+        yield _built_in_datastore(call, name, _built_in_properties(call, name, kind, container))
 
 
-def _built_in(call: Call, name: str, kind: str, container: str) -> dict[str, Data]:
+def _built_in_properties(call: Call, name: str, kind: str, container: str) -> dict[str, Data]:
     """The SDK makes `https://{accountName}.blob.core.windows.net` of it: an account name that is a
     host and a path leads the unmodified SDK to our own blobs, as Azurite's path-style URLs do."""
     guid = call.guid("storage")
@@ -163,7 +163,7 @@ def _account(call: Call) -> str:
     return f"ml{call.guid('storage').replace('-', '')[:16]}"
 
 
-def _own(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
+def _built_in_datastore(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
     """A datastore that the service has made."""
     moment = clock.iso(0.0)
     application = call.guid("application")
@@ -173,20 +173,20 @@ def _own(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
         "lastModifiedBy": application,
         "lastModifiedByType": "Application",
     }
-    return tell(OWN_DATASTORE, _stored(call, name, properties, stamp), Occasion(call))
+    return render(OWN_DATASTORE, _datastore_body(call, name, properties, stamp), Occasion(call))
 
 
-def _written(call: Call, name: str, note: Data) -> dict[str, Data]:
+def _users_datastore(call: Call, name: str, note: Data) -> dict[str, Data]:
     """A datastore that somebody has written."""
     properties = dict(note)
     user, moment = call.guid("user"), clock.iso(0.0)
     stamp = {"createdAt": properties.pop(_MADE, moment), "createdBy": user, "createdByType": "User"}
     changed = properties.pop(_CHANGED, moment)
     stamp |= {"lastModifiedAt": changed, "lastModifiedBy": user, "lastModifiedByType": "User"}
-    return tell(DATASTORE, _stored(call, name, properties, stamp), Occasion(call))
+    return render(DATASTORE, _datastore_body(call, name, properties, stamp), Occasion(call))
 
 
-def _stored(call: Call, name: str, properties: Data, stamp: Data) -> dict[str, Data]:
+def _datastore_body(call: Call, name: str, properties: Data, stamp: Data) -> dict[str, Data]:
     kind = f"{PROVIDER}/workspaces/datastores"
     head = {"id": _id(call, name), "name": name, "type": kind}
     return {**head, "properties": properties, "systemData": stamp}

@@ -26,7 +26,7 @@ from mlctl.simulator.engine.processes import (
     PreemptionProcess,
     Shock,
     Trace,
-    described,
+    describe,
     eviction_rate,
 )
 
@@ -200,7 +200,7 @@ def _replayed(text: str, name: str) -> Weather:
         raise WeatherError(str(error)) from None
     if not any(found.nodes):
         raise WeatherError("the trace never has a node: no job on low priority would ever run")
-    source = f"{described(found)}, from a random place of it on, again and again"
+    source = f"{describe(found)}, from a random place of it on, again and again"
     return Weather(name, source=source, trace=Replay(found.gap_s, found.nodes))
 
 

@@ -15,7 +15,7 @@ WRITE, DELETE = "write", "delete"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ActivityEntry:
     """One write or delete of a resource, by its ARM id; `at` is of the virtual clock."""
 
     number: int
@@ -37,21 +37,21 @@ def record(
     )
 
 
-def of_resource(workspace: WorkspaceHandle, resource: str) -> list[Entry]:
+def list_of_resource(workspace: WorkspaceHandle, resource: str) -> list[ActivityEntry]:
     """What was done to a resource, by its ARM id, newest first."""
     with workspace.store.read() as db:
         entries = db.execute(
             "SELECT id, resource, at, verb, caller FROM activity WHERE key = ? ORDER BY id DESC",
             (resource.casefold(),),
         )
-        return [Entry(*row) for row in entries]
+        return [ActivityEntry(*row) for row in entries]
 
 
-def beneath(workspace: WorkspaceHandle, scope: str) -> Iterator[Entry]:
+def list_beneath(workspace: WorkspaceHandle, scope: str) -> Iterator[ActivityEntry]:
     """What was done to all that a scope contains (a resource group, a subscription)."""
     with workspace.store.read() as db:
         entries = db.execute(
             "SELECT id, resource, at, verb, caller FROM activity ORDER BY id DESC"
         ).fetchall()
     start = f"{scope.casefold().rstrip('/')}/"
-    return (Entry(*row) for row in entries if row[1].casefold().startswith(start))
+    return (ActivityEntry(*row) for row in entries if row[1].casefold().startswith(start))

@@ -29,7 +29,7 @@ class UsageRow:
     gone: bool
 
 
-def of_workspace(
+def summarize(
     workspace: WorkspaceHandle, ratio: float = prices.LOW_PRIORITY_RATIO
 ) -> list[UsageRow]:
     """The usage of clusters, pools and jobs, then the totals of clusters and pools by tier.
@@ -46,14 +46,14 @@ def of_workspace(
     with replay.current(workspace.store) as now:
         mine = command_log.engine_name(workspace_id, "")
         usages = [
-            _used(of_resource, ratio)
+            _usage_row(of_resource, ratio)
             for of_resource in usage.usage(now)
             if of_resource.name.startswith(mine)
         ]
     return [*usages, *_totals(usages)]
 
 
-def _used(of_resource: usage.Usage, ratio: float) -> UsageRow:
+def _usage_row(of_resource: usage.NodeUsage, ratio: float) -> UsageRow:
     cost = of_resource.cost
     if cost is not None and of_resource.tier is Tier.LOW_PRIORITY:
         cost *= ratio / prices.LOW_PRIORITY_RATIO

@@ -15,7 +15,7 @@ from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, locks, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs
 from mlctl.simulator.control_plane.jobs import workloads as stored_workloads
-from mlctl.simulator.control_plane.jobs.records import require_resource, translated_refusals
+from mlctl.simulator.control_plane.jobs.records import require_resource, translate_refusals
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.replay import EngineTransaction
 from mlctl.simulator.control_plane.resources import quota
@@ -38,7 +38,7 @@ from mlctl.simulator.engine.processes import (
     CapacityProcess,
     PreemptionProcess,
     Trace,
-    described,
+    describe,
 )
 from mlctl.simulator.engine.validation import check_settings
 from mlctl.workload import Workload
@@ -47,7 +47,7 @@ from mlctl.workload import Workload
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Every setting with its value and source: the engine's, then those of the control plane."""
     with replay.current(workspace.store) as now:
-        engine_parameters = [*model.parameters(now.settings), *waiting.assumed(now)]
+        engine_parameters = [*model.parameters(now.settings), *waiting.list_assumptions(now)]
     with workspace.store.read() as db:
         settings = rows.workspace_state(db, workspace.scope, workspace.location).settings
     return [
@@ -96,13 +96,13 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
 def preemption(workspace: WorkspaceHandle) -> list[str]:
     """What takes low-priority nodes now, each process in words."""
     with replay.current(workspace.store) as now:
-        return [described(process) for process in now.preemption]
+        return [describe(process) for process in now.preemption]
 
 
 def capacity(workspace: WorkspaceHandle) -> dict[Tier, str]:
     """How many nodes each region has, by tier, in words."""
     with replay.current(workspace.store) as now:
-        descriptions = {tier: described(process) for tier, process in now.capacity.items()}
+        descriptions = {tier: describe(process) for tier, process in now.capacity.items()}
         return {tier: descriptions.get(tier, "unlimited") for tier in Tier}
 
 
@@ -126,7 +126,7 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
     with _engine_transaction(workspace) as (transaction, state):
         if engine_changes:
             changed = with_changes(transaction.world.settings, engine_changes)
-            replay.command(transaction, Configure(changed))
+            replay.run_command(transaction, Configure(changed))
         rows.save_settings(transaction.db, replace(state.settings, **mine))
 
 
@@ -154,7 +154,7 @@ def set_preemption(
                 else process
                 for process in processes
             )
-        replay.command(transaction, SetPreemption(processes))
+        replay.run_command(transaction, SetPreemption(processes))
 
 
 def set_capacity(
@@ -167,7 +167,7 @@ def set_capacity(
     """
     with _engine_transaction(workspace) as (transaction, _):
         for each_tier in [tier] if tier else list(Tier):
-            replay.command(transaction, SetCapacity(capacity, each_tier))
+            replay.run_command(transaction, SetCapacity(capacity, each_tier))
 
 
 def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> int:
@@ -186,7 +186,7 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
             has = f"{len(up)} that could be lost" if up else "none that could be lost"
             raise bad(f"Cluster `{resource.address.name}` has not {count} nodes, but {has}.")
         preempted = tuple(up if count is None else up[:count])
-        replay.command(transaction, Preempt(name, preempted))
+        replay.run_command(transaction, Preempt(name, preempted))
         return len(preempted)
 
 
@@ -234,7 +234,7 @@ def set_workload(workspace: WorkspaceHandle, name: str, figures: Workload) -> Wo
     """
     stored_workloads.check(figures)
     with workspace.store.write() as db:
-        stored_workloads.save(db, name, figures.over(stored_workloads.stored(db, name)))
+        stored_workloads.save(db, name, figures.over(stored_workloads.find_stored(db, name)))
         return stored_workloads.get(db, name)
 
 
@@ -244,7 +244,7 @@ def _engine_transaction(
 ) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
     with replay.transaction(workspace.store) as transaction:
         state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
-        with translated_refusals(state.id):
+        with translate_refusals(state.id):
             yield transaction, state
 
 

@@ -78,7 +78,7 @@ class CallFault:
         )
 
     def applies(self, number: int) -> bool:
-        """Whether the fault applies to the matching call number `seen` (from 1)."""
+        """Whether the fault applies to the matching call of this number (from 1)."""
         return http_faults.applies(number, self.nth, self.times, every=self.every)
 
     def failure(self) -> OperationFailure:
@@ -199,7 +199,7 @@ def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Cal
         active.fault
         for active in active_faults(db)
         if isinstance(active.fault, CallFault) and active.fault.matches(verb, addresses)
-        if active.fault.applies(_counted(db, active))
+        if active.fault.applies(_count(db, active))
     )
 
 
@@ -209,11 +209,11 @@ def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ..
         active.fault
         for active in active_faults(db)
         if isinstance(active.fault, HttpFault) and active.fault.matches(method, path)
-        if active.fault.applies(_counted(db, active))
+        if active.fault.applies(_count(db, active))
     )
 
 
-def _counted(db: Connection, active: ActiveFault) -> int:
+def _count(db: Connection, active: ActiveFault) -> int:
     db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (active.number,))
     return active.seen + 1
 

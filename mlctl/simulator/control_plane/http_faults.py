@@ -92,7 +92,7 @@ class HttpFault:
         )
 
     def applies(self, number: int) -> bool:
-        """Whether the fault applies to the matching request number `seen` (from 1)."""
+        """Whether the fault applies to the matching request of this number (from 1)."""
         return applies(number, self.nth, self.times, every=self.every)
 
 
@@ -109,7 +109,7 @@ def check_schedule(nth: int, times: int | None, seconds: float) -> None:
 
 
 def applies(number: int, nth: int, times: int | None, *, every: bool) -> bool:
-    """Whether a fault applies to the matching call number `seen` (from 1)."""
+    """Whether a fault applies to the matching call of this number (from 1)."""
     if every:
         return number % nth == 0 and (times is None or number // nth <= times)
     return number >= nth and (times is None or number < nth + times)

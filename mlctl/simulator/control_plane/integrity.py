@@ -17,7 +17,7 @@ from mlctl.pointer import get
 from mlctl.simulator.control_plane import faults, locks
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.state import clock, rows, settings
-from mlctl.simulator.control_plane.state.store import START_ANEW, LocalStateError, Store
+from mlctl.simulator.control_plane.state.store import START_AGAIN, LocalStateError, Store
 
 _TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
 _ANYWHERE = Scope("s", "g", "w")
@@ -34,7 +34,7 @@ def check(store: Store) -> None:
     with store.read() as db:
         damage = next(_damage(db), None)
     if damage is not None:
-        text = f"the local state `{store.path}` is damaged ({damage}): {START_ANEW}."
+        text = f"the local state `{store.path}` is damaged ({damage}): {START_AGAIN}."
         raise LocalStateError(text)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, Permanent
-from mlctl.simulator.control_plane.state.rows import folded
+from mlctl.simulator.control_plane.state.rows import fold_case
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 LOST = "LeaseLost"  # the code of a refused write or renewal
@@ -96,7 +96,7 @@ def _end(
     return db.execute(query, (_key(workspace), project, value)).rowcount > 0
 
 
-def held(workspace: WorkspaceHandle, now: float) -> list[LeaseRow]:
+def list_held(workspace: WorkspaceHandle, now: float) -> list[LeaseRow]:
     """The leases of the workspace that last at a moment, by project."""
     with workspace.store.read() as db:
         rows = db.execute(_SELECT + "WHERE workspace = ? ORDER BY project", (_key(workspace),))
@@ -133,4 +133,4 @@ def _row(row: tuple[Any, ...]) -> LeaseRow:
 
 
 def _key(workspace: WorkspaceHandle) -> str:
-    return folded(str(workspace.scope))
+    return fold_case(str(workspace.scope))

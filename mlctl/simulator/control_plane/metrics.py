@@ -31,7 +31,7 @@ class MetricSeries:
     buckets: tuple[Bucket, ...]
 
 
-def of_cluster(
+def aggregate(
     workspace: WorkspaceHandle,
     cluster: Address,
     names: Sequence[str],

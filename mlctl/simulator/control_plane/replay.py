@@ -77,7 +77,7 @@ def current(store: Store) -> Iterator[World]:
 
 @contextmanager
 def transaction(store: Store) -> Iterator[EngineTransaction]:
-    """A write transaction with the engine at the clock's time; for `command` and `carry_out`."""
+    """A write transaction with the engine at the clock's time, for commands."""
     with current(store):
         pass  # stores checkpoints on the way, each in a transaction of its own
     try:
@@ -91,7 +91,7 @@ def transaction(store: Store) -> Iterator[EngineTransaction]:
         raise
 
 
-def command(transaction: EngineTransaction, engine_command: Command) -> list[LoggedEvent]:
+def run_command(transaction: EngineTransaction, engine_command: Command) -> list[LoggedEvent]:
     """Carry out a command now and append it to the log; the events of that.
 
     Raises:
@@ -157,7 +157,7 @@ def run_job(
 
 
 def events(store: Store, *, detail: bool, start: float = 0.0) -> Iterator[LoggedEvent]:
-    """All events since the cloud was created or reset, replayed; some before `since` are left out.
+    """All events since the cloud was created or reset, replayed; some before `start` are left out.
 
     To leave them out is faster.
     """

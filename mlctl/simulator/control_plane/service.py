@@ -52,9 +52,7 @@ def list_resources(
     Raises:
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
-    return _listed(
-        workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent)
-    )
+    return _list(workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent))
 
 
 def list_page(
@@ -65,7 +63,7 @@ def list_page(
     Raises:
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
-    return _listed(
+    return _list(
         workspace,
         kind,
         parent,
@@ -73,7 +71,7 @@ def list_page(
     )
 
 
-def _listed(
+def _list(
     workspace: WorkspaceHandle,
     kind: str,
     parent: str | None,
@@ -117,7 +115,7 @@ def put(
     with workspace.store.write() as db:
         leases.check(db, workspace)
         state = writes.workspace_for_write(db, workspace, matched)
-        write = writes.Write(db, state, matched, api_version)
+        write = writes.WriteContext(db, state, matched, api_version)
         old = writes.find_exact(write, address)
         address = old.address if old else address
         locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
@@ -149,7 +147,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
     with workspace.store.write() as db:
         leases.check(db, workspace)
         state = rows.workspace_state(db, workspace.scope, workspace.location)
-        write = writes.Write(db, state, matched)
+        write = writes.WriteContext(db, state, matched)
         old = writes.find_exact(write, address)
         if old is None:
             raise missing(address)

@@ -31,7 +31,7 @@ API_VERSION = "2024-04-01"  # of requests that name none, as those of the local 
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteContext:
     """One write: its transaction, the workspace, the faults that match the call; api-version."""
 
     db: Connection
@@ -50,7 +50,7 @@ def workspace_for_write(
     return state
 
 
-def find_exact(write: Write, address: Address) -> StoredResource | None:
+def find_exact(write: WriteContext, address: Address) -> StoredResource | None:
     """The resource with exactly this address: a write never means the newest version."""
     if address.is_newest:
         return None
@@ -58,7 +58,7 @@ def find_exact(write: Write, address: Address) -> StoredResource | None:
 
 
 def accepted_body(
-    write: Write, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    write: WriteContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store, checked and normalized by the rules of the resource type.
 
@@ -79,7 +79,7 @@ def accepted_body(
 
 
 def store(
-    write: Write, address: Address, new: Mapping[str, Data], old: StoredResource | None
+    write: WriteContext, address: Address, new: Mapping[str, Data], old: StoredResource | None
 ) -> int | None:
     """Store an accepted body and begin an operation; its number, None for none.
 
@@ -115,7 +115,11 @@ def store(
 
 
 def _log_command(
-    write: Write, address: Address, new: Mapping[str, Data], old: StoredResource | None, due: float
+    write: WriteContext,
+    address: Address,
+    new: Mapping[str, Data],
+    old: StoredResource | None,
+    due: float,
 ) -> None:
     """Append the command that makes the engine follow the write, if it is about nodes."""
     db, state = write.db, write.state
@@ -131,7 +135,7 @@ def _log_command(
         command_log.append(write.db, at, command, quiet=command_log.needs_no_node(command))
 
 
-def begin_delete(write: Write, old: StoredResource) -> int | None:
+def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
     """Delete a resource and its children; the number of the operation, None if it is done.
 
     Raises:
@@ -157,7 +161,7 @@ def begin_delete(write: Write, old: StoredResource) -> int | None:
     return _begin(write, [resource.id for resource in deleted], old.address, OperationKind.DELETE)
 
 
-def _begin(write: Write, resources: list[int], address: Address, verb: OperationKind) -> int:
+def _begin(write: WriteContext, resources: list[int], address: Address, verb: OperationKind) -> int:
     due = _due(write, address, verb)
     begun = NewOperation(
         address, verb, write.state.now, due, faults.operation_failure(write.matched)
@@ -165,7 +169,7 @@ def _begin(write: Write, resources: list[int], address: Address, verb: Operation
     return operations.begin(write.db, resources, begun)
 
 
-def _due(write: Write, address: Address, verb: OperationKind) -> float:
+def _due(write: WriteContext, address: Address, verb: OperationKind) -> float:
     """When an operation will have ended."""
     usual = write.state.settings.delays.of(kind_of(address).arm.delay, verb.name.lower())
     return write.state.now + usual + faults.total_delay(write.matched)

@@ -39,7 +39,7 @@ def _delete(world: World, pool: Pool, vm: Vm) -> None:
     log_event(world, "VM_DELETED", pool=pool.spec.name, vm=vm.number)
 
 
-def provisioned(world: World, pool: Pool, vm: Vm) -> None:
+def finish_provisioning(world: World, pool: Pool, vm: Vm) -> None:
     """B1: a VM is provisioned, and billed from now on."""
     vm.billed_until = vm.billed_from = world.now
     log_event(world, "VM_UP", pool=pool.spec.name, vm=vm.number)
@@ -110,7 +110,7 @@ def start_shared_queue(world: World) -> None:
             schedule(world, world.now + seconds, EventKind.OTHER_JOB_DONE, "")
 
 
-def tenant_done(world: World) -> None:
+def end_tenant_job(world: World) -> None:
     """A job of another user has ended."""
     world.shared_queue.running -= 1
     start_shared_queue(world)
@@ -125,7 +125,7 @@ def schedule_arrival(world: World) -> None:
         schedule(world, at, EventKind.OTHER_JOB_ARRIVAL, "", epoch=shared.epoch)
 
 
-def tenant_arrived(world: World) -> None:
+def add_tenant_job(world: World) -> None:
     """Queue a job of another user, and schedule the next one."""
     shared = world.shared_queue
     length = rng.uniform(f"{world.seed}/tenant/{shared.arrival_count}")

@@ -71,7 +71,7 @@ def _add(
     process: PreemptionProcess | CapacityProcess,
     set_at: float,
 ) -> None:
-    """Activate a process: continue its run from `before` if it is in there, else start it anew."""
+    """Activate a process: continue its run if it is among `previous`, else start one."""
     for active in previous:
         if active.process == process and active.since == set_at:
             previous.remove(active)

@@ -213,7 +213,7 @@ def _handle_node_event(world: World, event: ScheduledEvent) -> None:
     world.now = at
     match kind:
         case EventKind.ALLOCATED:
-            nodes.allocated(world, cluster, node)
+            nodes.finish_allocation(world, cluster, node)
             autoscaling.assign(world, cluster, node)
             return
         case EventKind.READY:
@@ -223,7 +223,7 @@ def _handle_node_event(world: World, event: ScheduledEvent) -> None:
         case EventKind.PREEMPT:
             preemption.preempt(world, cluster, node)
         case EventKind.RESTORED:
-            nodes.restored(world, cluster, node)
+            nodes.restore(world, cluster, node)
             autoscaling.assign(world, cluster, node)
             return
         case EventKind.IDLE_TIMEOUT:
@@ -276,14 +276,14 @@ def _handle_pool_event(world: World, event: ScheduledEvent) -> None:
             pool = world.pools.get(name)
             vm = pool.vms.get(number) if pool is not None else None
             if pool is not None and vm is not None and vm.epoch == epoch:
-                batch_pool.provisioned(world, pool, vm)
+                batch_pool.finish_provisioning(world, pool, vm)
         case EventKind.POOL_JOB_DONE:
             job = world.jobs.get(name)
             if isinstance(job, PoolJob) and job.epoch == epoch and job.ended is None:
                 batch_pool.end(world, job, JobStatus.COMPLETED)
         case EventKind.OTHER_JOB_DONE:
-            batch_pool.tenant_done(world)
+            batch_pool.end_tenant_job(world)
         case EventKind.OTHER_JOB_ARRIVAL if world.shared_queue.epoch == epoch:
-            batch_pool.tenant_arrived(world)
+            batch_pool.add_tenant_job(world)
         case _:
             pass

@@ -29,7 +29,7 @@ class JobStatus(Enum):
 
 
 @dataclass(slots=True)
-class Job:
+class EngineJob:
     """What every job has. Times are None until they are known.
 
     `tier`, `cores` and `price` are those of the cluster at the time of submission. `lost_node_s`
@@ -58,14 +58,14 @@ class Job:
 
 
 @dataclass(slots=True)
-class BatchJob(Job):
+class BatchJob(EngineJob):
     """A batch job. Mini-batches that never started are only counted: all from `next_new` on.
 
     `head` and `tail` queue mini-batches to be retried, before and after those. `attempts_by_slot`
     has the running attempt of each busy slot, `attempts_by_end` the same in the order of their
     ends. The slots of node n are numbered from n * concurrency on. `starting` are running nodes
     that cannot work yet, with the second since which they start; `last_progress` is when an attempt
-    began or ended, as far as `attempts_by_slot` does not tell. `failed_attempts` and
+    began or ended, where `attempts_by_slot` does not show it. `failed_attempts` and
     `lost_attempts` count per mini-batch that is not over. Derived fields are not stored; they are
     computed again.
     """
@@ -123,7 +123,7 @@ class StepRange:
 
 
 @dataclass(slots=True)
-class TrainingJob(Job):
+class TrainingJob(EngineJob):
     """A training job. `step` is the last step of this run, `saved` that of the last checkpoint.
 
     `metrics` are the logged steps: every run appends, so steps repeat. `partial_checkpoints` are
@@ -152,7 +152,7 @@ class TrainingJob(Job):
 
 
 @dataclass(slots=True)
-class PoolJob(Job):
+class PoolJob(EngineJob):
     """A job of the classic service, on a VM of `pool`, or in the shared queue if that is empty."""
 
     duration_s: float = field(kw_only=True)
@@ -161,7 +161,7 @@ class PoolJob(Job):
 
 
 @dataclass(slots=True)
-class GroupJob(Job):
+class GroupJob(EngineJob):
     """A job that is made of others: they are jobs of their own, named in `spec`."""
 
     spec: GroupSpec = field(kw_only=True)

@@ -1,7 +1,7 @@
 """The life cycle of a node: each function is one state transition of the model.
 
-This module knows no jobs. A node comes (`add`, `allocated`, `ready`), runs or idles, and goes
-(`leave`, `remove`), or is preempted (`preempt`) and comes back (`restored`).
+This module knows no jobs. A node comes (`add`, `finish_allocation`, `ready`), runs or idles, and
+goes (`leave`, `remove`), or is preempted (`preempt`) and comes back (`restore`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
     capacity.request(world, world.capacities[cluster.capacity_key], cluster, node)
 
 
-def allocated(world: World, cluster: Cluster, node: Node) -> None:
+def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
     """ALLOCATED: the node exists, is billed, can be preempted, and prepares."""
     billing.start(world, node)
     set_state(world, cluster, node, NodeState.PREPARING)
@@ -118,11 +118,11 @@ def start_failed(world: World, cluster: Cluster, node: Node) -> None:
     log_node_event(world, "START_FAIL", cluster, node)
 
 
-def restored(world: World, cluster: Cluster, node: Node) -> None:
+def restore(world: World, cluster: Cluster, node: Node) -> None:
     """RESTORED: a preempted node is back under its number and is prepared again."""
     log_node_event(world, "RESTORED", cluster, node)
     set_state(world, cluster, node, NodeState.ALLOCATING)
-    allocated(world, cluster, node)
+    finish_allocation(world, cluster, node)
 
 
 def preempt(world: World, cluster: Cluster, node: Node) -> None:

@@ -155,7 +155,7 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
 
 
 def later(by_hour: ByHour | None, start: float, now: float, seconds: float) -> float:
-    """The moment `seconds` after `now`, as time passes for a process that was set at `since`."""
+    """The moment `seconds` after `now`, as time passes for a process that was set at `start`."""
     return now + seconds if by_hour is None else start + by_hour.after(now - start, seconds)
 
 
@@ -178,13 +178,13 @@ def eviction_rate(probability: float) -> float:
     return -log(1 - probability)
 
 
-def described(process: PreemptionProcess | CapacityProcess) -> str:
+def describe(process: PreemptionProcess | CapacityProcess) -> str:
     """What a process does, in words."""
     by_hour = getattr(process, "by_hour", None)
-    return _described(process) + (", by the hour of the day" if by_hour is not None else "")
+    return _describe(process) + (", by the hour of the day" if by_hour is not None else "")
 
 
-def _described(process: PreemptionProcess | CapacityProcess) -> str:
+def _describe(process: PreemptionProcess | CapacityProcess) -> str:
     match process:
         case Poisson() | HyperExponential() | Weibull():
             lives = _described_lives(process)

@@ -104,7 +104,7 @@ def _plain(value: Any) -> Any:
 def _plain_fields(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     data: dict[str, Any] = {_TAG: kind.__name__}
-    for name, default in _stored(kind):
+    for name, default in _stored_fields(kind):
         field_value = getattr(value, name)
         if default is MISSING or field_value != default:
             data[name] = _plain(field_value)
@@ -112,7 +112,7 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def _stored(kind: Any) -> tuple[tuple[str, Any], ...]:
+def _stored_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
     """The fields that are stored, with their defaults."""
     return tuple(
         (slot.name, _default(slot)) for slot in fields(kind) if not slot.metadata.get("derived")
@@ -157,7 +157,7 @@ def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 def _class_reader(kind: Any) -> Callable[[Any], Any]:
     hints = get_type_hints(kind)
-    readers = {name: _reader(hints[name]) for name, _ in _stored(kind)}
+    readers = {name: _reader(hints[name]) for name, _ in _stored_fields(kind)}
     return lambda data: kind(
         **{name: read(data[name]) for name, read in readers.items() if name in data}
     )

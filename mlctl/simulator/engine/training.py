@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # steps; a step that ends in this very second is complete
 
 
 def wanted_nodes(job: TrainingJob, limit: int) -> int:
-    """The number of nodes that the job runs on at once, at most `most`."""
+    """The number of nodes that the job runs on at once, at most `limit`."""
     return min(job.spec.instance_count, limit)
 
 

@@ -14,7 +14,7 @@ JOB = "job"
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class NodeUsage:
     """Node-seconds used so far by a cluster, job or pool; a job's are part of its cluster's.
 
     `cost` is None if the price is unknown. `gone` means deleted, or for a job ended.
@@ -28,23 +28,23 @@ class Usage:
     gone: bool
 
 
-def usage(world: World) -> Iterator[Usage]:
+def usage(world: World) -> Iterator[NodeUsage]:
     """The usage of deleted clusters and pools, then of existing clusters, pools and jobs."""
     for bill in world.bills:
         due = cost(bill.node_s, bill.price)
-        yield Usage(bill.kind, bill.name, bill.tier, bill.node_s, due, gone=True)
+        yield NodeUsage(bill.kind, bill.name, bill.tier, bill.node_s, due, gone=True)
     for cluster in world.clusters.values():
         spec, used = cluster.spec, cluster.billed_s + _unbilled_s(world, cluster, None)
-        yield Usage("cluster", spec.name, spec.tier, used, cost(used, spec.price), gone=False)
+        yield NodeUsage("cluster", spec.name, spec.tier, used, cost(used, spec.price), gone=False)
     for pool in world.pools.values():
         used = pool_vm_seconds(world, pool)
         due = cost(used, pool.spec.price)
-        yield Usage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
+        yield NodeUsage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
     for job in ended_jobs.every_job(world):
         if isinstance(job, ClusterJob):
             used = job_node_seconds(world, job)
             due = cost(used, job.price)
-            yield Usage(JOB, job.name, job.tier, used, due, gone=job.ended is not None)
+            yield NodeUsage(JOB, job.name, job.tier, used, due, gone=job.ended is not None)
 
 
 def job_node_seconds(world: World, job: AnyJob) -> float:

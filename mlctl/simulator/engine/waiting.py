@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlctl.simulator.engine.jobs import ClusterJob
 from mlctl.simulator.engine.model import Parameter, Tier
-from mlctl.simulator.engine.processes import described
+from mlctl.simulator.engine.processes import describe
 from mlctl.simulator.engine.state import Cluster, NodeState, World
 
 
@@ -62,11 +62,11 @@ def seconds_to_come(world: World, job: ClusterJob) -> float | None:
     return sum(max(end - world.now, 0.0) for end in ends)
 
 
-def assumed(world: World) -> list[Parameter]:
+def list_assumptions(world: World) -> list[Parameter]:
     """What takes nodes and how many there are, as it is set now."""
-    losses = "; ".join(map(described, world.preemption)) or "none"
+    losses = "; ".join(map(describe, world.preemption)) or "none"
     limits = {
-        tier.value: described(world.capacity[tier]) if tier in world.capacity else "unlimited"
+        tier.value: describe(world.capacity[tier]) if tier in world.capacity else "unlimited"
         for tier in Tier
     }
     is_same = len(set(limits.values())) == 1

@@ -126,7 +126,7 @@ def test_a_file_of_an_older_version_is_left_alone(tmp_path: Path) -> None:
     older.execute("PRAGMA user_version = 3")
     older.close()
     assert "older mlctl (state version 3" in complaint(path)
-    assert "move it away to start anew" in complaint(path)
+    assert "move it away to start again" in complaint(path)
 
 
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:

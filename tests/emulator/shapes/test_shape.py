@@ -1,4 +1,4 @@
-"""A shape tells what is stored as the service does: order, nulls, what waits, what came later."""
+"""A shape renders what is stored as the service does: order, nulls, what waits, what came later."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mlctl.emulator.shapes.shape import (
     Shape,
     always,
     as_sent,
-    held,
     if_any,
     if_set,
     omitted,
     once_created,
     or_null,
     otherwise,
+    render,
     section,
     since,
-    tell,
+    stored,
     time,
     until,
     when_done,
@@ -41,23 +41,23 @@ def occasion(version: str = "2024-04-01", phase: Phase = Phase.DONE) -> Occasion
 
 
 def told(shape: Shape, stored: dict[str, Data], **more: Data) -> dict[str, Data]:
-    return tell(shape, stored, occasion(**more))
+    return render(shape, stored, occasion(**more))
 
 
 def test_keys_come_in_the_order_of_the_shape_and_what_it_does_not_know_follows() -> None:
-    shape = {"b": held, "a": held}
+    shape = {"b": stored, "a": stored}
     assert list(told(shape, {"z": 1, "a": 2, "b": 3}).items()) == [("b", 3), ("a", 2), ("z", 1)]
 
 
 def test_what_is_not_stored_is_null_or_left_out_or_a_value_of_the_services() -> None:
     shape = {
-        "null": held,
+        "null": stored,
         "gone": if_set,
         "own": otherwise({}),
         "empty": or_null,
-        "inside": section({"a": held}),
-        "none": if_any({"a": held}),
-        "no key": if_any({"a": held}, omitted),
+        "inside": section({"a": stored}),
+        "none": if_any({"a": stored}),
+        "no key": if_any({"a": stored}, omitted),
     }
     assert told(shape, {"empty": {}}) == {
         "null": None,
@@ -73,18 +73,18 @@ def test_what_is_not_stored_is_null_or_left_out_or_a_value_of_the_services() -> 
     [(Phase.CREATING, None, None), (Phase.CHANGING, 1, None), (Phase.DONE, 1, 1)],
 )
 def test_some_keys_wait(phase: Phase, created: Data, done: Data) -> None:
-    shape = {"a": once_created(held), "b": when_done(held), "c": when_done(held, omitted)}
+    shape = {"a": once_created(stored), "b": when_done(stored), "c": when_done(stored, omitted)}
     body = told(shape, {"a": 1, "b": 1, "c": 1}, phase=phase)
     assert (body["a"], body["b"], "c" in body) == (created, done, done is not None)
 
 
 def test_while_an_operation_goes_on_a_key_may_tell_only_what_was_sent() -> None:
-    shape = {"in": section({"a": as_sent(held), "b": as_sent(held, always("No"))})}
-    stored = {"in": {"a": 1, "b": 2}}
-    assert tell(shape, stored, occasion(phase=Phase.CHANGING), {"in": {"a": 7}}) == {
+    shape = {"in": section({"a": as_sent(stored), "b": as_sent(stored, always("No"))})}
+    values = {"in": {"a": 1, "b": 2}}
+    assert render(shape, values, occasion(phase=Phase.CHANGING), {"in": {"a": 7}}) == {
         "in": {"a": 1, "b": "No"}
     }
-    assert tell(shape, stored, occasion(), {"in": {"a": 7}}) == stored
+    assert render(shape, values, occasion(), {"in": {"a": 7}}) == values
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_while_an_operation_goes_on_a_key_may_tell_only_what_was_sent() -> None:
     [("2022-05-01", ["old"]), ("2023-04-01-preview", ["new"]), ("2024-04-01", ["new"])],
 )
 def test_keys_come_and_go_with_the_api_version(version: str, keys: list[str]) -> None:
-    shape = {"new": since("2023-04-01", held), "old": until("2023-04-01", held)}
+    shape = {"new": since("2023-04-01", stored), "old": until("2023-04-01", stored)}
     assert list(told(shape, {"new": 1, "old": 1}, version=version)) == keys
 
 

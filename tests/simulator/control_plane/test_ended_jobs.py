@@ -50,7 +50,7 @@ def seen(local: LocalBackend) -> list[Any]:
         [job.body for job in jobs],
         [local.jobs.show(job.name).body for job in jobs],
         [list(local.jobs.event_log(job.name)) for job in jobs],
-        billing.of_workspace(local.handle, 0.2),
+        billing.summarize(local.handle, 0.2),
         local.nodes(CPU),
     ]
 

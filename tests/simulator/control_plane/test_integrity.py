@@ -74,7 +74,7 @@ def test_a_row_that_does_not_fit_is_told_in_a_sentence(name: str, mlctl: Run, st
         if done.code not in (0, 3):  # 3: not found
             assert (done.code, "Traceback" in done.err) == (1, False), done.err
             assert "`.mlctl/local.db`" in done.err
-            assert "move it away to start anew" in done.err
+            assert "move it away to start again" in done.err
 
 
 @pytest.mark.parametrize("keep", [0, 1, 99, 100, 5000, 20_000])

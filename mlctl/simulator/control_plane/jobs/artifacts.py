@@ -24,32 +24,32 @@ def files_of(job: JobRecord) -> Iterator[File]:
     """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
     view = job.view
     if view.members is not None:
-        yield from _of_members(job, view.members)
+        yield from _pipeline_files(job, view.members)
     elif view.mini_batches is not None:
-        yield from _scored(job, view.mini_batches)
+        yield from _scoring_files(job, view.mini_batches)
     elif view.training is not None:
-        yield from _trained(job, view.training)
+        yield from _training_files(job, view.training)
 
 
-def _scored(job: JobRecord, counts: MiniBatchCounts) -> Iterator[File]:
+def _scoring_files(job: JobRecord, counts: MiniBatchCounts) -> Iterator[File]:
     lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(counts))
     yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
     name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
     rows = "".join(f"mini-batch {number},simulated\n" for number in range(counts.completed))
     for output in job.row.note.get("outputs") or {SCORES: None}:
-        yield PurePosixPath(OUTPUTS, _plain(output), name or "predictions.csv"), rows
+        yield PurePosixPath(OUTPUTS, _base_name(output), name or "predictions.csv"), rows
 
 
-def _of_members(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
+def _pipeline_files(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
     """Of a pipeline how its steps stand, and once it has completed its outputs."""
     lines = (f"{resource_name(name)}: {status.value}\n" for name, status in statuses.items())
     yield PurePosixPath(ARTIFACTS, "logs", "azureml", "executionlogs.txt"), "".join(lines)
     if job.view.status is JobStatus.COMPLETED:
         for name in job.row.note.get("outputs") or {}:
-            yield PurePosixPath(OUTPUTS, _plain(name), "output.txt"), "simulated\n"
+            yield PurePosixPath(OUTPUTS, _base_name(name), "output.txt"), "simulated\n"
 
 
-def _plain(name: object) -> str:
+def _base_name(name: object) -> str:
     return PurePosixPath(str(name)).name
 
 
@@ -60,7 +60,7 @@ def _overview(counts: MiniBatchCounts) -> Iterator[tuple[str, int]]:
     yield "attempted", counts.attempts
 
 
-def _trained(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
+def _training_files(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
     workspace = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
     for step in _checkpoints(job.row, now):
         yield workspace / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
@@ -69,7 +69,7 @@ def _trained(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
     for name in job.row.note.get("outputs") or {}:
-        yield PurePosixPath(OUTPUTS, _plain(name), "output.txt"), "simulated\n"
+        yield PurePosixPath(OUTPUTS, _base_name(name), "output.txt"), "simulated\n"
 
 
 def _checkpoints(row: JobRow, now: TrainingProgress) -> Iterator[int]:

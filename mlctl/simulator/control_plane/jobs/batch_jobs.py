@@ -62,11 +62,13 @@ def invoke(
         **_engine_fields(deployment.body["properties"], invocation.body, workload),
     )
     origin = (deployment.address.parent, deployment.address.name, state.now)
-    note = noted(invocation, cluster.address, state, name) | _notice(
+    note = invocation_note(invocation, cluster.address, state, name) | _notice(
         spec, transaction.world.clusters[spec.cluster]
     )
-    asked_for = workloads.Asked(invocation.workload, invocation.workload_name, "the invocation")
-    work = workloads.said(transaction.db, asked_for, workloads.BATCH)
+    asked_for = workloads.WorkloadSource(
+        invocation.workload, invocation.workload_name, "the invocation"
+    )
+    work = workloads.describe(transaction.db, asked_for, workloads.BATCH)
     note["work"] = {"mini_batch_size": spec.mini_batch_size, **work}
     row = JobRow(name, "Batch", *origin, note)
     return records.submit(transaction, state, row, SubmitBatch(spec))
@@ -192,7 +194,7 @@ def _notice(spec: BatchSpec, cluster: Cluster) -> dict[str, Data]:
     return {"notice": f"instance_count is {spec.instance_count}, but {has}"}
 
 
-def noted(
+def invocation_note(
     invocation: Invocation, cluster: Address, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
     """The properties of the job's body that are not of the engine."""

@@ -35,7 +35,7 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     """
     kind = str(request.properties.get("jobType"))
     if kind not in _CREATE:
-        text = f"The simulated cloud runs {_listed(_CREATE)} jobs, not `{kind}`."
+        text = f"The simulated cloud runs {_enumerate(_CREATE)} jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
     return _CREATE[kind](workspace, request)
 
@@ -55,16 +55,16 @@ def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
             return batch_jobs.invoke(transaction, state, deployment, invocation)
         name = batch_jobs.name_of(transaction, state, invocation)
         cluster = batch_jobs.compute_of(deployment, state)
-        note = batch_jobs.noted(invocation, cluster, state, name)
+        note = batch_jobs.invocation_note(invocation, cluster, state, name)
         tags = {"azureml.jobtype": "azureml.pipelinejob", **note["tags"]}
         origin = (deployment.address.parent, deployment.address.name, state.now)
         row = JobRow(name, "Pipeline", *origin, {**note, "tags": tags})
         return pipelines.submit(
-            transaction, state, row, _of_deployment(configured, row, invocation)
+            transaction, state, row, _pipeline_request(configured, row, invocation)
         )
 
 
-def _of_deployment(
+def _pipeline_request(
     configured: Mapping[str, Data], row: JobRow, invocation: Invocation
 ) -> JobRequest:
     """The pipeline job that an invocation is, with the settings of its deployment."""
@@ -80,6 +80,6 @@ def _of_deployment(
     return JobRequest(row.name, properties, invocation.workload, invocation.workload_name)
 
 
-def _listed(words: Mapping[str, Data]) -> str:
+def _enumerate(words: Mapping[str, Data]) -> str:
     *first_words, last = (word.lower() for word in words)
     return f"{', '.join(first_words)} and {last}"

@@ -17,21 +17,21 @@ from mlctl.simulator.engine.views import JobView
 
 
 @dataclass(frozen=True, slots=True)
-class JobProgress:
+class JobUpdate:
     """The events since the last progress, and the state of the job and its cluster at `now`.
 
-    Times are in seconds since the job was submitted, as everywhere in what is told of it.
+    Times are in seconds since the job was submitted.
     """
 
     now: float
-    known: JobRecord
+    record: JobRecord
     nodes: views.NodeCounts | None
     events: tuple[LoggedEvent, ...]
 
 
 def follow(
     workspace: WorkspaceHandle, name: str, seconds: float, *, detail: bool
-) -> Iterator[JobProgress]:
+) -> Iterator[JobUpdate]:
     """Move the clock until the job has ended, or for `seconds`, and yield progress on the way.
 
     With `detail` the time slices are short, past events are included, and there are events of
@@ -114,7 +114,7 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
 
 def _progress(
     workspace: WorkspaceHandle, workspace_id: int, row: JobRow, events: tuple[LoggedEvent, ...]
-) -> JobProgress:
+) -> JobUpdate:
     with replay.current(workspace.store) as now:
         job = records.job_record(now, workspace_id, row)
         cluster = job.view.cluster
@@ -126,7 +126,7 @@ def _progress(
         shown_events = (
             _since(began, with_resource_names(_with_step(event, names))) for event in near
         )
-        return JobProgress(round(now.now - began, 6), job, counts, tuple(shown_events))
+        return JobUpdate(round(now.now - began, 6), job, counts, tuple(shown_events))
 
 
 def _step_names(

@@ -29,7 +29,7 @@ _DEFAULT_TIMEOUT = 60  # seconds; of a mini-batch (azure-ai-ml, parallel jobs)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PipelineNode:
     """A step with the inputs of its pipeline put in place; `component` is its spec, if known."""
 
     step: str
@@ -60,7 +60,7 @@ class Node:
 
     @property
     def component_version(self) -> str:
-        """The last part of that id, which tells anonymous components apart."""
+        """The last part of that id, by which anonymous components differ."""
         return (self.component_id or self.step).rpartition("/")[2]
 
     @property
@@ -99,7 +99,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class NodeContext:
     """Where a step runs: the engine's name of its job, and the compute of its pipeline."""
 
     transaction: replay.EngineTransaction
@@ -110,7 +110,7 @@ class Run:
 
 def read(
     db: Connection, state: WorkspaceState, step: str, data: Data, inputs: Mapping[str, str]
-) -> Node:
+) -> PipelineNode:
     """A step of a pipeline whose inputs are `inputs`.
 
     Raises:
@@ -127,7 +127,7 @@ def read(
     declared = bound.get("componentId") or bound.get("component")
     component = declared if isinstance(declared, Mapping) else spec_of(db, state, declared)
     texts = bindings.input_texts(part.section(bound, "inputs"), part.section(component, "inputs"))
-    return Node(step, bound, component, texts)
+    return PipelineNode(step, bound, component, texts)
 
 
 def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[str, Data]:
@@ -148,7 +148,7 @@ def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[s
     return part.section(resource.body["properties"], "componentSpec")
 
 
-def in_order(steps: Mapping[str, Data]) -> list[str]:
+def sort_steps(steps: Mapping[str, Data]) -> list[str]:
     """The steps, each after those that it needs.
 
     Raises:
@@ -163,7 +163,7 @@ def in_order(steps: Mapping[str, Data]) -> list[str]:
 
 
 def leaf(
-    run: Run, node: Node, workload: Workload
+    run: NodeContext, node: PipelineNode, workload: Workload
 ) -> tuple[TrainingSpec | BatchSpec, ClusterSpec | None]:
     """What the engine runs for a step that is no pipeline and no sweep, and a cluster of its own.
 
@@ -195,8 +195,8 @@ def leaf(
     return batch, own_cluster
 
 
-def _mini_batch_size(node: Node) -> int:
-    """How many files a mini-batch has; of a table a size in bytes is said, which tells nothing."""
+def _mini_batch_size(node: PipelineNode) -> int:
+    """How many files a mini-batch has; that of a table is in bytes, which says nothing of them."""
     data = re.fullmatch(r"\$\{\{\s*inputs\.(\w+)\s*\}\}", str(node.setting("input_data") or ""))
     name = data[1] if data else ""
     given_input = part.section(part.section(node.data, "inputs"), name)
@@ -206,7 +206,7 @@ def _mini_batch_size(node: Node) -> int:
     return _whole(node.setting("mini_batch_size"), _FILES, 1, "mini_batch_size")
 
 
-def training_properties(run: Run, node: Node) -> dict[str, Data]:
+def training_properties(run: NodeContext, node: PipelineNode) -> dict[str, Data]:
     """ARM's properties of the job that a step is: where it runs, how wide and how long."""
     resources, limits = node.section("resources"), node.section("limits")
     queue = node.section("queue_settings")

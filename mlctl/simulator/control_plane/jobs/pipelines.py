@@ -14,7 +14,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import bindings, nodes, records, reuse, sweeps, workloads
-from mlctl.simulator.control_plane.jobs.nodes import Node
+from mlctl.simulator.control_plane.jobs.nodes import PipelineNode
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.jobs.requests import JobRequest
 from mlctl.simulator.control_plane.resources import body as part
@@ -59,14 +59,14 @@ def submit(
     inputs = bindings.input_texts(
         part.section(properties, "inputs"), part.section(component, "inputs")
     )
-    outer = Within(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    plan = _Plan(transaction, state, request, row.name, reuse.allowed(state, settings))
+    outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
+    plan = _Plan(transaction, state, request, row.name, reuse.is_allowed(state, settings))
     group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
     outputs = part.section(component, "outputs") | part.section(properties, "outputs")
     declared = {key: value for key, value in properties.items() if key != "status"}
     note = {**declared, **row.note}
     note |= {"outputs": outputs, "displayName": note.get("displayName") or row.name}
-    note["properties"] = {**_told(settings, compute), **part.section(note, "properties")}
+    note["properties"] = {**_run_properties(settings, compute), **part.section(note, "properties")}
     return records.submit(
         transaction, state, replace(row, note=note), SubmitGroup(group), plan.rows
     )
@@ -94,7 +94,7 @@ def _steps(
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class PipelineContext:
     """Where steps are: the job above them, their path from the outermost, and what they inherit."""
 
     parent: str
@@ -110,22 +110,22 @@ class _Plan:
 
     transaction: replay.EngineTransaction
     state: WorkspaceState
-    asked: JobRequest
+    request: JobRequest
     root: str
     reuses: bool
     rows: list[JobRow] = field(default_factory=list)
 
-    def group(self, name: str, steps: Mapping[str, Data], outer: Within) -> GroupSpec:
+    def group(self, name: str, steps: Mapping[str, Data], outer: PipelineContext) -> GroupSpec:
         """The steps of a pipeline, and of those within it."""
         if not steps:
             raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
         keys: dict[str, str] = {}  # by which steps before are the same as others
-        members = {step: self._member(step, steps, outer, keys) for step in nodes.in_order(steps)}
+        members = {step: self._member(step, steps, outer, keys) for step in nodes.sort_steps(steps)}
         declared = tuple(members[step] for step in steps)
         return GroupSpec(self._engine_name(name), declared, goes_on=outer.goes_on)
 
     def _member(
-        self, step: str, steps: Mapping[str, Data], outer: Within, keys: dict[str, str]
+        self, step: str, steps: Mapping[str, Data], outer: PipelineContext, keys: dict[str, str]
     ) -> MemberSpec:
         path = f"{outer.path}/{step}"
         name = self._name(path)
@@ -140,27 +140,31 @@ class _Plan:
         if node.is_pipeline:
             self.rows.append(row)
             compute = node.compute or outer.compute
-            inner = Within(name, path, inputs, compute, outer.goes_on)
+            inner = PipelineContext(name, path, inputs, compute, outer.goes_on)
             return MemberSpec(self.group(name, node.component["jobs"], inner), needed_names)
-        run = nodes.Run(self.transaction, self.state, self._engine_name(name), outer.compute)
-        stored = workloads.of_part(self.transaction.db, step, self.asked.workload_name)
-        workload = self.asked.workload.over(stored)
+        run = nodes.NodeContext(
+            self.transaction, self.state, self._engine_name(name), outer.compute
+        )
+        stored = workloads.part_workload(self.transaction.db, step, self.request.workload_name)
+        workload = self.request.workload.over(stored)
         if node.kind == "sweep":
             trials, rows = sweeps.trials(
-                run, name, sweeps.of_node(run, node), workload, self.state.now
+                run, name, sweeps.sweep_of_node(run, node), workload, self.state.now
             )
             self.rows += [row, *rows]
             return MemberSpec(trials, needed_names)
         spec, own_cluster = nodes.leaf(run, node, workload)
         figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
-        source = workloads.Asked(self.asked.workload, self.asked.workload_name, "the submission")
-        work = workloads.said(self.transaction.db, source, figures, step)
+        source = workloads.WorkloadSource(
+            self.request.workload, self.request.workload_name, "the submission"
+        )
+        work = workloads.describe(self.transaction.db, source, figures, step)
         row = replace(row, note={**row.note, "work": work})
         reused = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
-        self.rows.append(reuse.noted(row, keys[step], reused))
+        self.rows.append(reuse.note_reuse(row, keys[step], reused))
         return MemberSpec(spec, needed_names, own_cluster, reused=reused is not None)
 
-    def _row(self, name: str, node: Node, outer: Within) -> JobRow:
+    def _row(self, name: str, node: PipelineNode, outer: PipelineContext) -> JobRow:
         free = {
             "azureml.runsource": _STEP_RUN,
             "azureml.nodeid": name[:8],
@@ -174,7 +178,7 @@ class _Plan:
         }
         note: dict[str, Data] = {
             "displayName": node.step,
-            "experimentName": self.asked.properties.get("experimentName") or "Default",
+            "experimentName": self.request.properties.get("experimentName") or "Default",
             "computeId": node.compute or outer.compute or None,
             "componentId": node.component_id,
             "outputs": node.declared_outputs,
@@ -191,11 +195,11 @@ class _Plan:
 
 
 def _goes_on(settings: Mapping[str, Data]) -> bool:
-    """Whether other steps go on when one has failed; they do unless told not to, as recorded."""
+    """Whether other steps go on when one has failed; by default they do (as recorded)."""
     return str(settings.get("continue_on_step_failure", True)).casefold() != "false"
 
 
-def _told(settings: Mapping[str, Data], compute: Data) -> dict[str, str]:
+def _run_properties(settings: Mapping[str, Data], compute: Data) -> dict[str, str]:
     """What the service says of the run of a pipeline (recorded by the tests of azure-ai-ml)."""
     default_compute = (
         {"azureml.defaultComputeName": str(compute).rpartition("/")[2]} if compute else {}

@@ -39,5 +39,5 @@ def set_tenancy(workspace: WorkspaceHandle, tenancy: SharedQueueSettings) -> Non
     Raises:
         ServiceError: it makes no sense.
     """
-    with replay.transaction(workspace.store) as transaction, records.translated_refusals(0):
-        replay.command(transaction, SetSharedQueue(tenancy))
+    with replay.transaction(workspace.store) as transaction, records.translate_refusals(0):
+        replay.run_command(transaction, SetSharedQueue(tenancy))

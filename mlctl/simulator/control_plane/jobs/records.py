@@ -24,7 +24,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
 from mlctl.simulator.engine.commands import CancelJob, Command, EngineError
 from mlctl.simulator.engine.model import HOUR
-from mlctl.simulator.engine.state import World as Cloud
+from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.views import JobView
 
 _JOB = "SELECT name, kind, endpoint, deployment, created, note, parent FROM jobs "
@@ -110,7 +110,7 @@ def list_jobs(
     archived: bool | None = None,
     limit: int | None = None,
 ) -> list[JobRecord]:
-    """The jobs of the workspace (of an endpoint, of a deployment), newest first, `most` of them.
+    """The jobs of the workspace (of an endpoint, of a deployment), newest first: at most `limit`.
 
     With `archived` only those that are archived, or that are not. Steps and trials are not among
     them: see `children`.
@@ -170,7 +170,7 @@ def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -
         note = {**row.note, **changes, "changed": state.now}
         transaction.db.execute(
             "UPDATE jobs SET note = ? WHERE key = ? AND workspace = ?",
-            (json.dumps(note), rows.folded(row.name), state.id),
+            (json.dumps(note), rows.fold_case(row.name), state.id),
         )
         return job_record(transaction.world, state.id, replace(row, note=note))
 
@@ -184,8 +184,8 @@ def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
     with replay.transaction(workspace.store) as transaction:
         state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
         row = job_row(transaction.db, state, name)
-        with translated_refusals(state.id, CONFLICT):
-            replay.command(transaction, CancelJob(command_log.engine_name(state.id, row.name)))
+        with translate_refusals(state.id, CONFLICT):
+            replay.run_command(transaction, CancelJob(command_log.engine_name(state.id, row.name)))
         return job_record(transaction.world, state.id, row)
 
 
@@ -195,7 +195,7 @@ def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
     Raises:
         ServiceError: there is no job of that name (404).
     """
-    key = (rows.folded(name), state.id)
+    key = (rows.fold_case(name), state.id)
     row = db.execute(_JOB + "WHERE key = ? AND workspace = ?", key).fetchone()
     if row is None:
         text = f"There is no job `{name}` in workspace {state.scope.workspace}."
@@ -212,7 +212,7 @@ def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
     if not _NAME.fullmatch(row.name):
         rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
         raise bad(f"The job name `{row.name}` is invalid: {rule}.", "InvalidJobName")
-    key = (rows.folded(row.name), state.id)
+    key = (rows.fold_case(row.name), state.id)
     if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
         text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
         raise conflict(text, "JobNameConflict")
@@ -239,8 +239,8 @@ def submit(
     """
     for new_row in (row, *steps):
         add_job(transaction.db, state, new_row)
-    with translated_refusals(state.id):
-        replay.command(transaction, command)
+    with translate_refusals(state.id):
+        replay.run_command(transaction, command)
     return job_record(transaction.world, state.id, row)
 
 
@@ -264,7 +264,7 @@ def require_resource(db: Connection, state: WorkspaceState, address: Address) ->
 
 
 @contextmanager
-def translated_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
+def translate_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
     """Translate the engine's errors to service errors, with names of the workspace."""
     try:
         yield
@@ -279,15 +279,15 @@ def translated_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
 def measurements(view: JobView) -> dict[str, Data]:
     """The figures of a job that are known; the cost is "unknown" without a price."""
     return {
-        "makespan_s": rounded(view.makespan_s),
+        "makespan_s": round_figure(view.makespan_s),
         **_work_done(view),
         "preempted_nodes": view.preempted_nodes,
         "preempted_cores": view.preempted_cores,
-        "billed_node_s": rounded(view.billed_node_s),
-        "billed_node_h": rounded(view.billed_node_s / HOUR),
-        "cost": "unknown" if view.cost is None else rounded(view.cost),
-        "cost_to_come": rounded(view.cost_to_come),
-        "lost_node_s": rounded(view.lost_node_s),
+        "billed_node_s": round_figure(view.billed_node_s),
+        "billed_node_h": round_figure(view.billed_node_s / HOUR),
+        "cost": "unknown" if view.cost is None else round_figure(view.cost),
+        "cost_to_come": round_figure(view.cost_to_come),
+        "lost_node_s": round_figure(view.lost_node_s),
         "waits_for": view.waits_for,
         "reason": view.reason or None,
         "warning": view.warning,
@@ -312,14 +312,14 @@ def _work_done(view: JobView) -> dict[str, Data]:
     return {}
 
 
-def rounded(number: float | None) -> float | None:
+def round_figure(number: float | None) -> float | None:
     """The number rounded to microseconds, to remove floating-point noise."""
     return None if number is None else round(number, 6)
 
 
-def job_record(now: Cloud, workspace_id: int, row: JobRow) -> JobRecord:
+def job_record(world: World, workspace_id: int, row: JobRow) -> JobRecord:
     """A job with the engine's view of it."""
-    return JobRecord(row, views.job(now, command_log.engine_name(workspace_id, row.name)))
+    return JobRecord(row, views.job(world, command_log.engine_name(workspace_id, row.name)))
 
 
 def _row(read: tuple[Any, ...]) -> JobRow:

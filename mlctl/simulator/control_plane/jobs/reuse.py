@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs.nodes import Node
+from mlctl.simulator.control_plane.jobs.nodes import PipelineNode
 from mlctl.simulator.control_plane.jobs.records import JobRow
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine import ended_jobs
@@ -29,12 +29,12 @@ def is_forced(settings: Mapping[str, Data]) -> bool:
     return str(settings.get("force_rerun", False)).casefold() == "true"
 
 
-def allowed(state: WorkspaceState, settings: Mapping[str, Data]) -> bool:
+def is_allowed(state: WorkspaceState, settings: Mapping[str, Data]) -> bool:
     """Whether steps of a pipeline job may be reused."""
     return state.settings.reuse_steps and not is_forced(settings)
 
 
-def key(node: Node, inputs: Mapping[str, str]) -> str:
+def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
     """What a step is the same by: its component, what it says itself, and its inputs.
 
     In `inputs` the outputs of other steps are named by the keys of those. A component that is not
@@ -46,7 +46,7 @@ def key(node: Node, inputs: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-def noted(row: JobRow, key: str, reused: Reused | None) -> JobRow:
+def note_reuse(row: JobRow, key: str, reused: Reused | None) -> JobRow:
     """The row of a step with its key, and with what it reuses (keys of properties as recorded)."""
     recorded = {}
     if reused is not None:

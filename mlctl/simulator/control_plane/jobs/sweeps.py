@@ -56,17 +56,19 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         name = request.name or records.new_name(transaction.db, state, "sweep")
         properties = request.properties
         compute = str(properties.get("computeId") or "")
-        run = nodes.Run(transaction, state, command_log.engine_name(state.id, name), compute)
-        stored = workloads.of_part(transaction.db, name, request.workload_name)
+        run = nodes.NodeContext(
+            transaction, state, command_log.engine_name(state.id, name), compute
+        )
+        stored = workloads.part_workload(transaction.db, name, request.workload_name)
         workload = request.workload.over(stored)
-        group, rows = trials(run, name, _of_job(properties), workload, state.now)
+        group, rows = trials(run, name, _sweep_of_job(properties), workload, state.now)
         note = {key: value for key, value in properties.items() if key != "status"}
         note.setdefault("displayName", name)
         row = JobRow(name, "Sweep", None, None, state.now, note)
         return records.submit(transaction, state, row, SubmitGroup(group), rows)
 
 
-def of_node(run: nodes.Run, node: nodes.Node) -> Sweep:
+def sweep_of_node(run: nodes.NodeContext, node: nodes.PipelineNode) -> Sweep:
     """The sweep that a step of a pipeline is."""
     algorithm = node.setting("sampling_algorithm")
     return Sweep(
@@ -79,7 +81,7 @@ def of_node(run: nodes.Run, node: nodes.Node) -> Sweep:
 
 
 def trials(
-    run: nodes.Run, name: str, sweep: Sweep, workload: Workload, now: float
+    run: nodes.NodeContext, name: str, sweep: Sweep, workload: Workload, now: float
 ) -> tuple[GroupSpec, list[JobRow]]:
     """The trials of the sweep `name` as a job of the engine, and their rows.
 
@@ -116,7 +118,7 @@ def trials(
     return group, rows
 
 
-def _of_job(properties: Mapping[str, Data]) -> Sweep:
+def _sweep_of_job(properties: Mapping[str, Data]) -> Sweep:
     """The sweep of ARM's properties."""
     limits, early = part.section(properties, "limits"), part.section(properties, "earlyTermination")
     words = {word: limits.get(_camel(word)) for word in _WORDS}

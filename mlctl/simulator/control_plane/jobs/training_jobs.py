@@ -50,8 +50,8 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         note = {key: value for key, value in request.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
-        source = workloads.Asked(request.workload, request.workload_name, "the submission")
-        note["work"] = workloads.said(transaction.db, source, workloads.TRAINING)
+        source = workloads.WorkloadSource(request.workload, request.workload_name, "the submission")
+        note["work"] = workloads.describe(transaction.db, source, workloads.TRAINING)
         row = JobRow(name, "Command", None, None, state.now, note)
         return records.submit(transaction, state, row, SubmitTraining(spec))
 

@@ -34,7 +34,7 @@ _DEFAULT_PART = Workload(steps=10)  # of a pipeline or sweep, whose parts are sm
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WorkloadSource:
     """What somebody said of a job's work (`by`: in which way), over a stored workload."""
 
     workload: Workload
@@ -72,7 +72,7 @@ def find(db: Connection, name: str) -> Workload | None:
     return _read(json.loads(row[0])).over(DEFAULT_WORKLOAD)
 
 
-def stored(db: Connection, name: str) -> Workload:
+def find_stored(db: Connection, name: str) -> Workload:
     """What was set of a workload, without the figures that are assumed where nothing was."""
     row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
     return _read(json.loads(row[0])) if row is not None else Workload()
@@ -92,21 +92,21 @@ def get(db: Connection, name: str) -> Workload:
     return workload
 
 
-def of_part(db: Connection, part: str, name: str) -> Workload:
+def part_workload(db: Connection, part: str, name: str) -> Workload:
     """The workload of a step or trial: what is stored under its name, or else `name`.
 
     Raises:
         ServiceError: there is no workload `name` (404).
     """
-    stored = _stored(db)
-    if part in stored:
+    stored_names = _stored_names(db)
+    if part in stored_names:
         return get(db, part)
     workload = get(db, name)
-    return workload if name in stored else _DEFAULT_PART.over(workload)
+    return workload if name in stored_names else _DEFAULT_PART.over(workload)
 
 
-def said(
-    db: Connection, source: Asked, figures: Sequence[str], part: str | None = None
+def describe(
+    db: Connection, source: WorkloadSource, figures: Sequence[str], part: str | None = None
 ) -> dict[str, Data]:
     """How much there is to do and how long it takes, and in `said_by` who says so.
 
@@ -115,9 +115,9 @@ def said(
     Raises:
         ServiceError: there is no such workload (404).
     """
-    stored_name = part if part is not None and part in _stored(db) else source.name
-    base = get(db, stored_name) if part is None else of_part(db, part, source.name)
-    workload, stored_workload = source.workload.over(base), stored(db, stored_name)
+    stored_name = part if part is not None and part in _stored_names(db) else source.name
+    base = get(db, stored_name) if part is None else part_workload(db, part, source.name)
+    workload, stored_workload = source.workload.over(base), find_stored(db, stored_name)
     figures_shown: dict[str, Data] = {}
     sources: dict[str, Data] = {}
     for name in figures:
@@ -136,10 +136,10 @@ def said(
 
 def names(db: Connection) -> list[str]:
     """The names of all workloads, the default one first."""
-    return [DEFAULT_NAME, *(name for name in _stored(db) if name != DEFAULT_NAME)]
+    return [DEFAULT_NAME, *(name for name in _stored_names(db) if name != DEFAULT_NAME)]
 
 
-def _stored(db: Connection) -> list[str]:
+def _stored_names(db: Connection) -> list[str]:
     rows = db.execute("SELECT name FROM workloads ORDER BY name")
     return [str(name) for (name,) in rows]
 

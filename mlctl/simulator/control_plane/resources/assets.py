@@ -85,7 +85,7 @@ def _spell(context: RequestContext, address: Address, properties: dict[str, Data
             properties[name] = datastore_uri.long(properties[name], context.scope, groups)
     spec = properties.get(component_spec.KEY)
     if spec is not None:
-        properties[component_spec.KEY] = component_spec.normalized(context, address, spec)
+        properties[component_spec.KEY] = component_spec.normalize(context, address, spec)
 
 
 def _keep_content(

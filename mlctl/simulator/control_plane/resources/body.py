@@ -125,7 +125,7 @@ def duration(value: Data, name: str) -> str:
 
 
 def text_map(holder: Mapping[str, Data], name: str, *, empty: bool = True) -> dict[str, str]:
-    """The map of strings called `what`, ordered by key as the service does.
+    """The map of strings called `name`, ordered by key as the service does.
 
     Raises:
         ServiceError: it is not a map, or has a null or (unless `empty`) an empty value.
@@ -278,7 +278,7 @@ def merge_properties(
     properties: dict[str, Data],
     service_properties: Mapping[str, str],
 ) -> None:
-    """Normalize the free `properties.properties`, and add the service's `own` keys.
+    """Normalize the free `properties.properties`, and add the service's own keys.
 
     Source: REST reference, "properties can be added, but not removed or altered".
 

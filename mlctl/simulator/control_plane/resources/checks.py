@@ -64,7 +64,7 @@ def claims_of(state: WorkspaceState, address: Address, body: Mapping[str, Data])
 def excess_of(
     db: Connection, state: WorkspaceState, new_claims: Claims, old_claims: Claims
 ) -> Excess | None:
-    """The first quota that the claims exceed; claiming no more than is `held` always passes."""
+    """The first quota that the claims exceed; claiming no more than before always passes."""
     for (region, name), claim in new_claims.items():
         mine = old_claims.get((region, name), NOTHING)
         used, limit = _usage_and_limit(db, state, region, name)

@@ -18,7 +18,7 @@ _SHORT = re.compile(r"azureml:([^/:@]+):([^/:]+)")
 _OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PUT may change these
 
 
-def normalized(context: RequestContext, address: Address, spec: Data) -> Data:
+def normalize(context: RequestContext, address: Address, spec: Data) -> Data:
     """A spec with the name and version of its address, values as texts, and what is added to it.
 
     An anonymous component keeps the name and version of its spec; its steps are known by that name

@@ -1,4 +1,4 @@
-"""Rules for compute instances: they are stored, told, started and stopped, and nothing runs."""
+"""Rules for compute instances: they are stored, shown, started and stopped, and nothing runs."""
 
 from __future__ import annotations
 

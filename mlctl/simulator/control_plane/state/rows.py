@@ -45,7 +45,7 @@ def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceSta
     now, seed, text, workspace_id, *parts, region = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
-        (folded(str(scope)),),
+        (fold_case(str(scope)),),
     ).fetchone()
     if not 0 <= now <= clock.END:
         raise ValueError(f"the clock is at {now} s")
@@ -66,7 +66,7 @@ def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     inserted = db.execute(
         "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
         " VALUES (?, ?, ?, ?, ?)",
-        (folded(str(scope)), *parts, location),
+        (fold_case(str(scope)), *parts, location),
     )
     return int(inserted.lastrowid or NO_WORKSPACE)
 
@@ -83,15 +83,15 @@ def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
 
 def key(address: Address) -> str:
     """The key of a resource within its workspace; letter case counts only in versions."""
-    return f"{collection_key(address)}/{folded(address.name)}:{_plain(address.version or '')}"
+    return f"{collection_key(address)}/{fold_case(address.name)}:{_plain(address.version or '')}"
 
 
 def collection_key(address: Address) -> str:
     """The key of the collection of a resource: its kind and, for a deployment, its endpoint."""
-    return f"{address.kind}/{folded(address.parent or '')}"
+    return f"{address.kind}/{fold_case(address.parent or '')}"
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """The text as keys have it: without letter case, undecodable bytes escaped."""
     return _plain(text.casefold())
 
@@ -113,10 +113,10 @@ def find(db: Connection, workspace_id: int, address: Address) -> StoredResource 
         row = db.execute(
             _FOUND + "WHERE key = ? AND workspace = ?", (key(address), workspace_id)
         ).fetchone()
-    return _found(row) if row else None
+    return _resource(row) if row else None
 
 
-def _found(row: tuple[Any, ...]) -> StoredResource:
+def _resource(row: tuple[Any, ...]) -> StoredResource:
     number, kind, name, parent, version, state, operation, text = row
     return StoredResource(
         number, Address(kind, name, parent, version), state, operation, json.loads(text)
@@ -140,7 +140,7 @@ def find_all(
         _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
         (workspace_id, keys),
     ):
-        resource = _found(row)
+        resource = _resource(row)
         out[exact[resource.address]] = resource
     return out
 
@@ -149,7 +149,7 @@ def list_resources(
     db: Connection, workspace_id: int, kind: str, parent: str | None
 ) -> Iterator[StoredResource]:
     """All resources of a kind (and parent), by name, oldest version first."""
-    collection = f"{kind}/{folded(parent or '')}"
+    collection = f"{kind}/{fold_case(parent or '')}"
     span = (
         (collection, collection) if parent is not None else (f"{kind}/", f"{kind}0")
     )  # `0` is the character after `/`
@@ -158,7 +158,7 @@ def list_resources(
         " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
         (workspace_id, kind, *span),
     )
-    yield from map(_found, rows)
+    yield from map(_resource, rows)
 
 
 def list_page(
@@ -176,7 +176,7 @@ def list_page(
         " ORDER BY lower(name), id LIMIT ?",
         (workspace_id, kind, collection_key(Address(kind, "", parent)), *position, limit),
     )
-    yield from map(_found, read.fetchall())
+    yield from map(_resource, read.fetchall())
 
 
 def find_code(db: Connection, workspace_id: int, sha256: str) -> Address | None:

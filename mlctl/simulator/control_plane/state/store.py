@@ -14,7 +14,7 @@ from mlctl import files
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.state import tables
 
-START_ANEW = "move it away to start anew, or name another file"
+START_AGAIN = "move it away to start again, or name another file"
 _FAILED = (sqlite3.Error, UnicodeDecodeError)  # the latter in place of the former, for bad names
 _DAMAGED = ("not a database", "malformed", "no such", "decode")  # words of SQLite's errors
 MEMORY = ":memory:"
@@ -80,7 +80,7 @@ class Store:
             self.tightened = make_state_private(Path(self.path))
             files.make_private_file(Path(self.path))  # SQLite gives its other files the same rights
         try:
-            self._connection = _connected(self.path, patience)
+            self._connection = _connect(self.path, patience)
         except _FAILED as error:
             raise self._explained(error) from error
         weakref.finalize(self, self._connection.close)  # Python 3.13 warns of open connections
@@ -124,7 +124,7 @@ class Store:
             advice = f"another process has held it for {self._patience:g} s: try again"
             kind = LocalStateBusyError
         elif any(word in text for word in _DAMAGED):
-            advice = f"it is no mlctl state, or damaged: {START_ANEW}"
+            advice = f"it is no mlctl state, or damaged: {START_AGAIN}"
         elif "closed database" in text:
             advice = "it was closed"
         else:
@@ -160,7 +160,7 @@ def _make_folder(path: Path) -> None:
         raise LocalStateError(text) from error
 
 
-def _connected(path: str, patience: float) -> sqlite3.Connection:
+def _connect(path: str, patience: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=patience, isolation_level=None, check_same_thread=False
     )
@@ -210,7 +210,7 @@ def _check_format(connection: sqlite3.Connection, path: str) -> int:
     if version < tables.OLDEST:
         raise LocalStateError(
             f"`{path}` was written by an older mlctl (state version {version}, this one knows "
-            f"{tables.VERSION}): move it away to start anew, or name another file."
+            f"{tables.VERSION}): {START_AGAIN}."
         )
     return int(version)
 

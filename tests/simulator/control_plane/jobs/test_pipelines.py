@@ -57,7 +57,7 @@ def create(local: LocalBackend, jobs: Mapping[str, Data], **more: Any) -> JobRec
 
 def ended(local: LocalBackend, made: JobRecord) -> JobRecord:
     *_, last = job_events.follow(local.handle, made.row.name, 1e8, detail=False)
-    return last.known
+    return last.record
 
 
 def steps(local: LocalBackend, made: JobRecord) -> dict[str, JobRecord]:

@@ -38,7 +38,7 @@ def create(local: LocalBackend, limits: Any = None, space: Any = None, **more: A
 
 def ended(local: LocalBackend, made: JobRecord) -> JobRecord:
     *_, last = job_events.follow(local.handle, made.row.name, 1e8, detail=False)
-    return last.known
+    return last.record
 
 
 def parameters(local: LocalBackend) -> list[dict[str, Any]]:
