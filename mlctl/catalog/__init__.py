@@ -132,9 +132,14 @@ def regions() -> frozenset[str]:
     return frozenset(row["name"] for row in _rows("regions.csv"))
 
 
+def region(text: object) -> str:
+    """A region in ARM's spelling, by its name or display name: `East US 2` -> `eastus2`."""
+    return str(text).replace(" ", "").casefold()
+
+
 def knows_region(text: str) -> bool:
     """Whether `text` is a region by its name or display name (`West Europe`), in any case."""
-    return text.replace(" ", "").casefold() in regions()
+    return region(text) in regions()
 
 
 # The vCPUs that the sizes of a successor series have.

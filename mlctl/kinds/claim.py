@@ -1,4 +1,4 @@
-"""What resources take of quotas, and when a service refuses that."""
+"""What resources take of quotas, when a service refuses that, and the nodes they scale between."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+from mlctl.pointer import Data
 
 Quota: TypeAlias = tuple[str, str]
 """A quota: the region (`limits.EVERYWHERE`: all of them), and its name there."""
@@ -48,3 +50,21 @@ class Claim:
 
 NOTHING = Claim(0, 0)
 Claims: TypeAlias = Mapping[Quota, Claim]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRange:
+    """The nodes of a resource: their VM size, their tier, how many there are at least and at most.
+
+    A node is billed while it is there.
+    """
+
+    size: str
+    low_priority: bool
+    least: int
+    most: int
+
+
+def is_low_priority(tier: Data) -> bool:
+    """Whether a tier is low priority, as files or ARM spell it: `low_priority`, `LowPriority`."""
+    return str(tier).replace("_", "").casefold() == "lowpriority"

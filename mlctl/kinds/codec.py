@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mlctl import source
+from mlctl import catalog, source
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds import (
     component_io,
@@ -106,7 +106,7 @@ def _public_key(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _region(value: Data, _field: Field, _scope: Scope) -> Data:
-    return str(value).replace(" ", "").casefold()
+    return catalog.region(value)
 
 
 def _bare(word: Data) -> str:

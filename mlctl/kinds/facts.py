@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mlctl.kinds.claim import Claims
+from mlctl.kinds.claim import Claims, NodeRange
 from mlctl.kinds.flags import Flag
-from mlctl.kinds.nodes import NodeRange
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
 

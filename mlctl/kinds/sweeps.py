@@ -17,7 +17,7 @@ POLICIES = {
     "median_stopping": "MedianStopping",
     "truncation_selection": "TruncationSelection",
 }
-_DISTRIBUTIONS: Mapping[str, tuple[str, ...]] = {
+DISTRIBUTIONS: Mapping[str, tuple[str, ...]] = {
     "choice": ("values",),
     "uniform": ("min_value", "max_value"),
     "loguniform": ("min_value", "max_value"),
@@ -104,17 +104,17 @@ def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
 def _encoded(value: Data) -> Data:
     """A distribution; the values of a choice may be mappings with distributions of their own."""
     kind = str(value.get("type")).casefold() if isinstance(value, Mapping) else ""
-    if kind not in _DISTRIBUTIONS:
+    if kind not in DISTRIBUTIONS:
         return value
-    arguments = [value.get(key) for key in _DISTRIBUTIONS[kind]]
+    arguments = [value.get(key) for key in DISTRIBUTIONS[kind]]
     return [kind, [_choices(one, _encoded) for one in arguments]]
 
 
 def _decoded(value: Data) -> Data:
     """A distribution, where it has as many arguments as one of its type."""
     match value:
-        case [str(kind), [*arguments]] if kind.casefold() in _DISTRIBUTIONS:
-            keys = _DISTRIBUTIONS[kind.casefold()]
+        case [str(kind), [*arguments]] if kind.casefold() in DISTRIBUTIONS:
+            keys = DISTRIBUTIONS[kind.casefold()]
             if len(keys) == len(arguments):
                 held = (_choices(one, _decoded) for one in arguments)
                 return {"type": kind.casefold(), **dict(zip(keys, held, strict=True))}

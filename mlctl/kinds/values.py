@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-from mlctl import pointer
+from mlctl import catalog, pointer
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.claim import Claims
@@ -44,8 +44,7 @@ def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
 
 def claims(kind: Kind, value: Effective, location: str) -> Claims:
     """What a resource takes of which quota; `location` is its region where `value` says none."""
-    region = str(value("location") or location).replace(" ", "").lower()
-    return kind.quota.claims(value, region)
+    return kind.quota.claims(value, catalog.region(value("location") or location))
 
 
 def effective(values: Values, form: Form) -> Effective:

@@ -15,8 +15,8 @@ from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import NodeRange
 from mlctl.kinds.facts import Effective
-from mlctl.kinds.nodes import NodeRange
 from mlctl.kinds.values import effective, effective_in_body
 from mlctl.planning.model import Action, Change, Plan
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mlctl import pointer
+from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
@@ -76,7 +76,7 @@ class LiveState:
 def region(resource: Resource, live: Live | None, default: str) -> str:
     """The region in ARM's spelling: the file's, else the live resource's, else `default`."""
     there = live.body.get("location") if live else None
-    return str(resource.values.get(("location",), there or default)).replace(" ", "").lower()
+    return catalog.region(resource.values.get(("location",), there or default))
 
 
 def named_by(live: Live, scope: Scope) -> list[Address]:

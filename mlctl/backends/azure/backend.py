@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from threading import Lock
 
-from mlctl import pointer
+from mlctl import catalog, pointer
 from mlctl.backends.azure import activity, capacity, errors, metrics, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
-from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
+from mlctl.backends.azure.capacity import OtherWorkspaces
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.azure.errors import answers_decoded
@@ -75,7 +75,7 @@ class AzureBackend:
         if self._location is None:
             with self._asking:
                 if self._location is None:
-                    self._location = normalized_region(
+                    self._location = catalog.region(
                         self.arm.get(workspace_path(self.scope)).get("location")
                     )
         return self._location

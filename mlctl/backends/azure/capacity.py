@@ -73,7 +73,7 @@ class OtherWorkspaces:
         return [
             (str(one["name"]).casefold(), str(other["name"]))
             for one in self._quietly(path)
-            if normalized_region(one.get("location") or other.get("location")) == location
+            if catalog.region(one.get("location") or other.get("location")) == location
         ]
 
     def _is_other(self, body: Mapping[str, Data]) -> bool:
@@ -85,11 +85,6 @@ class OtherWorkspaces:
             return list(self._arm.pages(path))
         except ServiceError:
             return ()
-
-
-def normalized_region(text: Data) -> str:
-    """A region in ARM's spelling: `East US 2` -> `eastus2`."""
-    return str(text).replace(" ", "").lower()
 
 
 def _place(scope: Scope, location: str, what: str) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from mlctl import catalog
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
-from mlctl.backends.azure.capacity import normalized_region, usage
+from mlctl.backends.azure.capacity import usage
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.backend import Usage
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
@@ -69,7 +70,7 @@ class HealthChecker:
 
     def _workspace(self) -> Iterator[HealthCheck]:
         body = self._arm.get(workspace_path(self._scope))
-        self._location = normalized_region(body.get("location"))
+        self._location = catalog.region(body.get("location"))
         state = str(get(body, ("properties", "provisioningState"), "unknown"))
         found = f"{self._scope.workspace} in {self._location}, {state}"
         fine = state.casefold() in ("succeeded", "unknown")

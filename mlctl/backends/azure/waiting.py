@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from mlctl import catalog
 from mlctl.backends.azure import capacity, errors
 from mlctl.backends.azure.arm import ArmClient
-from mlctl.backends.azure.capacity import normalized_region
 from mlctl.backends.azure.reads import resource_path
 from mlctl.backends.ports.jobs import Job
 from mlctl.catalog import limits
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import is_low_priority
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 
@@ -55,12 +56,12 @@ def _reasons(arm: ArmClient, scope: Scope, body: Mapping[str, Data]) -> Iterator
     for one in errors.objects(inner.get("errors"), "errors"):
         told = one.get("error") or one
         yield errors.redact(f"({told.get('code')}) {told.get('message')}")
-    low = str(inner.get("vmPriority")).casefold() == "lowpriority"
+    low = is_low_priority(inner.get("vmPriority"))
     counted, what = (
         (limits.LOW_PRIORITY_QUOTA, "low-priority")
         if low
         else (limits.DEDICATED_QUOTA, "dedicated")
     )
-    for quota in capacity.usage(arm, scope, normalized_region(body["location"])):
+    for quota in capacity.usage(arm, scope, catalog.region(body["location"])):
         if quota.family == counted and quota.limit is not None and quota.used >= quota.limit:
             yield f"quota: {quota.used} of {quota.limit} {what} cores are used"

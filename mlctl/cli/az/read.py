@@ -102,7 +102,7 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
 def _region(session: Session, backend: Backend, location: str | None) -> str:
     """The region to list: the flag's, else the configured one, else the workspace's."""
     named = location or session.settings.configured(LOCATION)
-    return str(named or backend.location).replace(" ", "").lower()
+    return catalog.region(named or backend.location)
 
 
 def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:

@@ -123,7 +123,7 @@ def unknown_region(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         place = resource.text("location")
         if not place or placeholder(place) or _is_region(place):
             continue
-        near = nearest(place.replace(" ", ""), catalog.regions())
+        near = nearest(catalog.region(place), catalog.regions())
         yield finding(
             UNKNOWN_REGION,
             resource,
@@ -134,5 +134,5 @@ def unknown_region(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_region(text: str) -> bool:
-    bare = text.replace(" ", "").casefold()
-    return catalog.knows_region(bare) or bare.startswith(_ELSEWHERE) or bare.endswith(_EARLY)
+    name = catalog.region(text)
+    return catalog.knows_region(name) or name.startswith(_ELSEWHERE) or name.endswith(_EARLY)

@@ -17,6 +17,7 @@ from mlctl.config.rules.base import (
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import JOB, Resource, kind_of
+from mlctl.kinds.claim import is_low_priority
 
 _JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
 _SERVERLESS = "learn.microsoft.com/azure/machine-learning/how-to-use-serverless-compute"
@@ -191,4 +192,4 @@ def _preemptible(graph: Graph, job: Resource) -> bool:
     if is_serverless(job):
         return enum_value(job, *_TIER) == "spot"
     cluster = _cluster(graph, job)
-    return cluster is not None and enum_value(cluster, "tier") == "low_priority"
+    return cluster is not None and is_low_priority(cluster.effective("tier"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, declared, enum_value, finding, whole_number
+from mlctl.config.rules.base import RuleContext, declared, finding, whole_number
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
+from mlctl.kinds.claim import is_low_priority
 
 _LOW_PRIORITY = "learn.microsoft.com/azure/machine-learning/how-to-use-low-priority-batch"
 
@@ -135,7 +136,7 @@ def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
 
 
 def _is_low_priority(cluster: Resource) -> bool:
-    return enum_value(cluster, "tier") == "low_priority"
+    return is_low_priority(cluster.effective("tier"))
 
 
 def _asked(deployment: Resource) -> Label:

@@ -21,6 +21,7 @@ from mlctl.forecast.fields import (
     written,
 )
 from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.claim import is_low_priority
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import (
     HOUR,
@@ -127,11 +128,10 @@ def cluster_spec(cluster: Resource, price: float | None) -> ClusterSpec:
     Raises:
         ForecastError: no price is known.
     """
-    tier = str(value_of(cluster, "tier") or Tier.DEDICATED.value)
     size = str(value_of(cluster, "size") or "")
     return ClusterSpec(
         f"1/{cluster.address.name}",
-        Tier.LOW_PRIORITY if "low" in tier.replace("_", "").casefold() else Tier.DEDICATED,
+        Tier.LOW_PRIORITY if is_low_priority(value_of(cluster, "tier")) else Tier.DEDICATED,
         number_of(cluster, "min_instances", 0),
         number_of(cluster, "max_instances", 1),
         float(number_of(cluster, "idle_time_before_scale_down", 120)),

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.claim import Claim, Claims, NodeRange, is_low_priority
 from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.nodes import NodeRange
 from mlctl.pointer import Data
 
 _SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
@@ -53,7 +52,7 @@ def _nodes(value: Effective) -> NodeRange | None:
     least, most = value("min_instances"), value("max_instances")
     if not isinstance(most, int):
         return None
-    low_priority = str(value("tier")).replace("_", "").casefold() == "lowpriority"
+    low_priority = is_low_priority(value("tier"))
     first = least if isinstance(least, int) else 0
     return NodeRange(str(value("size")), low_priority, first, most)
 

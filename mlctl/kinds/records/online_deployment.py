@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.claim import Claim, Claims, NodeRange
 from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import flag
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.nodes import NodeRange
 from mlctl.pointer import Data
 
 # As recorded: online-deployment-get.

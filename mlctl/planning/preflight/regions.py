@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from mlctl import catalog
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.address import kind_of
 from mlctl.planning.live_state import LiveState, region
@@ -24,7 +25,7 @@ OTHER_REGION = Rule(
 
 def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """New clusters whose region is not the workspace's."""
-    own = live_state.location.replace(" ", "").lower()
+    own = catalog.region(live_state.location)
     for change in changes:
         if not (
             change.action.creates and change.resource and kind_of(change.address).quota.has_nodes

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mlctl import masking, pointer, schema
+from mlctl import catalog, masking, pointer, schema
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds import Kind, codec, kind_of
 from mlctl.kinds.address import Address, Scope
@@ -143,11 +143,7 @@ def _is_required(one: Field, form: Form) -> bool:
 
 
 def _same_region(value: Data, location: str) -> bool:
-    return _bare(str(value)) == _bare(location)
-
-
-def _bare(region: str) -> str:
-    return region.replace(" ", "").casefold()
+    return catalog.region(value) == catalog.region(location)
 
 
 def _secrets(

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from mlctl.durations import parse_iso
+from mlctl.kinds.sweeps import DISTRIBUTIONS
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import nodes, records, training_jobs, workloads
@@ -187,30 +188,16 @@ def _samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
         yield {key: _sample(random, *entry) for key, entry in space.items()}
 
 
-_FORMS: Mapping[str, tuple[str, ...]] = {
-    "choice": ("values",),
-    "uniform": ("min_value", "max_value"),
-    "loguniform": ("min_value", "max_value"),
-    "quniform": ("min_value", "max_value", "q"),
-    "qloguniform": ("min_value", "max_value", "q"),
-    "normal": ("mu", "sigma"),
-    "lognormal": ("mu", "sigma"),
-    "qnormal": ("mu", "sigma", "q"),
-    "qlognormal": ("mu", "sigma", "q"),
-    "randint": ("upper",),
-}
-
-
 def _entry(key: str, entry: Data) -> tuple[str, list[Any]]:
     """An entry of a search space: `["uniform", [0, 1]]`, or an object with its `type`."""
     if isinstance(entry, list) and entry:
         form, arguments = str(entry[0]), list(entry[1]) if len(entry) > 1 else []
     elif isinstance(entry, Mapping):
         form = str(entry.get("type"))
-        arguments = [entry.get(name) for name in _FORMS.get(form, ())]
+        arguments = [entry.get(name) for name in DISTRIBUTIONS.get(form, ())]
     else:
         form, arguments = "choice", [[entry]]
-    if form not in _FORMS or len(arguments) != len(_FORMS[form]):
+    if form not in DISTRIBUTIONS or len(arguments) != len(DISTRIBUTIONS[form]):
         raise bad(f"The search space of `{key}` is not valid: {entry}.", "InvalidSearchSpace")
     if form == "choice" and not (isinstance(arguments[0], list) and arguments[0]):
         raise bad(f"The search space of `{key}` has no values.", "InvalidSearchSpace")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from mlctl import catalog
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
+from mlctl.kinds.claim import is_low_priority
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state import clock
@@ -210,7 +211,7 @@ def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
     scale, size = inner["scaleSettings"], catalog.size_of(inner["vmSize"])
     spec = {
         "name": name,
-        "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",
+        "tier": "low_priority" if is_low_priority(inner["vmPriority"]) else "dedicated",
         "min_instances": scale["minNodeCount"],
         "max_instances": scale["maxNodeCount"],
         "idle_s": parse_iso(scale["nodeIdleTimeBeforeScaleDown"]),
