@@ -38,10 +38,9 @@ from mlctl.planning.blue_green.renaming import CannotRename
 from mlctl.planning.unfinished.journal import Journals
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError, UnknownEnvironment
+from mlctl.project.load import VariableError, load_project, loader, policies_of
+from mlctl.project.load import variables as declared_variables
 from mlctl.project.place import SeveralProjects, project_file
-from mlctl.project.steps import loader, policies_of
-from mlctl.project.variables import VariableError
-from mlctl.project.variables import variables as declared_variables
 from mlctl.render.apply.outcome import Outcome, collect
 from mlctl.service_errors import ServiceError
 from mlctl.workflow.applying import PARALLELISM, Execution, apply_plan
@@ -110,7 +109,7 @@ def read_project(paths: Paths = ".", env: str | None = None) -> Project:
         UnknownEnvironment: it has no such environment.
     """
     file = project_file(_listed(paths))
-    project = Project.read(file) if file else Project()
+    project = load_project(file) if file else Project()
     return project.within(env) if env else project
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import re
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.code import CODE
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.records.data import DATA
-from mlctl.kinds.resource import Resource
+from mlctl.kinds.resource import Resource, is_local, local_path
 from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.kinds.values import written
@@ -274,20 +273,6 @@ def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
         hint="the path is relative to the file that names it",
         address=str(resource.address),
     )
-
-
-# `azureml:NAME`, `https://...`; `file:` is local, and one letter and a colon is a drive.
-_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
-
-
-def is_local(value: Data) -> bool:
-    """Whether a value is a local path: text that is neither a reference nor a URI nor content."""
-    return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
-
-
-def local_path(value: str) -> Path:
-    """The path that a local value means: `file:` before it is left out."""
-    return Path(value.removeprefix("file:"))
 
 
 def resolve(resource: Resource, path: str) -> Path:

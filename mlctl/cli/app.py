@@ -11,6 +11,7 @@ from mlctl.cli.shell.command import add_global_flags
 from mlctl.kinds import KINDS
 
 # The modules whose `register(app, verb)` adds a verb, in the order of help; a run imports one.
+AZ_VERBS = "mlctl.cli.az.commands"  # those of the kinds
 VERBS: Mapping[str, str] = {
     "init": "mlctl.cli.files.init",
     "validate": "mlctl.cli.files.validate",
@@ -28,7 +29,7 @@ VERBS: Mapping[str, str] = {
     "pull": "mlctl.cli.change.pull",
     "simulate": "mlctl.cli.forecast.simulate",
     "advise": "mlctl.cli.advise.command",
-    **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),
+    **dict.fromkeys(KINDS, AZ_VERBS),
     "job": "mlctl.cli.az.job_commands",
     "workspace": "mlctl.cli.az.workspaces",
     "rehearse": "mlctl.cli.rehearse.command",

@@ -5,31 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from mlctl import files, masking
-from mlctl.backends.ports.lease import LeaseHeld
-from mlctl.cli.app import VERBS, build
-from mlctl.cli.az import stand_in
-from mlctl.cli.az.compatibility import ABSENT
+from mlctl.cli.app import AZ_VERBS, VERBS, build
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
-from mlctl.cli.shell import console, environments
+from mlctl.cli.shell import console
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.query import compiled
-from mlctl.cli.shell.reading import reading_shown
-from mlctl.cli.shell.scope import ScopeError
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
-from mlctl.kinds import KINDS
-from mlctl.project.file import ProjectError, UnknownEnvironment
-from mlctl.project.place import SeveralProjects
-from mlctl.service_errors import NotFound, ServiceError
+
+if TYPE_CHECKING:
+    from mlctl.backends.ports.lease import LeaseHeld
+    from mlctl.service_errors import ServiceError
 
 _PLAN_FAMILY = (
     *("init", "validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
@@ -68,28 +63,54 @@ def _run(args: Sequence[str]) -> int:
     if _COMPLETION in os.environ:
         return _complete(args)
     if args and args[0] == _AZ:
+        from mlctl.cli.az import stand_in
+
         return stand_in.run(args[1:], _run)
     verb = args[0] if args and args[0] in VERBS else None
-    if verb in KINDS:
+    if verb and VERBS[verb] == AZ_VERBS:
         args = arguments.expand_files(args, _read)
-    line = arguments.read(args, tree.read(build(verb)), ABSENT)
+    line = arguments.read(args, tree.read(build(verb)), _absent(verb))
     if line.wants_completion:
         return _complete(args)
-    command = line.command
-    if line.wants_help or command.run is None:
-        _help(command)
-        return Exit.OK if line.wants_help or not command.path else Exit.USAGE
+    if line.wants_help or line.command.run is None:
+        _help(line.command)
+        return Exit.OK if line.wants_help or not line.command.path else Exit.USAGE
+    return _run_command(line, args)
+
+
+def _run_command(line: arguments.CommandLine, args: Sequence[str]) -> int:
+    """Run a command with the values of its line: once, or in each of several environments."""
     values = bind(line)
-    names = environments.several(values, os.environ)
-    if names:
-        return environments.run_in_each(args, names, values)
+    if values.get("env") or os.environ.get("MLCTL_ENV"):
+        from mlctl.cli.shell import environments
+
+        names = environments.several(values, os.environ)
+        if names:
+            return environments.run_in_each(args, names, values)
+    run = line.command.run
+    assert run is not None  # a group has no values
     try:
         if values.get("query") is not None:
+            from mlctl.cli.shell.query import compiled
+
             compiled(values["query"])  # before anything is written
+        if not sys.stderr.isatty():
+            return run(**values)
+        from mlctl.cli.shell.reading import reading_shown
+
         with reading_shown(sys.stderr):
-            return command.run(**values)
+            return run(**values)
     except arguments.InvalidValue as error:
-        raise arguments.usage_error(str(error), command) from None
+        raise arguments.usage_error(str(error), line.command) from None
+
+
+def _absent(verb: str | None) -> Mapping[str, str]:
+    """Flags and commands of az that mlctl has not, and why; its own commands have none."""
+    if verb in _PLAN_FAMILY:
+        return {}
+    from mlctl.cli.az.compatibility import ABSENT
+
+    return ABSENT
 
 
 def _complete(args: Sequence[str]) -> int:
@@ -116,8 +137,13 @@ def _read(path: str) -> str:
 
 def _explain(error: Exception, args: Sequence[str]) -> Exit:
     """Print why a command ended; the exit code for that."""
+    from mlctl.backends.ports.lease import LeaseHeld
     from mlctl.cli.az.update import UpdateError
+    from mlctl.cli.shell.scope import ScopeError
     from mlctl.planfile import PlanFileError
+    from mlctl.project.file import ProjectError, UnknownEnvironment
+    from mlctl.project.place import SeveralProjects
+    from mlctl.service_errors import NotFound, ServiceError
 
     match error:
         case arguments.UsageError() | ScopeError() | UnknownEnvironment() | SeveralProjects():

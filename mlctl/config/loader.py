@@ -30,8 +30,9 @@ from mlctl.kinds.resource import Resource, build
 from mlctl.kinds.values import written
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
-from mlctl.source import UNREADABLE_RULES, Document, SourceFile
+from mlctl.source import Document, SourceFile
 from mlctl.source.files import PROJECT_FILE
+from mlctl.source.rules import UNREADABLE_RULES
 
 UNKNOWN_KIND = Rule(
     "MLC120",

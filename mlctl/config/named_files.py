@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 
 from mlctl import files, masking, source
-from mlctl.assets.local_files import is_local, local_path
 from mlctl.config.graph import Graph
 from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.schema.placeholders import placeholder
 from mlctl.source import Document

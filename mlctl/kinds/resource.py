@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from mlctl import pointer
 from mlctl.diagnostics import Label
@@ -17,6 +19,8 @@ from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, places
 from mlctl.source import Document
 
+# `azureml:NAME`, `https://...`; `file:` is local, and one letter and a colon is a drive.
+_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
 _NOT_CLUSTERS = ("local", "serverless")  # what a compute may be that is no resource
 
 
@@ -135,3 +139,13 @@ def build(document: Document, kind: Kind) -> Resource | None:
 def _is_no_resource(value: str) -> bool:
     """Whether a value says where to run without naming a cluster; `azureml:` may stand before."""
     return value.removeprefix("azureml:").casefold() in _NOT_CLUSTERS
+
+
+def is_local(value: Data) -> bool:
+    """Whether a value is a local path: text that is neither a reference nor a URI nor content."""
+    return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
+
+
+def local_path(value: str) -> Path:
+    """The path that a local value means: `file:` before it is left out."""
+    return Path(value.removeprefix("file:"))

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import masking
-from mlctl.assets.local_files import is_local
 from mlctl.kinds.edit import edit_of
-from mlctl.kinds.resource import Resource
+from mlctl.kinds.resource import Resource, is_local
 from mlctl.planning.drift import Difference, Drifted
 from mlctl.pointer import dotted
 from mlctl.source.document import STDIN

@@ -9,12 +9,14 @@ from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import is_file, is_folder
 from mlctl.kinds import KINDS
 from mlctl.pointer import Data, Pointer
+from mlctl.policies.policy import read
+from mlctl.project.file import ENVIRONMENTS, Project, ProjectError
+from mlctl.project.plugins import Plugins
+from mlctl.project.rules import unknown_rule
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
 from mlctl.source.rules import UNREADABLE
-
-ENVIRONMENTS = "environments"
 
 
 def findings(document: Document) -> Iterator[Diagnostic]:
@@ -22,16 +24,6 @@ def findings(document: Document) -> Iterator[Diagnostic]:
     yield from _unknown_rules(document)
     yield from _unknown_kinds(document)
     yield from _absent_files(document)
-
-
-def unknown_rule(code: str) -> str | None:
-    """What is wrong with a code, a name or the beginning of a code; None where a rule has it."""
-    from mlctl.project.rule_registry import ALL_RULES
-
-    if any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
-        return None
-    near = nearest(code, [word for rule in ALL_RULES for word in (rule.code, rule.name)])
-    return f"did you mean `{near}`?" if near else "docs/rules.md lists them"
 
 
 def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
@@ -61,10 +53,6 @@ def _own_rules(document: Document) -> set[str] | None:
 
     None where a plug-in cannot be used, which is an error where its rules count.
     """
-    from mlctl.policies.policy import read
-    from mlctl.project.file import Project, ProjectError
-    from mlctl.project.plugins import Plugins
-
     named = [name for _, _, name in _items(document, "plugins")]
     try:
         plugins = Plugins.of(Project({"plugins": named}))

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlctl import schema, source
+from mlctl import source
 from mlctl.config.overlays import Overlays, check_overlay
-from mlctl.diagnostics import Diagnostic, Label, Report
-from mlctl.planning.ownership.owner import Ownership, Protected
+from mlctl.diagnostics import Label, Report
 from mlctl.pointer import Data
-from mlctl.project.checks import ENVIRONMENTS, findings
-from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
 from mlctl.source.files import PROJECT_FILE
-from mlctl.source.rules import EMPTY
 
-_SCHEMA = "project"  # of schemas/, which describes each key
-_WRITE = "write `project: NAME` in it, or remove it"
+if TYPE_CHECKING:
+    from mlctl.planning.ownership.owner import Ownership
+
+ENVIRONMENTS = "environments"
 
 
 class ProjectError(Exception):
@@ -51,28 +49,6 @@ class Project:
     document: Document | None = None
     chosen: Mapping[str, Data] = field(default_factory=dict)
     environment: str | None = None
-
-    @classmethod
-    def read(cls, path: Path) -> Project:
-        """The file's content; nothing where there is none.
-
-        Raises:
-            ProjectError: it cannot be read, or says what its schema does not know.
-        """
-        if not os.path.lexists(path):
-            return cls()
-        report = Report()
-        documents = source.read(path, report, explicit=False)
-        if not documents and not report.failed:
-            report.add(Diagnostic(EMPTY, f"`{path}` says nothing", None, _WRITE))
-        for document in documents:
-            report.extend(schema.check(document, schema.load(_SCHEMA)))
-        if documents and not report.failed:
-            report.extend(findings(documents[0]))
-            report.extend(map(_second, documents[1:]))
-        if report.failed:
-            raise ProjectError(report)
-        return cls(documents[0].data, documents[0])
 
     @property
     def environments(self) -> list[str]:
@@ -108,6 +84,8 @@ class Project:
 
     def ownership(self, *, tagged: bool = True) -> Ownership:
         """Whose what is made is, and what is protected; without tags unless it is `tagged`."""
+        from mlctl.planning.ownership.owner import Ownership, Protected
+
         protected = (
             Protected(pattern, self._label("protect", number))
             for number, pattern in enumerate(self.values.get("protect", ()))
@@ -193,8 +171,3 @@ def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, D
         else:
             merged[key] = value
     return merged
-
-
-def _second(document: Document) -> Diagnostic:
-    message = "mlctl.yml is one document, and this is another one"
-    return Diagnostic(VALUE_NOT_ALLOWED, message, document.label(), "take out the `---` above it")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
@@ -18,25 +17,20 @@ from yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.scanner import Scanner
 
 from mlctl.pointer import MAX_DEPTH
-from mlctl.source.marks import Mark, MarkedRange, SourceError, mark
+from mlctl.source.events import (
+    MAX_CHARACTERS,
+    MAX_FILE_VALUES,
+    MAX_PARTS,
+    MAX_VALUES,
+    Mark,
+    MarkedRange,
+    SourceError,
+    mark,
+    parser,
+)
 from mlctl.source.rules import ALIAS_LOOP, SYNTAX, TOO_BIG
-
-try:
-    from yaml._yaml import CParser
-except ImportError:  # PyYAML was built without libyaml
-    CParser = None  # type: ignore[assignment,misc]
-
-MAX_FILE_VALUES = 500_000  # keys count as values; a resource has about 25
-MAX_PARTS = 100_000  # documents per file, empty ones too
-MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
-MAX_CHARACTERS = 8 * 1024 * 1024  # per document, aliases counted as what they stand for
-_BIG = 100_000  # characters
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(slots=True)
@@ -107,30 +101,6 @@ def key_values(branch: CollectionNode) -> Iterator[tuple[YamlNode, YamlNode]]:
 def resolved(node: YamlNode) -> ScalarEvent | CollectionNode:
     """The node itself, or what the alias stands for."""
     return node.target if isinstance(node, AliasNode) else node
-
-
-class _PlainParser(Reader, Scanner, Parser):
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-
-
-def spells_surrogates(text: str) -> bool:
-    """Whether characters are escaped as pairs of surrogates, as JSON writes what is not ASCII."""
-    return "\\u" in text and _SURROGATE.search(text) is not None
-
-
-def parser(text: str) -> CParser | _PlainParser:
-    """The parser for a text: libyaml's, or PyYAML's own where the two disagree.
-
-    They do on tabs and on escaped surrogates, and `az` uses the plain one; it is too slow for big
-    texts.
-    """
-    odd = "\t" in text or spells_surrogates(text)
-    if CParser is None or (odd and len(text) < _BIG):
-        return _PlainParser(text)
-    return CParser(text)
 
 
 @dataclass(slots=True)

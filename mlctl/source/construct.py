@@ -13,7 +13,7 @@ from mlctl.diagnostics import Diagnostic, Label, Report, Rule, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules, scalars
 from mlctl.source.compose import AliasNode, CollectionNode, YamlNode, key_values, resolved
-from mlctl.source.marks import Mark, inside, mark
+from mlctl.source.events import Mark, inside, mark
 
 _TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
 _FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")

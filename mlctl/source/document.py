@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
-from yaml.events import ScalarEvent
 
-from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
+from mlctl.diagnostics import Label, Report, SourceText, Span
 from mlctl.inert import in_yaml, needs_quotes
 from mlctl.pointer import Data, Pointer
-from mlctl.source import rules
-from mlctl.source.compose import StreamPart, YamlNode, compose, resolved
-from mlctl.source.construct import Builder
 from mlctl.source.decode import decode
-from mlctl.source.marks import MarkedRange, SourceError
-from mlctl.source.plain import read_plain
-from mlctl.source.syntax import explain
+from mlctl.source.plain import PlainPart, read_plain
+
+if TYPE_CHECKING:
+    from mlctl.source.composed import Positions
 
 STDIN = "<stdin>"
 
@@ -67,35 +64,25 @@ class Document:
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """A label at the value at `at`, or at its key; else at the nearest key above."""
-        found = self._find(at)
-        while found is None and at:
-            at, key = at[:-1], True
-            found = self._find(at)
-        if found is None:
-            return Label(Span(self.source, self.line, 0, self.line, 0), text)
-        name, node = found
-        return Label(self._builder.span(name if key and name else node), text)
+        span = self._positions.span(at, key=key)
+        while span is None and at:
+            at = at[:-1]
+            span = self._positions.span(at, key=True)
+        return Label(span or Span(self.source, self.line, 0, self.line, 0), text)
 
     def written(self, at: Pointer) -> str | None:
         """The text of the scalar at `at` as written (`1.10`, `yes`); None for anything else."""
-        found = self._find(at)
-        node = resolved(found[1]) if found else None
-        return str(node.value) if isinstance(node, ScalarEvent) else None
+        return self._positions.written(at)
 
     def from_environment(self, at: Pointer) -> bool:  # noqa: ARG002  # here no value is
         """Whether the value at `at` comes from a variable of the environment."""
         return False
 
-    def _find(self, at: Pointer) -> tuple[ScalarEvent | None, YamlNode] | None:
-        return self._builder.find(self._root, at) if self._root else None
-
     @cached_property
-    def _root(self) -> YamlNode | None:
-        return next((part.root for part in compose(self.source.text[self.begin : self.end])), None)
+    def _positions(self) -> Positions:
+        from mlctl.source.composed import Positions  # noqa: PLC0415 - most documents need none
 
-    @cached_property
-    def _builder(self) -> Builder:
-        return Builder(self.source, Report(), self.line)
+        return Positions(self.source, self.source.text[self.begin : self.end], self.line)
 
 
 def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) -> list[Document]:
@@ -108,36 +95,17 @@ def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) 
     source = decode(name, raw, report)
     if source is None:
         return []
-    return _plain_documents(source) or _documents(source, report, explicit=explicit)
+    parts = read_plain(source.text)
+    if parts:
+        return [_document(source, index, part) for index, part in enumerate(parts)]
+    from mlctl.source.composed import read_composed  # noqa: PLC0415 - most texts need none
+
+    numbered = read_composed(source, report, explicit=explicit)
+    return [_document(source, index, part) for index, part in numbered]
 
 
-def _plain_documents(source: SourceText) -> list[Document]:
-    """The documents of a text without anything odd; none where there is something to report."""
-    return [
-        Document(source, part.data, index, part.line, part.begin, part.end)
-        for index, part in enumerate(read_plain(source.text) or ())
-    ]
-
-
-def _documents(source: SourceText, report: Report, *, explicit: bool) -> list[Document]:
-    builder = Builder(source, report)
-    documents, empty = [], True
-    for index, part in enumerate(_parts(builder)):
-        if part is not None and _holds_nothing(part.root):
-            continue
-        empty = False
-        if part is None:
-            break
-        data = builder.value(part.root)
-        if isinstance(data, dict):
-            documents.append(Document(source, data, index, part.line, part.begin, part.end))
-        else:
-            report.add(_no_mapping(data, builder.span(part.root)))
-    if empty and explicit:
-        hint = "describe a resource in it, or leave it out"
-        start = Label(Span(source, 0, 0, 0, 0))
-        report.add(Diagnostic(rules.EMPTY, f"`{source.name}` holds no document", start, hint))
-    return documents
+def _document(source: SourceText, index: int, part: PlainPart) -> Document:
+    return Document(source, part.data, index, part.line, part.begin, part.end)
 
 
 def plain(text: str) -> Data:
@@ -145,9 +113,9 @@ def plain(text: str) -> Data:
     readable = decode("", text, Report())
     if readable is None:
         return text
-    builder = Builder(readable, Report())
-    part = next(_parts(builder), None)
-    return text if part is None else builder.value(part.root)
+    from mlctl.source.composed import first_value  # noqa: PLC0415 - as above
+
+    return first_value(readable, text)
 
 
 def dump(data: Data) -> str:
@@ -183,43 +151,3 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 _InertDumper.add_representer(str, _represent_text)
 _SlowInertDumper.add_representer(str, _represent_text)
-
-
-def _parts(builder: Builder) -> Iterator[StreamPart | None]:
-    """The documents of the text; None, and a finding, where it cannot be read any further."""
-    source = builder.source
-    try:
-        yield from compose(source.text)
-    except SourceError as error:
-        builder.report.add(_diagnostic(error, builder))
-        yield None
-    except yaml.MarkedYAMLError as error:
-        builder.report.add(_diagnostic(explain(error, source.lines), builder))
-        yield None
-
-
-def _diagnostic(error: SourceError, builder: Builder) -> Diagnostic:
-    def label(note: MarkedRange) -> Label:
-        return Label(builder.between(note.start, note.end), note.text)
-
-    return Diagnostic(
-        error.rule, error.message, label(error.at), error.hint, tuple(map(label, error.related))
-    )
-
-
-def _holds_nothing(root: YamlNode) -> bool:
-    return (
-        isinstance(root, ScalarEvent)
-        and root.value == ""
-        and root.implicit[0]
-        and root.tag is None
-        and root.anchor is None
-    )
-
-
-def _no_mapping(data: Data, span: Span) -> Diagnostic:
-    kind = "a list" if isinstance(data, list) else "a single value"
-    hint = "write `key: value` lines; part several resources by `---` lines"
-    return Diagnostic(
-        rules.NOT_A_MAPPING, f"the document is {kind}, not a mapping", Label(span), hint
-    )

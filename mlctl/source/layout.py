@@ -17,8 +17,8 @@ from yaml.events import ScalarEvent
 
 from mlctl.pointer import Pointer
 from mlctl.source.compose import AliasNode, CollectionNode, YamlNode, compose, key_values, resolved
+from mlctl.source.events import mark
 from mlctl.source.gaps import Gaps, OddLayout
-from mlctl.source.marks import mark
 from mlctl.source.same import is_same
 from mlctl.source.scalar_text import block_scalar, flow, folded
 

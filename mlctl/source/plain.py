@@ -26,8 +26,14 @@ from yaml.events import (
 
 from mlctl.pointer import MAX_DEPTH, Data
 from mlctl.source import scalars
-from mlctl.source.compose import MAX_FILE_VALUES, MAX_PARTS, MAX_VALUES, parser, spells_surrogates
-from mlctl.source.marks import mark
+from mlctl.source.events import (
+    MAX_FILE_VALUES,
+    MAX_PARTS,
+    MAX_VALUES,
+    mark,
+    parser,
+    spells_surrogates,
+)
 
 _CACHED = 4096  # scalars of which the value is remembered: keys and words are met again and again
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from yaml.events import ScalarEvent
 
 from mlctl.source.compose import AliasNode, CollectionNode, YamlNode, compose, key_values
-from mlctl.source.marks import mark
+from mlctl.source.events import mark
 
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _BLOCK_STYLES = ("|", ">")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yaml import MarkedYAMLError
 
-from mlctl.source.marks import Mark, MarkedRange, SourceError, TextPosition, inside
+from mlctl.source.events import Mark, MarkedRange, SourceError, TextPosition, inside
 from mlctl.source.rules import SYNTAX
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.assets.local_files import is_local, resolve_local_files
+from mlctl.assets.local_files import resolve_local_files
 from mlctl.diagnostics import Report
-from mlctl.kinds.resource import Resource
+from mlctl.kinds.resource import Resource, is_local
 from mlctl.pointer import Data
 from tests.builders.resources import declared, deployment
 from tests.builders.workspace import SCOPE

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from docs.made.rules_page import RuleExample, page
-from mlctl.project.rule_registry import ALL_RULES
+from mlctl.project.rules import ALL_RULES
 from tests.builders.paths import CASES, ROOT, SAMPLES
 
 PAGE = ROOT / "docs" / "rules.md"

@@ -8,7 +8,7 @@ import pytest
 
 from mlctl import source
 from mlctl.diagnostics import Report
-from mlctl.source import compose
+from mlctl.source.events import MAX_CHARACTERS
 
 
 def findings(text: str) -> tuple[list[source.Document], list[str]]:
@@ -19,7 +19,7 @@ def findings(text: str) -> tuple[list[source.Document], list[str]]:
 
 @pytest.mark.parametrize("inside", ["*a", "[*a]", "{b: *a}"])
 def test_aliases_of_a_long_text_count_by_its_characters(inside: str) -> None:
-    most = compose.MAX_CHARACTERS
+    most = MAX_CHARACTERS
     long = "z" * (most // 10)
     lines = "".join(f"k{number}: {inside}\n" for number in range(12))
     _, found = findings(f"long: &a {long}\n{lines}")
@@ -27,7 +27,7 @@ def test_aliases_of_a_long_text_count_by_its_characters(inside: str) -> None:
 
 
 def test_aliases_of_a_mapping_count_what_is_in_it() -> None:
-    long = "z" * (compose.MAX_CHARACTERS // 10)
+    long = "z" * (MAX_CHARACTERS // 10)
     lines = "".join(f"k{number}: *a\n" for number in range(12))
     _, found = findings(f"base: &a {{deep: [{long}]}}\n{lines}")
     assert [line[:6] for line in found] == ["MLC008"]

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mlctl.pointer import Pointer
-from mlctl.source import OddLayout, lay_out, layout
+from mlctl.source import layout
+from mlctl.source.gaps import OddLayout
+from mlctl.source.layout import lay_out
 from mlctl.source.same import is_same
 from tests.builders.generated import worlds
 from tests.builders.paths import SHARED

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.diagnostics import Report, SourceText
-from mlctl.source.compose import MAX_VALUES, compose
+from mlctl.source.compose import compose
 from mlctl.source.construct import Builder
+from mlctl.source.events import MAX_VALUES
 from mlctl.source.plain import read_plain
 
 SCRAPS = st.lists(

@@ -11,9 +11,9 @@ import pytest
 
 from mlctl import source
 from mlctl.diagnostics import Label, Report
-from mlctl.source import SOURCE_RULES, SourceFile
-from mlctl.source import compose as composing
+from mlctl.source import SourceFile, events
 from mlctl.source.decode import MAX_BYTES
+from mlctl.source.rules import SOURCE_RULES
 
 TEXT = """\
 name: low
@@ -336,7 +336,7 @@ def test_text_that_is_no_yaml_stays_text() -> None:
 
 def test_without_libyaml_the_same_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = read(TEXT)
-    monkeypatch.setattr(composing, "CParser", None)
+    monkeypatch.setattr(events, "CParser", None)
     slow = read(TEXT)
     assert fast.data == slow.data
     assert place(fast.label(("copy", 1, "two"))) == place(slow.label(("copy", 1, "two")))

@@ -12,7 +12,7 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
 from mlctl.project.file import Project
-from mlctl.project.steps import loader, policies_of
+from mlctl.project.load import loader, policies_of
 from mlctl.workflow.model import (
     InvalidFiles,
     InvalidOption,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mlctl import pointer, schema, source
-from mlctl.assets.local_files import is_local
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.field_flags import field_of, values
@@ -19,6 +18,7 @@ from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.field import Absent, Field, Form, Mutability
 from mlctl.kinds.flags import Flag
+from mlctl.kinds.resource import is_local
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render.cloud import resources
 from mlctl.schema import Schema

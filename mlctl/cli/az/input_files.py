@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from mlctl.assets.local_files import is_local, local_path
 from mlctl.files import expanded, is_file, is_folder
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 

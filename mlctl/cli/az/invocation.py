@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from mlctl import pointer, source
-from mlctl.assets.local_files import is_local, local_path
 from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
@@ -23,6 +22,7 @@ from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
 from mlctl.files import expanded, is_file
 from mlctl.files import read as read_file
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.schema import Schema
 from mlctl.schema.text import nearest

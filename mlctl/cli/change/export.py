@@ -24,7 +24,7 @@ from mlctl.planning.refresh import everything
 from mlctl.render.cloud.export import Placeholders, document
 from mlctl.schema.text import counted, nearest
 from mlctl.service_errors import NotFound
-from mlctl.source import OddLayout
+from mlctl.source.gaps import OddLayout
 
 _LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and keys that are long
 

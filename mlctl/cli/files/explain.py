@@ -25,8 +25,7 @@ def explain(
     ],
 ) -> Exit:
     """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
-    from mlctl.project.checks import unknown_rule
-    from mlctl.project.rule_registry import ALL_RULES
+    from mlctl.project.rules import ALL_RULES, unknown_rule
     from mlctl.render.findings import explain as render
 
     try:

@@ -19,10 +19,13 @@ from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.render.terminal.terminal import clean
-from mlctl.schema import Schema, key_orders
-from mlctl.source import MAX_BYTES, UNREADABLE_RULES, Document, OddLayout, lay_out
+from mlctl.schema import Schema
+from mlctl.schema.key_order import key_orders
+from mlctl.source import MAX_BYTES, Document
 from mlctl.source.files import CASES, PROJECT_FILE, STDIN
-from mlctl.source.rules import UNREADABLE
+from mlctl.source.gaps import OddLayout
+from mlctl.source.layout import lay_out
+from mlctl.source.rules import UNREADABLE, UNREADABLE_RULES
 
 _STDIN_NAME = "<stdin>"
 

@@ -22,11 +22,12 @@ from mlctl.cli.shell.project_paths import PLACE, paths_of, project_file_of
 from mlctl.cli.shell.session import Session
 from mlctl.inert import as_json
 from mlctl.pointer import Data
-from mlctl.project.file import Project
+from mlctl.project.load import load_project
 
 ALL = "all"
 _FLAG = "--env"
 _VARIABLE = "MLCTL_ENV"
+_BLUE_GREEN = "blue-green"  # of `--replace-strategy`, which rewrites the files of all
 # Formats of which several make sense one after the other.
 _TOGETHER = (
     *("", "human", "markdown", "json", "none", "table", "text", "yaml"),
@@ -45,7 +46,7 @@ def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[s
     if given != ALL:
         names = [one.strip() for one in given.split(",")]
         return list(dict.fromkeys(filter(None, names))) if len(names) > 1 else []
-    names = Project.read(project_file_of(paths_of(values))).environments
+    names = load_project(project_file_of(paths_of(values))).environments
     if not names:
         raise InvalidValue("mlctl.yml describes no `environments:`", flag=_FLAG)
     return names
@@ -58,10 +59,10 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
         UsageError: all would write the same file, or their output cannot be put together.
         UnknownEnvironment: there is none of one of the names.
     """
-    project = Project.read(project_file_of(paths_of(values)))
+    project = load_project(project_file_of(paths_of(values)))
     for name in names:
         project.within(name)
-    if values.get("replace_strategy") == "blue-green":
+    if values.get("replace_strategy") == _BLUE_GREEN:
         raise UsageError("blue-green renames in the files of all: one environment at a time.")
     output = str(getattr(values.get("output"), "value", values.get("output") or ""))
     if output not in _TOGETHER:

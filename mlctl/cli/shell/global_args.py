@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlctl.backends.ports.backend import ConnectionOptions
+if TYPE_CHECKING:
+    from mlctl.backends.ports.backend import ConnectionOptions
 
 _LONGEST = 86_400  # seconds
 
@@ -88,6 +89,8 @@ class GlobalArgs:
     @property
     def options(self) -> ConnectionOptions:
         """How a backend is to be reached across the network, as far as flags say so."""
+        from mlctl.backends.ports.backend import ConnectionOptions
+
         return ConnectionOptions(self.auth, self.cloud, self.timeout)
 
     @property

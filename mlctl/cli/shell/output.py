@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.shell.query import compiled
 from mlctl.cli.shell.session import Session
-from mlctl.kinds.facts import Columns
 from mlctl.masking import masked
-from mlctl.planning.model import Plan
 from mlctl.pointer import Data
+
+if TYPE_CHECKING:
+    from mlctl.kinds.facts import Columns
+    from mlctl.planning.model import Plan
 
 
 class OutputFormat(StrEnum):

@@ -12,7 +12,6 @@ from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.shell.command import option
 from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
-from mlctl.project.checks import unknown_rule
 
 _IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
 Select = Annotated[
@@ -78,10 +77,14 @@ def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
 
 
 def _codes(session: Session, flag: str, given: Sequence[str] | None) -> frozenset[str]:
-    codes = frozenset(code for one in given or [] for code in one.split(",") if code)
-    policies = session.policies if codes else None
-    own = {one.name for one in policies.known} if policies else set()
-    own |= {word for one in policies.rules for word in (one.code, one.name)} if policies else set()
+    codes = frozenset(code for text in given or [] for code in text.split(",") if code)
+    if not codes:
+        return codes
+    from mlctl.project.rules import unknown_rule
+
+    policies = session.policies
+    own = {policy.name for policy in policies.known}
+    own |= {word for rule in policies.rules for word in (rule.code, rule.name)}
     for code in sorted(codes - own):
         hint = unknown_rule(code)
         if hint is not None:

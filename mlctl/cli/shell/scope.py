@@ -11,6 +11,7 @@ from pathlib import Path
 from mlctl import files
 from mlctl.kinds.address import Scope
 from mlctl.project.file import Project
+from mlctl.project.load import load_project
 from mlctl.source.files import PROJECT_FILE
 
 LOCAL_SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
@@ -92,7 +93,7 @@ class Configuration:
             UnknownEnvironment: it has no such environment.
         """
         az = _az_folder(environment)
-        project = Project.read(project_file)
+        project = load_project(project_file)
         return cls(
             project.within(stage) if stage else project,
             read_ini(az / "config"),

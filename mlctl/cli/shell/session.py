@@ -13,30 +13,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mlctl.backends import check_name, open_backend
-from mlctl.backends.ports.backend import (
-    Backend,
-    ConnectionOptions,
-    Registry,
-    SupportsNotes,
-    SupportsRegistries,
-    SupportsStateCheck,
-)
 from mlctl.cli.shell import console
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
-from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean, clean_lines
-from mlctl.service_errors import Permanent
 from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
+    from mlctl.backends.ports.backend import Backend, ConnectionOptions, Registry
     from mlctl.config.loader import Loader
     from mlctl.kinds import Kind
+    from mlctl.planning.model import Plan
     from mlctl.planning.unfinished.journal import Journals
     from mlctl.project.policies import Policies
 
@@ -70,8 +61,7 @@ class Session:
             InvalidValue: a variable is given that makes no sense.
         """
         from mlctl.cli.parser.arguments import InvalidValue
-        from mlctl.project.steps import loader
-        from mlctl.project.variables import VariableError, variables
+        from mlctl.project.load import VariableError, loader, variables
 
         project = self.settings.project
         try:
@@ -104,7 +94,7 @@ class Session:
         Raises:
             ProjectError: a file of them cannot be used.
         """
-        from mlctl.project.steps import policies_of
+        from mlctl.project.load import policies_of
 
         return policies_of(self.settings.project, self.today)
 
@@ -124,6 +114,8 @@ class Session:
         Raises:
             ServiceError: there is no such backend.
         """
+        from mlctl.backends import check_name
+
         name = self.settings.backend(self.flags.backend)
         check_name(name)
         return name
@@ -140,6 +132,8 @@ class Session:
     @property
     def options(self) -> ConnectionOptions:
         """How to reach a backend across the network: flags, else the environment or `mlctl.yml`."""
+        from mlctl.backends.ports.backend import ConnectionOptions
+
         configured = {name: self.settings.configured(part) for name, part in OPTIONS.items()}
         return self.flags.options.over(ConnectionOptions(configured["auth"], configured["cloud"]))
 
@@ -155,6 +149,10 @@ class Session:
         Raises:
             ServiceError: the backend cannot be opened, or has none.
         """
+        from mlctl.backends import open_backend
+        from mlctl.backends.ports.backend import SupportsRegistries
+        from mlctl.service_errors import Permanent
+
         known = self.backend_name
         scope = self.settings.scope(known, self.flags.scope, needed=False)
         backend, _ = open_backend(known, scope, self.environment, self.options)
@@ -173,6 +171,8 @@ class Session:
         Raises:
             ServiceError: it cannot be opened.
         """
+        from mlctl.backends.ports.backend import SupportsNotes
+
         scope = self.scope
         name = self.backend_name
         backend, where = self.open()
@@ -200,6 +200,8 @@ class Session:
         Raises:
             ServiceError: it cannot be opened.
         """
+        from mlctl.backends import open_backend
+
         self._has_opened = True
         return open_backend(self.backend_name, self.scope, self.environment, self.options)
 
@@ -211,6 +213,8 @@ class Session:
         """
         if not self._has_opened:
             return
+        from mlctl.backends.ports.backend import SupportsStateCheck
+
         backend, _ = self.open()
         try:
             if isinstance(backend, SupportsStateCheck):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mlctl.assets.local_files import is_local, local_path
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.schema.placeholders import placeholder
 

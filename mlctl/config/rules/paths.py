@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from mlctl.assets.local_files import is_local, resolve
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, finding
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.expressions import find
 from mlctl.kinds.field import Form
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Pointer, dotted
 from mlctl.schema.placeholders import placeholder
 
@@ -104,7 +104,7 @@ def local(resource: Resource, at: Pointer) -> Path | None:
     value = resource.values.get(at) or resource.get(*map(str, at))
     if not isinstance(value, str) or not is_local(value) or placeholder(value):
         return None
-    return resolve(resource, value)
+    return resource.document.folder / local_path(value)
 
 
 def _inside(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mlctl import catalog, masking, pointer, schema
+from mlctl import catalog, masking, pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds import Kind, codec, kind_of
 from mlctl.kinds.address import Address, Scope
@@ -14,6 +14,7 @@ from mlctl.kinds.field import Absent, Field, Form
 from mlctl.kinds.values import applies, form_of_body, said
 from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, TAGS
 from mlctl.pointer import Data, Pointer, dotted
+from mlctl.schema.key_order import ordered
 from mlctl.source import dump
 
 _HOST = "https://azuremlschemas.azureedge.net/latest"
@@ -98,7 +99,7 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     named = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
     whole = data | named  # whatever the resource itself calls its schema
     comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
-    return comments + dump(schema.ordered(whole, kind.schema))
+    return comments + dump(ordered(whole, kind.schema))
 
 
 def _names(address: Address) -> dict[Pointer, Data]:

@@ -6,9 +6,9 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from mlctl.assets.local_files import is_local
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.resource import is_local
 from mlctl.masking import MASK, masked
 from mlctl.planning.model import Action, Change, FieldChange
 from mlctl.pointer import Data

@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mlctl import source
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, SourceText, Span
 from mlctl.render.findings import diagnostics, machine, sarif
 from mlctl.render.terminal.terminal import cells, clean, width
+from mlctl.source.rules import SOURCE_RULES
 from tests.builders.paths import TESTS
 
 UNKNOWN = Rule("MLC102", "unknown-field", Severity.ERROR, "a field is unknown", "because", "do")
@@ -340,5 +340,5 @@ def test_sarif_paths_are_uris(name: str, expected: str) -> None:
 
 
 def test_every_rule_about_text_makes_valid_sarif() -> None:
-    found = [Diagnostic(rule, rule.summary, label(TEXT, 1, 1, 1)) for rule in source.SOURCE_RULES]
-    assert len(as_sarif(*found)["tool"]["driver"]["rules"]) == len(source.SOURCE_RULES)
+    found = [Diagnostic(rule, rule.summary, label(TEXT, 1, 1, 1)) for rule in SOURCE_RULES]
+    assert len(as_sarif(*found)["tool"]["driver"]["rules"]) == len(SOURCE_RULES)

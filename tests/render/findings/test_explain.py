@@ -7,7 +7,7 @@ import pytest
 from mlctl.diagnostics import Rule
 from mlctl.kinds import DOCUMENTS
 from mlctl.render.findings.explain import explain
-from mlctl.schema import SCHEMA_RULES
+from mlctl.schema.rules import SCHEMA_RULES
 
 
 def page(what: str) -> str:

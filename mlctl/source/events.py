@@ -1,13 +1,29 @@
-"""Positions in the text of a YAML file, as the parsers give them, and the errors that have them."""
+"""The parsers' events: limits of what is read, positions in the text, errors that have them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 from yaml.events import Event
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
 from mlctl.diagnostics import Rule
+
+try:
+    from yaml._yaml import CParser
+except ImportError:  # PyYAML was built without libyaml
+    CParser = None  # type: ignore[assignment,misc]
+
+MAX_FILE_VALUES = 500_000  # keys count as values; a resource has about 25
+MAX_PARTS = 100_000  # documents per file, empty ones too
+MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
+MAX_CHARACTERS = 8 * 1024 * 1024  # per document, aliases counted as what they stand for
+_BIG = 100_000  # characters
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Mark(Protocol):
@@ -72,3 +88,27 @@ def inside(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
     if line < len(lines):
         return TextPosition(mark.index, line, mark.column)
     return TextPosition(mark.index, len(lines) - 1, len(lines[-1]))
+
+
+class _PlainParser(Reader, Scanner, Parser):
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+def spells_surrogates(text: str) -> bool:
+    """Whether characters are escaped as pairs of surrogates, as JSON writes what is not ASCII."""
+    return "\\u" in text and _SURROGATE.search(text) is not None
+
+
+def parser(text: str) -> CParser | _PlainParser:
+    """The parser for a text: libyaml's, or PyYAML's own where the two disagree.
+
+    They do on tabs and on escaped surrogates, and `az` uses the plain one; it is too slow for big
+    texts.
+    """
+    odd = "\t" in text or spells_surrogates(text)
+    if CParser is None or (odd and len(text) < _BIG):
+        return _PlainParser(text)
+    return CParser(text)

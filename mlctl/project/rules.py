@@ -12,8 +12,9 @@ from mlctl.planning.preflight.checks import PLAN_RULES
 from mlctl.policies.policy import POLICY_RULES
 from mlctl.project.plugins import PLUGIN_RULES
 from mlctl.rehearsal.rules import REHEARSAL_RULES
-from mlctl.schema import SCHEMA_RULES
-from mlctl.source import SOURCE_RULES
+from mlctl.schema.rules import SCHEMA_RULES
+from mlctl.schema.text import nearest
+from mlctl.source.rules import SOURCE_RULES
 
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
@@ -24,3 +25,11 @@ ALL_RULES: tuple[Rule, ...] = tuple(
         key=lambda rule: rule.code,
     )
 )
+
+
+def unknown_rule(code: str) -> str | None:
+    """What is wrong with a code, a name or the beginning of a code; None where a rule has it."""
+    if any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
+        return None
+    near = nearest(code, [word for rule in ALL_RULES for word in (rule.code, rule.name)])
+    return f"did you mean `{near}`?" if near else "docs/rules.md lists them"

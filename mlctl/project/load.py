@@ -1,0 +1,131 @@
+"""What every command reads: `mlctl.yml`, variables, and a loader of documents as both say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlctl import schema, source
+from mlctl.config.loader import Loader
+from mlctl.config.variables import Variables
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.kinds import Kind
+from mlctl.pointer import Data
+from mlctl.project.file import Project, ProjectError
+from mlctl.schema.text import nearest
+from mlctl.source import Document
+from mlctl.source.rules import EMPTY
+
+if TYPE_CHECKING:
+    from mlctl.project.policies import Policies
+
+_SCHEMA = "project"  # of schemas/, which describes each key
+_WRITE = "write `project: NAME` in it, or remove it"
+
+
+class VariableError(ValueError):
+    """A variable is given that the project does not declare."""
+
+
+def load_project(path: Path) -> Project:
+    """What a `mlctl.yml` says; nothing where there is none.
+
+    Raises:
+        ProjectError: it cannot be read, or says what its schema does not know.
+    """
+    if not os.path.lexists(path):
+        return Project()
+    report = Report()
+    documents = source.read(path, report, explicit=False)
+    if not documents and not report.failed:
+        report.add(Diagnostic(EMPTY, f"`{path}` says nothing", None, _WRITE))
+    for document in documents:
+        report.extend(schema.check(document, schema.load(_SCHEMA)))
+    if documents and not report.failed:
+        from mlctl.project.checks import findings
+
+        report.extend(findings(documents[0]))
+        report.extend(map(_second, documents[1:]))
+    if report.failed:
+        raise ProjectError(report)
+    return Project(documents[0].data, documents[0])
+
+
+def loader(
+    project: Project,
+    report: Report,
+    today: date,
+    variables: Variables,
+    policies: Callable[[], Policies],
+    kind: Kind | None = None,
+    **settings: Any,
+) -> Loader:
+    """A loader of documents as the project has them; `settings` are further ones of `Loader`.
+
+    The `policies` are read only where the project has some.
+
+    Raises:
+        ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
+    """
+    settings["overlays"] = project.overlays()
+    if project.policies or project.plugins:  # else their modules are not even imported
+        settings["policies"] = policies().of_files
+    return Loader(report, today, kind, variables=variables, **settings)
+
+
+def policies_of(project: Project, today: date) -> Policies:
+    """The project's own rules.
+
+    Raises:
+        ProjectError: a file of them cannot be used.
+    """
+    from mlctl.project.policies import Policies
+
+    return Policies.of(project, today)
+
+
+def variables(
+    project: Project,
+    given: Mapping[str, Data],
+    files: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Variables:
+    """The variables of a run; `environment` are those of the process.
+
+    Raises:
+        VariableError: one is given that `mlctl.yml` does not declare.
+        ProjectError: a file of variables cannot be read.
+    """
+    values = dict(project.variables)
+    declared = list(values)
+    for said in (*map(_of_file, files), given):
+        _check(said, declared)
+        values |= said
+    return Variables(values, environment or {})
+
+
+def _of_file(path: str) -> dict[str, Data]:
+    report = Report(ignore=frozenset({EMPTY.code}))
+    documents = source.read(Path(path), report)
+    if report.failed:
+        raise ProjectError(report, path)
+    return {name: value for document in documents for name, value in document.data.items()}
+
+
+def _check(names: Iterable[str], declared: list[str]) -> None:
+    """Refuse what `mlctl.yml` does not declare; without `variables:` it declares nothing."""
+    for name in names if declared else ():
+        if name not in declared:
+            near = nearest(name, declared)
+            hint = f"did you mean `{near}`?" if near else f"it declares {', '.join(declared)}"
+            raise VariableError(f"mlctl.yml declares no variable `{name}`: {hint}")
+
+
+def _second(document: Document) -> Diagnostic:
+    message = "mlctl.yml is one document, and this is another one"
+    from mlctl.schema.rules import VALUE_NOT_ALLOWED
+
+    return Diagnostic(VALUE_NOT_ALLOWED, message, document.label(), "take out the `---` above it")

@@ -1,0 +1,135 @@
+"""What is wrong with a document by a schema: words of our own for common errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import Draft202012Validator, extend
+
+from mlctl.diagnostics import Diagnostic
+from mlctl.schema import fields, rules, values
+from mlctl.schema.structure import Schema, forms, resolved
+from mlctl.schema.text import enumerated
+from mlctl.schema.violation import Violation
+from mlctl.source import Document
+
+# id of a schema -> the schema (kept, so that the id stays its own) and its validator.
+_validators: dict[int, tuple[Schema, Validator]] = {}
+
+
+def explain(document: Document, schema: Schema) -> Iterator[Diagnostic]:
+    """The findings about a document by its schema, without duplicates."""
+    validator = _validator(schema)
+    errors = list(validator.iter_errors(document.data))
+    if errors:
+        form, others = _form(validator, document)
+        findings = (
+            finding for error in errors for finding in _diagnostics(error, document, form, others)
+        )
+        yield from dict.fromkeys(findings)
+
+
+def _validator(schema: Schema) -> Validator:
+    known = _validators.get(id(schema))
+    if known is None:
+        known = _validators[id(schema)] = (schema, _build(schema))
+    return known[1]
+
+
+def _build(schema: Schema) -> Validator:
+    # References are taken in beforehand: to follow them each time costs half of the check.
+    exact: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+    made: Validator = exact(resolved(schema))
+    return made
+
+
+def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema) -> Iterator[Any]:
+    """`pattern` where `$` matches only at the very end; Python's also before a last line break."""
+    if isinstance(instance, str) and (
+        not re.search(pattern, instance) or (pattern.endswith("$") and instance.endswith("\n"))
+    ):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schema, ...]]:
+    """The form that the document has, and the other forms of its kind."""
+    root: Any = validator.schema
+    ladder = list(forms(root))
+    meant = next(
+        form
+        for condition, form in ladder
+        if condition is None or validator.evolve(schema=condition).is_valid(document.data)
+    )
+    return meant, tuple(form for _, form in ladder if form is not meant)
+
+
+def _diagnostics(
+    error: ValidationError, document: Document, form: Schema, others: tuple[Schema, ...]
+) -> Iterator[Diagnostic]:
+    schema: Any = error.schema
+    outer: Any = error.parent.schema if error.parent else {}
+    violation = Violation(
+        document,
+        form,
+        others,
+        tuple(error.absolute_path),
+        schema,
+        error.instance,
+        error.validator_value,
+        outer,
+    )
+    if "propertyNames" in error.absolute_schema_path:
+        yield fields.bad_key(violation)
+        return
+    match error.validator:
+        case "additionalProperties":
+            yield from fields.unknown(violation)
+        case "required":
+            yield from fields.missing(violation)
+        case "not" if "required" in violation.wants:
+            if isinstance(error.instance, dict):  # else its type is wrong, which is told
+                yield fields.excluding(violation)
+        case "anyOf":
+            yield from _any_of(error, violation)
+        case "type":
+            wanted = violation.wants
+            yield values.wrong_type(violation, [wanted] if isinstance(wanted, str) else wanted)
+        case "minimum" | "maximum" as bound:
+            yield values.out_of_bounds(violation, "least" if bound == "minimum" else "most")
+        case "pattern" | "minLength" | "maxLength":
+            yield values.bad_text(violation)
+        case "minItems" | "maxItems" | "maxProperties":
+            yield values.too_many(violation) if violation.value else values.empty_list(violation)
+        case "uniqueItems":
+            yield values.repeated_item(violation)
+        case _:
+            yield violation.diagnostic(
+                rules.NOT_AS_THE_SCHEMA, f"{violation.name}: {error.message}"
+            )
+
+
+def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic]:
+    """Report on the branch that was meant: the one whose type the value has."""
+    branches: list[Schema] = violation.wants
+    if all("required" in branch and "properties" not in branch for branch in branches):
+        yield fields.one_of(violation, branches)
+        return
+    if enumerated(violation.schema):
+        yield values.not_allowed(violation)
+        return
+    meant = [i for i, branch in enumerate(branches) if values.fits(violation, branch)]
+    if not meant:
+        yield values.wrong_type(violation, [one for it in branches for one in values.types(it)])
+    elif len(meant) > 1:
+        grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in meant]
+        yield values.bad_reference(
+            violation, grammar, [branches[i].get("pattern", "") for i in meant]
+        )
+    else:
+        for inner in error.context or ():
+            if inner.relative_schema_path[0] == meant[0]:
+                yield from _diagnostics(inner, violation.document, violation.form, violation.others)
