@@ -77,7 +77,7 @@ def rehearsed(folder: Path, inputs: Inputs) -> float:
     batches = mini_batches(inputs.names, 1)
     order = Order(key="b", inputs=inputs, mini_batches=batches, order=range(len(batches)))
     begun = time.perf_counter()
-    done = ScoringRun(deployment, order, interpreter(), folder / "run", dict(os.environ)).go()
+    done = ScoringRun(deployment, order, interpreter(), folder / "run", dict(os.environ)).run()
     assert len(done.scored) == len(batches)
     return time.perf_counter() - begun
 

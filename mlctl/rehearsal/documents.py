@@ -16,7 +16,7 @@ from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.scoring import parallel
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.parallel import ParallelStep
-from mlctl.rehearsal.training.job import of_job
+from mlctl.rehearsal.training.job import from_job
 from mlctl.rehearsal.training.model import Training
 
 MLFLOW_DRIVER = "mlflow_model.py"
@@ -45,30 +45,38 @@ def from_documents(
         RehearsalError: there is none, or several, or it has no script, or cannot be read.
     """
     if loaded.report.failed:
-        first = next(one for one in loaded.report if one.is_error)
+        first = next(finding for finding in loaded.report if finding.is_error)
         raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
     resources = [
-        one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT or one.get("command")
+        resource
+        for resource in loaded.resources
+        if resource.kind is BATCH_DEPLOYMENT or resource.get("command")
     ]
-    known: dict[str, Resource | ParallelStep] = {str(one.address): one for one in resources}
-    known |= {one.name: one for one in parallel.steps(loaded)}
-    names = ", ".join(known)
-    found = list(known.values())
+    subjects_by_name: dict[str, Resource | ParallelStep] = {
+        str(resource.address): resource for resource in resources
+    }
+    subjects_by_name |= {step.name: step for step in parallel.steps(loaded)}
+    names = ", ".join(subjects_by_name)
+    subjects = list(subjects_by_name.values())
     address = selected.address
     if address is not None:
-        found = [one for name, one in known.items() if address in (name, name.rpartition("/")[2])]
-    if not found:
+        subjects = [
+            subject
+            for name, subject in subjects_by_name.items()
+            if address in (name, name.rpartition("/")[2])
+        ]
+    if not subjects:
         has = f"; it has {names}" if names else ""
-        what = f"`{address}`" if address else "batch deployment, parallel step or command job"
-        raise RehearsalError(f"`{path}` has no {what}{has}")
-    if len(found) > 1:
+        missing = f"`{address}`" if address else "batch deployment, parallel step or command job"
+        raise RehearsalError(f"`{path}` has no {missing}{has}")
+    if len(subjects) > 1:
         raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
-    (one,) = found
-    if isinstance(one, ParallelStep):
-        return parallel.deployment(one)
-    if one.kind is BATCH_DEPLOYMENT:
-        return _deployment(one, loaded, stub=stub)
-    return of_job(one, selected.input, selected.nodes)
+    (subject,) = subjects
+    if isinstance(subject, ParallelStep):
+        return parallel.deployment(subject)
+    if subject.kind is BATCH_DEPLOYMENT:
+        return _deployment(subject, loaded, stub=stub)
+    return from_job(subject, selected.input, selected.nodes)
 
 
 def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Deployment:
@@ -99,8 +107,8 @@ def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Depl
 
 
 def _value(resource: Resource, at: tuple[str, ...], default: Any) -> Any:
-    found = resource.effective(*at)
-    return default if found is None else found
+    value = resource.effective(*at)
+    return default if value is None else value
 
 
 def _model(resource: Resource, loaded: LoadedConfig) -> Path | None:

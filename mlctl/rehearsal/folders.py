@@ -19,7 +19,7 @@ _SMALL = 1 << 20  # bytes of a file of code that is copied
 _MOST_COMPARED = 1 << 24  # bytes of a file that is compared line by line; of a bigger one its hash
 
 
-def copy_code(folder: Path, code: Path, without: Path) -> None:
+def copy_code(folder: Path, code: Path, excluded: Path) -> None:
     """A copy of a folder that a program can write to; big files are links.
 
     `without` is a folder that is left out, and all that no node gets.
@@ -29,27 +29,33 @@ def copy_code(folder: Path, code: Path, without: Path) -> None:
     """
     count = 0
     for at, folders, names in os.walk(code):
-        here = Path(at)
-        keep = [one for one in folders if one not in _IGNORED and here / one != without]
-        folders[:] = [one for one in keep if not (here / one).is_symlink()]
-        target = folder / here.relative_to(code)
+        source = Path(at)
+        keep = [
+            folder_name
+            for folder_name in folders
+            if folder_name not in _IGNORED and source / folder_name != excluded
+        ]
+        folders[:] = [
+            folder_name for folder_name in keep if not (source / folder_name).is_symlink()
+        ]
+        target = folder / source.relative_to(code)
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
-            source = here / name
+            file = source / name
             count += 1
             if count > _MOST_FILES:
                 raise RehearsalError(f"`{code}` has more than {_MOST_FILES:,} files")
-            if files.is_file(source) and source.stat().st_size <= _SMALL:
-                shutil.copy(source, target / name)
+            if files.is_file(file) and file.stat().st_size <= _SMALL:
+                shutil.copy(file, target / name)
             else:
-                (target / name).symlink_to(files.real(source))
+                (target / name).symlink_to(files.real(file))
 
 
 def link_code(folder: Path, code: Path) -> None:
     """Links to what is in a folder of code, without what no node gets."""
-    for one in sorted(code.iterdir()):
-        if one.name not in _IGNORED:
-            (folder / one.name).symlink_to(files.real(one))
+    for path in sorted(code.iterdir()):
+        if path.name not in _IGNORED:
+            (folder / path.name).symlink_to(files.real(path))
 
 
 def declared_variables(values: Data) -> dict[str, str]:
@@ -106,7 +112,7 @@ class Content:
 def snapshot(folder: Path) -> dict[str, Content]:
     """The files below a folder by their relative names."""
     return {
-        one.relative_to(folder).as_posix(): Content.read(one)
-        for one in sorted(folder.rglob("*"))
-        if one.is_file() and not one.is_symlink()
+        path.relative_to(folder).as_posix(): Content.read(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
     }

@@ -50,10 +50,10 @@ class Inputs:
             return cls(real.parent, (real.name,))
         if not files.is_folder(real):
             raise RehearsalError(f"there is no input `{path}`")
-        found = sorted(one for one in real.rglob("*") if files.is_file(one))
-        if not found:
+        paths = sorted(entry for entry in real.rglob("*") if files.is_file(entry))
+        if not paths:
             raise RehearsalError(f"the input `{path}` has no files")
-        return cls(real, tuple(one.relative_to(real).as_posix() for one in found))
+        return cls(real, tuple(entry.relative_to(real).as_posix() for entry in paths))
 
     @property
     def unit(self) -> str:
@@ -65,23 +65,23 @@ class Inputs:
         """Whether each run gets a copy, which a script can damage."""
         if self.tabular:
             return False
-        return sum((self.root / one).stat().st_size for one in self.names) <= _COPIED
+        return sum((self.root / name).stat().st_size for name in self.names) <= _COPIED
 
     def lay_out(self, folder: Path) -> Path:
         """Where a run finds the files: a copy in `folder`, or the files themselves."""
         if not self.copied:
             return self.root
-        for one in self.names:
-            (folder / one).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self.root / one, folder / one)
+        for name in self.names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.root / name, folder / name)
         return folder
 
     def order(self, index: int, mini_batch: Sequence[str], place: Path) -> Mapping[str, Any]:
         """What a worker is told of a mini-batch; `place` is where the run has the inputs."""
         if self.tabular:
             keys = self.keys.get(mini_batch[0])
-            return {"rows": [int(one) for one in mini_batch], "index": index, "keys": keys}
-        return {"run": [str(place / one) for one in mini_batch], "index": index}
+            return {"rows": [int(number) for number in mini_batch], "index": index, "keys": keys}
+        return {"run": [str(place / name) for name in mini_batch], "index": index}
 
     def elements(self, mini_batch: Sequence[str]) -> int:
         """How many elements `run` has to return at least: one for each input, or for a group."""

@@ -64,9 +64,9 @@ class Slot:
     number: int
 
 
-def slots(nodes: int, each: int) -> list[Slot]:
+def slots(nodes: int, per_node: int) -> list[Slot]:
     """All slots, one of each node first."""
-    return [Slot(node, number) for number in range(each) for node in range(nodes)]
+    return [Slot(node, number) for number in range(per_node) for node in range(nodes)]
 
 
 def schedule(
@@ -76,15 +76,15 @@ def schedule(
 
     Without `writes` no loss is in the middle of a file. Kill K is the same however many there are.
     """
-    moments = [one for one in Moment if writes or one is not Moment.WRITE]
-    found = []
+    moments = [kind for kind in Moment if writes or kind is not Moment.WRITE]
+    losses = []
     for number in range(1, count + 1):
         key = f"rehearsal/{seed}/kill/{number}"
         moment = moments[(number - 1) % len(moments)]
         fraction = uniform(f"{key}/fraction")
         if moment is Moment.INIT:
             node = places[int(uniform(f"{key}/node") * len(places))].node
-            found.append(Loss(number, INIT_S * fraction, node, moment, fraction))
+            losses.append(Loss(number, INIT_S * fraction, node, moment, fraction))
             continue
         victim = int(uniform(f"{key}/mini-batch") * total)
         start, place = _calm(places, victim)
@@ -93,8 +93,8 @@ def schedule(
             Moment.BOUNDARY: end,
             Moment.REPORT: nextafter(end, 0),
         }.get(moment, start + fraction * MINI_BATCH_S)
-        found.append(Loss(number, at, place.node, moment, fraction, victim))
-    return found
+        losses.append(Loss(number, at, place.node, moment, fraction, victim))
+    return losses
 
 
 def _calm(places: Sequence[Slot], victim: int) -> tuple[float, Slot]:
@@ -106,23 +106,23 @@ def _calm(places: Sequence[Slot], victim: int) -> tuple[float, Slot]:
 def by_weather(processes: Iterable[PreemptionProcess], nodes: int, seed: int) -> list[Loss]:
     """The losses of nodes that are replaced each time, in their order: independent ones, shocks,
     and those of a script."""
-    found: list[tuple[float, int]] = []
+    times: list[tuple[float, int]] = []
     for number, process in enumerate(processes):
         key = f"rehearsal/{seed}/process/{number}"
         if isinstance(process, LossScript):
-            found += [
-                (at, one)
+            times += [
+                (at, number)
                 for at, node in process.losses
-                for one in (range(nodes) if node == ALL else [int(node)])
-                if one < nodes
+                for number in (range(nodes) if node == ALL else [int(node)])
+                if number < nodes
             ]
         elif isinstance(process, Shock):
-            found += _shocks(process, nodes, key)
+            times += _shocks(process, nodes, key)
         elif isinstance(process, LifetimeProcess):
-            found += _lifetimes(process, nodes, key)
+            times += _lifetimes(process, nodes, key)
     return [
         Loss(number, at, node, Moment.RUN, uniform(f"rehearsal/{seed}/loss/{number}"))
-        for number, (at, node) in enumerate(sorted(found)[:_MOST], 1)
+        for number, (at, node) in enumerate(sorted(times)[:_MOST], 1)
     ]
 
 
@@ -139,9 +139,9 @@ def _shocks(process: Shock, nodes: int, key: str) -> Iterator[tuple[float, int]]
 def _lifetimes(process: LifetimeProcess, nodes: int, key: str) -> Iterator[tuple[float, int]]:
     by_hour = process.by_hour if isinstance(process, Poisson) else None
 
-    def lost(node: int, life: int, since: float) -> float:
+    def lost(node: int, life: int, start: float) -> float:
         lives = lifetime(process, uniform(f"{key}/{node}/{life}"))
-        return later(by_hour, 0.0, since, lives)
+        return later(by_hour, 0.0, start, lives)
 
     heap = [(lost(node, 0, 0.0), node, 0) for node in range(nodes)]
     heapify(heap)

@@ -68,7 +68,7 @@ class Interpreter:
             OSError: it cannot be started.
             subprocess.TimeoutExpired: it takes longer.
         """
-        done = subprocess.run(  # noqa: S603 - the user's own Python
+        process = subprocess.run(  # noqa: S603 - the user's own Python
             self.command(program, *arguments),
             env=self.environment(variables),
             stdin=subprocess.DEVNULL,
@@ -76,7 +76,7 @@ class Interpreter:
             check=False,
             timeout=timeout,
         )
-        return done.stdout
+        return process.stdout
 
     @property
     def over(self) -> bool:
@@ -130,14 +130,14 @@ class Process:
             _WORKER, *pipes, str(script), str(folder / "code"), *bounds, *arguments
         )
         try:
-            with (folder / "logs" / f"{log}.txt").open("ab") as told:
+            with (folder / "logs" / f"{log}.txt").open("ab") as output:
                 popen = subprocess.Popen(  # noqa: S603 - the user's own code is the point
                     words,
                     cwd=folder / "code",
                     env=interpreter.environment(variables),
                     stdin=subprocess.DEVNULL,
-                    stdout=told,
-                    stderr=told,
+                    stdout=output,
+                    stderr=output,
                     pass_fds=(their_control, their_report),
                     start_new_session=True,
                 )
@@ -150,9 +150,9 @@ class Process:
             os.close(their_report)
         return cls(popen, control, report, interpreter)
 
-    def order(self, **what: Any) -> None:
+    def order(self, **message: Any) -> None:
         """Tell the worker what to do; one that is gone shows when it is listened to."""
-        data = (json.dumps(what) + "\n").encode()
+        data = (json.dumps(message) + "\n").encode()
         with suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self.control, data) :]
@@ -168,15 +168,15 @@ class Process:
         if patience is not None:
             ends = min(ends, time.monotonic() + patience + _GRACE)
         while b"\n" not in self._buffer:
-            left = ends - time.monotonic()
-            if left <= 0 or not select.select([self.report], [], [], left)[0]:
+            remaining = ends - time.monotonic()
+            if remaining <= 0 or not select.select([self.report], [], [], remaining)[0]:
                 raise TooLate
             chunk = os.read(self.report, _CHUNK)
             if not chunk:
                 raise Gone(self.popen.wait())
             self._buffer += chunk
-        line, _, rest = bytes(self._buffer).partition(b"\n")
-        self._buffer[:] = rest
+        line, _, tail = bytes(self._buffer).partition(b"\n")
+        self._buffer[:] = tail
         message: dict[str, Any] = json.loads(line)
         return message
 
@@ -185,33 +185,33 @@ class Process:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.popen.pid, signal.SIGKILL)
         self.popen.wait()
-        for one in (self.control, self.report):
+        for descriptor in (self.control, self.report):
             with suppress(OSError):
-                os.close(one)
+                os.close(descriptor)
         self.control = self.report = -1
 
 
 def sweep(mark: str) -> int:
-    """Kill what is left of a rehearsal, even where it left its group; how many there were."""
-    found = left(mark)
-    for one in found:
+    """Kill what is running of a rehearsal, even where it running its group; how many there were."""
+    processes = running(mark)
+    for process in processes:
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(one, signal.SIGKILL)
-    return len(found)
+            os.kill(process, signal.SIGKILL)
+    return len(processes)
 
 
-def left(mark: str) -> list[int]:
+def running(mark: str) -> list[int]:
     """The processes of a rehearsal that run, except those that have ended and wait to be buried."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for one in Path("/proc").glob("[0-9]*"):
+    variable = f"{MARK}={mark}".encode()
+    processes = []
+    for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if wanted in (one / "environ").read_bytes().split(b"\0"):
-                found.append(int(one.name))
-    return found
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
+                processes.append(int(folder.name))
+    return processes
 
 
-def checked(python: str | None) -> str:
+def find_python(python: str | None) -> str:
     """The interpreter to be used: a program's name or path; this one's where none is given.
 
     Raises:
@@ -219,14 +219,14 @@ def checked(python: str | None) -> str:
     """
     if python is None:
         return sys.executable
-    found = shutil.which(python)
-    if found is None:
+    program = shutil.which(python)
+    if program is None:
         raise FileNotFoundError(f"there is no program `{python}`")
     ask = "import sys; print('new' if sys.version_info >= (3, 8) else 'old')"
     try:
-        done = subprocess.run([found, "-c", ask], capture_output=True, check=False, timeout=60)  # noqa: S603
+        process = subprocess.run([program, "-c", ask], capture_output=True, check=False, timeout=60)  # noqa: S603
     except subprocess.TimeoutExpired:
         raise OSError(f"`{python}` does not answer") from None
-    if done.stdout.strip() != b"new":
+    if process.stdout.strip() != b"new":
         raise OSError(f"`{python}` is no Python 3.8 or newer")
-    return found
+    return program

@@ -60,7 +60,7 @@ HALF_WRITTEN = Rule(
     "a file that was half written when the node was lost, and is taken for whole",
     f"{_AGAIN} A file that is there is no proof that it is whole: its writer may have been killed"
     " in between.",
-    "Write under another name and rename (`os.replace`) once the file is whole; or write it anew"
+    "Write under another name and rename (`os.replace`) once the file is whole; or write it again"
     " each time.",
     _LOW_PRIORITY,
 )
@@ -201,7 +201,7 @@ EATS_INPUT = Rule(
 
 FROM_ZERO = Rule(
     "MLC651",
-    "begins-anew",
+    "starts-over",
     Severity.ERROR,
     "a training that begins at its first step although a checkpoint is there",
     "A preempted job starts again on another node with what is in `outputs`. Each preemption then"
@@ -247,7 +247,7 @@ RESTART_FAILS = Rule(
     "A preempted job starts again with the same `outputs` and the same run of MLflow. Folders that"
     " are there already, parameters that were logged with another value, a lock: what was never in"
     " the way of the first life stops the second one, and all that come after it.",
-    "Take what is there as good: `mkdir(exist_ok=True)`, open files for writing anew, log the same"
+    "Take what is there as good: `mkdir(exist_ok=True)`, open files for writing again, log the same"
     " values.",
     _HI_ML,
 )

@@ -59,19 +59,19 @@ def find(path: Path) -> Specification:
     if files.is_file(real / NAME):
         return _mltable(real)
     inside = (real,) if files.is_file(real) else real.rglob("*")
-    found = tuple(sorted(filter(files.is_file, inside)))
-    if not found:
+    paths = tuple(sorted(filter(files.is_file, inside)))
+    if not paths:
         raise RehearsalError(f"the input `{path}` has no files")
-    suffixes = {one.suffix for one in found}
+    suffixes = {entry.suffix for entry in paths}
     if len(suffixes) > 1 or not suffixes <= _FORMATS.keys():
-        known = ", ".join(_FORMATS)
-        raise RehearsalError(f"the input `{path}` has no rows, as an {NAME} or {known} has")
+        formats = ", ".join(_FORMATS)
+        raise RehearsalError(f"the input `{path}` has no rows, as an {NAME} or {formats} has")
     kind, options = _FORMATS[suffixes.pop()]
-    return Specification(found, kind, options)
+    return Specification(paths, kind, options)
 
 
-def bring(
-    told: Specification,
+def load(
+    specification: Specification,
     keys: Sequence[str],
     interpreter: Interpreter,
     folder: Path,
@@ -86,12 +86,12 @@ def bring(
     to = folder / "table.pickle"
     text = json.dumps(
         {
-            "files": [str(one) for one in told.files],
-            "format": told.format,
-            "options": told.options,
-            "header_once": told.header_once,
-            "keep": told.keep,
-            "drop": told.drop,
+            "files": [str(file) for file in specification.files],
+            "format": specification.format,
+            "options": specification.options,
+            "header_once": specification.header_once,
+            "keep": specification.keep,
+            "drop": specification.drop,
             "keys": keys,
             "to": str(to),
         }
@@ -107,13 +107,13 @@ def bring(
             f"rows need pandas: {answer['message']} in this Python; --python names one that has it"
         )
     if "error" in answer:
-        name = told.files[0].name
+        name = specification.files[0].name
         raise RehearsalError(f"`{name}` cannot be read: {answer['error']}: {answer['message']}")
     if not answer["rows"]:
-        raise RehearsalError(f"`{told.files[0].name}` has no rows")
-    size = sum(one.stat().st_size for one in told.files)
-    groups = tuple(tuple(map(str, one["rows"])) for one in answer["groups"])
-    values = {str(one["rows"][0]): one["keys"] for one in answer["groups"]}
+        raise RehearsalError(f"`{specification.files[0].name}` has no rows")
+    size = sum(file.stat().st_size for file in specification.files)
+    groups = tuple(tuple(map(str, group["rows"])) for group in answer["groups"])
+    values = {str(group["rows"][0]): group["keys"] for group in answer["groups"]}
     return Inputs(
         to,
         tuple(map(str, range(answer["rows"]))),
@@ -130,7 +130,7 @@ def _mltable(folder: Path) -> Specification:
     data = source.plain(text)
     if not isinstance(data, dict) or not isinstance(data.get("paths"), list):
         raise RehearsalError(f"`{folder.name}/{NAME}` names no paths")
-    names = tuple(one for given in data["paths"] for one in _files(folder, given))
+    names = tuple(file for entry in data["paths"] for file in _files(folder, entry))
     if not names:
         raise RehearsalError(f"`{folder.name}/{NAME}` names no files that are here")
     kind, options, once = "", {}, False
@@ -138,11 +138,11 @@ def _mltable(folder: Path) -> Specification:
     steps = data.get("transformations")
     for step in steps if isinstance(steps, list) else ():
         name, value = next(iter(step.items())) if isinstance(step, dict) else (str(step), {})
-        said = value if isinstance(value, dict) else {}
-        if name in _READERS and not said.get("include_path_column"):
+        settings = value if isinstance(value, dict) else {}
+        if name in _READERS and not settings.get("include_path_column"):
             kind = _READERS[name]
-            options = _options(kind, said)
-            once = said.get("header") == "from_first_file"
+            options = _options(kind, settings)
+            once = settings.get("header") == "from_first_file"
         elif name in columns:
             columns[name] = tuple(map(str, value if isinstance(value, list) else [value]))
         elif name != "convert_column_types":  # pandas tells them itself
@@ -153,27 +153,29 @@ def _mltable(folder: Path) -> Specification:
     return Specification(names, kind, options, once, keep, drop)
 
 
-def _files(folder: Path, given: Data) -> list[Path]:
+def _files(folder: Path, entry: Data) -> list[Path]:
     """The files that an entry of `paths` names."""
-    said = given if isinstance(given, dict) else {}
-    if "pattern" in said:
-        return sorted(filter(files.is_file, folder.glob(str(said["pattern"]).removeprefix("./"))))
-    at = folder / str(said.get("file", said.get("folder", "")))
-    if "folder" in said:
-        inside = (one for one in at.rglob("*") if one.name != NAME)
+    settings = entry if isinstance(entry, dict) else {}
+    if "pattern" in settings:
+        return sorted(
+            filter(files.is_file, folder.glob(str(settings["pattern"]).removeprefix("./")))
+        )
+    at = folder / str(settings.get("file", settings.get("folder", "")))
+    if "folder" in settings:
+        inside = (file for file in at.rglob("*") if file.name != NAME)
         return sorted(filter(files.is_file, inside))
     return [at] if files.is_file(at) else []
 
 
-def _options(kind: str, said: Mapping[str, Data]) -> dict[str, Any]:
+def _options(kind: str, settings: Mapping[str, Data]) -> dict[str, Any]:
     """What an MLTable says of a reader, as pandas' reader takes it."""
     if kind == "json_lines":
         return {"lines": True}
     if kind == "parquet":
         return {}
-    encoding = str(said.get("encoding", "utf8"))
+    encoding = str(settings.get("encoding", "utf8"))
     return {
-        "sep": said.get("delimiter", ","),
+        "sep": settings.get("delimiter", ","),
         "encoding": _ENCODINGS.get(encoding, encoding),
-        "header": _HEADERS.get(str(said.get("header")), 0),
+        "header": _HEADERS.get(str(settings.get("header")), 0),
     }

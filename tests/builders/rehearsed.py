@@ -17,7 +17,7 @@ from mlctl.rehearsal.process import MARK, Interpreter, without_network
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.rehearsal import Rehearsal, rehearse
 from mlctl.rehearsal.stage import KillSchedule, Stage
-from mlctl.rehearsal.training.job import of_script
+from mlctl.rehearsal.training.job import from_script
 from mlctl.rehearsal.training.rehearsal import TrainingPlan, TrainingRehearsal, rehearse_training
 from tests.builders.paths import SAMPLES
 
@@ -88,7 +88,7 @@ def training_plan(kills: int = 6, only: int | None = None, **more: Any) -> Train
 
 def training(name: str, folder: Path, only: int | None = None) -> TrainingRehearsal:
     """The rehearsal of a training sample, with six kills or this one alone."""
-    told = of_script(FOLDER / "training" / f"{name}.py")
+    told = from_script(FOLDER / "training" / f"{name}.py")
     return rehearse_training(told, stage(folder), training_plan(only=only))
 
 

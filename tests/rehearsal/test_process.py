@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mlctl.rehearsal.process import Process, left, sweep
+from mlctl.rehearsal.process import Process, running, sweep
 from mlctl.rehearsal.scoring.deployment import lay_out
 from tests.builders import rehearsed
 
@@ -43,9 +43,9 @@ def worker(folder: Path, text: str) -> Process:
 def test_a_worker_is_gone_when_it_is_ended(tmp_path: Path) -> None:
     process = worker(tmp_path, "def run(mini_batch):\n    return mini_batch\n")
     mark = process.interpreter.mark
-    assert left(mark) == [process.popen.pid]
+    assert running(mark) == [process.popen.pid]
     process.end()
-    assert left(mark) == []
+    assert running(mark) == []
 
 
 def test_a_child_that_left_its_group_is_found_and_ended(tmp_path: Path) -> None:
@@ -54,5 +54,5 @@ def test_a_child_that_left_its_group_is_found_and_ended(tmp_path: Path) -> None:
     process.order(run=["a"])
     assert process.hear()["rows"] == ["a"]
     process.end()
-    assert len(left(mark)) == 1
+    assert len(running(mark)) == 1
     assert sweep(mark) == 1

@@ -107,7 +107,7 @@ def table(folder: Path, text: str = "") -> Path:
 def brought(path: Path, environment: dict[str, str], *keys: str) -> Inputs:
     told = tables.find(path)
     to = path.parent / "to"
-    return tables.bring(told, keys, rehearsed.interpreter(), to, environment)
+    return tables.load(told, keys, rehearsed.interpreter(), to, environment)
 
 
 def test_the_rows_of_an_mltable_are_counted_in_the_order_of_its_files(

@@ -52,7 +52,7 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
         else:
             with tempfile.TemporaryDirectory(prefix="mlctl-verify-") as folder:
                 size = _download(session, left, Path(folder))
-                found = tuple(check(Path(folder), inputs, key, size, called=left))
+                found = tuple(check(Path(folder), inputs, key, size, title=left))
     except RehearsalError as error:
         raise Permanent("NothingToVerify", str(error)) from None
     report.extend(render.findings(found, Path(), lambda _: ""))

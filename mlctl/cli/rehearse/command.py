@@ -153,7 +153,7 @@ def rehearse(
     """Run a scoring or training script here, take its nodes away, and compare the results.
 
     A calm run comes first, then a run for each kill. Exits with 1 where inputs are lost or doubled,
-    a training begins anew, or something else breaks; each finding says how to run its kill again.
+    a training starts over, or something else breaks; each finding says how to run its kill again.
     The script runs with your rights: rehearse code that you would run.
     """
     from mlctl.rehearsal.documents import Selected
@@ -212,7 +212,7 @@ def _asked(session: Session, path: str, selected: Selected, *, stub: bool) -> De
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.scoring.deployment import Deployment
     from mlctl.rehearsal.scoring.lines import Script
-    from mlctl.rehearsal.training.job import of_script
+    from mlctl.rehearsal.training.job import from_script
 
     given = Path(path)
     if given.suffix != ".py":
@@ -228,4 +228,4 @@ def _asked(session: Session, path: str, selected: Selected, *, stub: bool) -> De
         raise RehearsalError(
             f"`{path}` has no `run(mini_batch)`, so it is a training, whose inputs a job.yml names"
         )
-    return of_script(real)
+    return from_script(real)

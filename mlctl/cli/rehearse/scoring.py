@@ -72,7 +72,7 @@ def inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
         return Inputs.find(path)
     to = stage.folder / "table"
     keys = deployment.partition_keys
-    return tables.bring(tables.find(path), keys, stage.interpreter, to, stage.environment)
+    return tables.load(tables.find(path), keys, stage.interpreter, to, stage.environment)
 
 
 def sized(

@@ -33,11 +33,11 @@ def stage(
     Raises:
         InvalidValue: there is no such Python, or the folder cannot be made.
     """
-    from mlctl.rehearsal.process import Interpreter, checked, sweep, without_network
+    from mlctl.rehearsal.process import Interpreter, find_python, sweep, without_network
     from mlctl.rehearsal.stage import Stage
 
     try:
-        exe = checked(python)
+        exe = find_python(python)
     except OSError as error:
         raise InvalidValue(str(error), flag="--python") from None
     if not network and not without_network():

@@ -65,14 +65,14 @@ def planned(
         InvalidValue: flags that say nothing together.
         RehearsalError: the training cannot be so.
     """
-    from mlctl.rehearsal.training.job import of_steps, on_nodes
+    from mlctl.rehearsal.training.job import with_nodes, with_steps
     from mlctl.rehearsal.training.rehearsal import TrainingPlan, rate_of
 
     if anywhere and plan.weather:
         raise InvalidValue("a weather says itself when nodes go", flag="--kill-at-any-time")
-    training = on_nodes(training, nodes)
+    training = with_nodes(training, nodes)
     if length.steps is not None:
-        training = of_steps(training, length.steps)
+        training = with_steps(training, length.steps)
     return training, TrainingPlan(
         schedule=plan, rate=rate_of(plan.weather), anywhere=anywhere, seconds=length.seconds
     )

@@ -17,8 +17,8 @@ _state: dict[str, Any] = {}
 def init() -> None:
     """Load the only model in the model's folder."""
     root = Path(os.environ["AZUREML_MODEL_DIR"])
-    found = sorted(root.rglob("MLmodel")) or [one / "MLmodel" for one in root.iterdir()]
-    _state["model"] = import_module("mlflow.pyfunc").load_model(str(found[0].parent))
+    models = sorted(root.rglob("MLmodel")) or [folder / "MLmodel" for folder in root.iterdir()]
+    _state["model"] = import_module("mlflow.pyfunc").load_model(str(models[0].parent))
     _state["pandas"] = import_module("pandas")
 
 

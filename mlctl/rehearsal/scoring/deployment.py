@@ -53,7 +53,8 @@ class Deployment:
     def with_outputs(self, folder: Path) -> tuple[str, ...]:
         """The arguments of the script, each output a folder of its own below `folder`."""
         return tuple(
-            _OUTPUT.sub(lambda found: str(folder / found[1]), one) for one in self.arguments
+            _OUTPUT.sub(lambda match: str(folder / match[1]), argument)
+            for argument in self.arguments
         )
 
 

@@ -1,4 +1,4 @@
-"""What runs without any loss show: of one run by itself, and of two that should be alike."""
+"""What runs without any loss show: of one run by itself, and of two that should be equal_files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlctl.rehearsal.evidence import Evidence
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.lines import Script
-from mlctl.rehearsal.scoring.outcome import FileWrite, RehearsalOutcome
+from mlctl.rehearsal.scoring.outcome import Failure, FileWrite, RehearsalOutcome
 
 _ENOUGH = 6  # mini-batches on one worker, before its memory says anything
 _WARM = 2  # the first of them, which fill caches
@@ -38,7 +38,7 @@ class CalmScoring:
     def stable_rows(self) -> bool:
         """Whether two runs of the same give the same rows."""
         common = self.first.scored.keys() & self.again.scored.keys()
-        return all(self.first.rows(one) == self.again.rows(one) for one in common)
+        return all(self.first.rows(number) == self.again.rows(number) for number in common)
 
     @property
     def stable_names(self) -> bool:
@@ -47,62 +47,64 @@ class CalmScoring:
 
     def stable_files(self) -> set[str]:
         """The files that are the same in two runs of the same."""
-        return {name for name in self.first.files if alike(self.first, self.again, name)}
+        return {name for name in self.first.files if equal_files(self.first, self.again, name)}
 
 
-def alike(one: RehearsalOutcome, other: RehearsalOutcome, name: str) -> bool:
+def equal_files(run: RehearsalOutcome, other_run: RehearsalOutcome, name: str) -> bool:
     """Whether two runs have the same in a file, but for the order of its lines."""
-    if name not in one.files or name not in other.files:
+    if name not in run.files or name not in other_run.files:
         return False
-    if one.files[name] == other.files[name]:
+    if run.files[name] == other_run.files[name]:
         return True
-    lines = one.lines(name)
-    return lines is not None and lines == other.lines(name)
+    lines = run.lines(name)
+    return lines is not None and lines == other_run.lines(name)
 
 
 def judge(calm: CalmScoring, deployment: Deployment, script: Script) -> Iterator[Evidence]:
     """What the runs without losses show."""
-    yield from _failing(calm.first)
-    yield from _short(calm, script)
+    yield from _failures(calm.first)
+    yield from _short_results(calm, script)
     yield from _slow_init(calm.first, deployment, script)
-    yield from _written(calm.first)
-    yield from _ports(calm.first, deployment)
-    shared = list(_shared(calm))
+    yield from _writes_outside(calm.first)
+    yield from _shared_ports(calm.first, deployment)
+    shared = list(_shared_names(calm))
     yield from shared
-    yield from _growing(calm.reversed, script)
+    yield from _memory_growth(calm.reversed, script)
     if not calm.stable_rows:
         why = "two runs of the same inputs, without any loss, give different rows"
         yield Evidence(rules.CHANCE, why, script.chance())
         return
     if not shared:
-        yield from _stateful(calm, script)
+        yield from _state_between_batches(calm, script)
 
 
-def _failing(first: RehearsalOutcome) -> Iterator[Evidence]:
-    for one in first.failures:
-        if one.mini_batch in first.failed:
-            rule = rules.SLOW_RUN if one.type == "Timeout" else rules.FAILING
-            what = "takes longer than its timeout" if rule is rules.SLOW_RUN else _said(one)
-            yield Evidence(rule, f"mini-batch {one.mini_batch} {what}", one.place)
+def _failures(first: RehearsalOutcome) -> Iterator[Evidence]:
+    for failure in first.failures:
+        if failure.mini_batch in first.failed:
+            rule = rules.SLOW_RUN if failure.type == "Timeout" else rules.FAILING
+            reason = (
+                "takes longer than its timeout" if rule is rules.SLOW_RUN else _error_text(failure)
+            )
+            yield Evidence(rule, f"mini-batch {failure.mini_batch} {reason}", failure.place)
             return
 
 
-def _said(one: object) -> str:
-    type_, message = getattr(one, "type", ""), getattr(one, "message", "")
+def _error_text(failure: Failure) -> str:
+    type_, message = failure.type, failure.message
     return f"fails: {type_}" + (f": {message}" if message else "")
 
 
-def _short(calm: CalmScoring, script: Script) -> Iterator[Evidence]:
-    for number, one in sorted(calm.first.scored.items()):
+def _short_results(calm: CalmScoring, script: Script) -> Iterator[Evidence]:
+    for number, scored in sorted(calm.first.scored.items()):
         names, unit = calm.mini_batches[number], calm.inputs.unit
         traced = calm.again.scored.get(number)
         place = (traced and traced.returned) or script.run()
-        if one.length is None:
-            why = f"`run` returns {one.kind} for a mini-batch of {len(names)} {unit}s"
+        if scored.length is None:
+            why = f"`run` returns {scored.kind} for a mini-batch of {len(names)} {unit}s"
             yield Evidence(rules.SHORT_RESULT, why.replace("NoneType", "None"), place)
             return
-        if one.length < calm.inputs.elements(names):
-            why = f"`run` returns {one.length} elements for a mini-batch of {len(names)} {unit}s"
+        if scored.length < calm.inputs.elements(names):
+            why = f"`run` returns {scored.length} elements for a mini-batch of {len(names)} {unit}s"
             yield Evidence(rules.SHORT_RESULT, why, place)
             return
 
@@ -116,72 +118,76 @@ def _slow_init(
         yield Evidence(rules.SLOW_INIT, why, script.init())
 
 
-def _written(first: RehearsalOutcome) -> Iterator[Evidence]:
+def _writes_outside(first: RehearsalOutcome) -> Iterator[Evidence]:
     """Files outside the output folder; scratch and home of a node are no finding."""
-    for one in first.writes:
-        path = Path(one.path)
-        if one.place is None or path.is_relative_to(first.output):
+    for write in first.writes:
+        path = Path(write.path)
+        if write.place is None or path.is_relative_to(first.output):
             continue
         if path.is_relative_to(first.input):
-            if one.how != "mkdir":
-                why = f"`{path.name}` of the input is changed ({one.how})"
-                yield Evidence(rules.EATS_INPUT, why, one.place)
+            if write.operation != "mkdir":
+                why = f"`{path.name}` of the input is changed ({write.operation})"
+                yield Evidence(rules.EATS_INPUT, why, write.place)
             continue
-        where = f"`{one.path}`"
+        target = f"`{write.path}`"
         if path.is_relative_to(first.folder):
-            room, *inside = first.plain(one.path).strip("/").split("/")
+            room, *inside = first.plain(write.path).strip("/").split("/")
             if room not in ("code", "model"):
                 continue
-            what = "working folder" if room == "code" else "model's folder"
-            where = f"the {what} (`{'/'.join(inside)}`)"
-        yield Evidence(rules.OUTSIDE, f"this writes to {where}, not the output folder", one.place)
+            folder = "working folder" if room == "code" else "model's folder"
+            target = f"the {folder} (`{'/'.join(inside)}`)"
+        yield Evidence(
+            rules.OUTSIDE, f"this writes to {target}, not the output folder", write.place
+        )
 
 
-def _ports(first: RehearsalOutcome, deployment: Deployment) -> Iterator[Evidence]:
+def _shared_ports(first: RehearsalOutcome, deployment: Deployment) -> Iterator[Evidence]:
     """Numbers of ports that several workers of a node take."""
     takers: dict[tuple[str, int], set[str]] = {}
-    for one in first.ports:
-        takers.setdefault((one.worker.partition("/")[0], one.number), set()).add(one.worker)
-        if len(takers[one.worker.partition("/")[0], one.number]) > 1:
+    for port in first.ports:
+        takers.setdefault((port.worker.partition("/")[0], port.number), set()).add(port.worker)
+        if len(takers[port.worker.partition("/")[0], port.number]) > 1:
             why = (
-                f"each worker takes port {one.number}, and a node has {deployment.slots} of them:"
+                f"each worker takes port {port.number}, and a node has {deployment.slots} of them:"
                 " the second one cannot"
             )
-            yield Evidence(rules.LEFT_LOCK, why, one.place)
+            yield Evidence(rules.LEFT_LOCK, why, port.place)
             return
 
 
-def _shared(calm: CalmScoring) -> Iterator[Evidence]:
+def _shared_names(calm: CalmScoring) -> Iterator[Evidence]:
     """Names that several mini-batches write, where the last one wins."""
     writers: dict[str, list[FileWrite]] = {}
-    for one in calm.first.writes:
-        name = calm.first.within(one.path)
-        if name in calm.first.files and one.how in ("write", "move"):
-            writers.setdefault(str(name), []).append(one)
+    for write in calm.first.writes:
+        name = calm.first.within(write.path)
+        if name in calm.first.files and write.operation in ("write", "move"):
+            writers.setdefault(str(name), []).append(write)
     for name, writes in writers.items():
-        different = {one.mini_batch for one in writes if one.mini_batch is not None}
-        if len(different) > 1 and not alike(calm.first, calm.reversed, name):
+        different = {write.mini_batch for write in writes if write.mini_batch is not None}
+        if len(different) > 1 and not equal_files(calm.first, calm.reversed, name):
             why = f"`{name}` is written by {len(different)} mini-batches; the last one wins"
             yield Evidence(rules.SHARED_NAME, why, writes[0].place)
 
 
-def _growing(reversed_: RehearsalOutcome, script: Script) -> Iterator[Evidence]:
+def _memory_growth(reversed_: RehearsalOutcome, script: Script) -> Iterator[Evidence]:
     for series in reversed_.memory.values():
         if len(series) < _ENOUGH:
             continue
         steps = [
-            after - before
-            for before, after in zip(series[_WARM:], series[_WARM + 1 :], strict=False)
+            later - earlier
+            for earlier, later in zip(series[_WARM:], series[_WARM + 1 :], strict=False)
         ]
         mean = sum(steps) / len(steps)
-        if mean >= _GROWTH and sum(one > 0 for one in steps) >= _MOSTLY * len(steps):
+        if mean >= _GROWTH and sum(step > 0 for step in steps) >= _MOSTLY * len(steps):
             why = f"a worker grows by {mean / 1e6:.1f} MB with each mini-batch"
             yield Evidence(rules.GROWING, why, script.growth())
 
 
-def _stateful(calm: CalmScoring, script: Script) -> Iterator[Evidence]:
+def _state_between_batches(calm: CalmScoring, script: Script) -> Iterator[Evidence]:
     common = calm.first.scored.keys() & calm.reversed.scored.keys()
-    changed = [one for one in sorted(common) if calm.first.rows(one) != calm.reversed.rows(one)]
+    changed = [
+        number for number in sorted(common) if calm.first.rows(number) != calm.reversed.rows(number)
+    ]
     if changed:
         why = f"mini-batch {changed[0]} has other rows where the mini-batches come in another order"
         yield Evidence(rules.STATEFUL, why, script.state())

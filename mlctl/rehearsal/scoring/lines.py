@@ -48,41 +48,41 @@ class Script:
 
     def state(self) -> CodeLine:
         """Where `run`, or what it may call, changes something that outlives it."""
-        kept = set(self._module_names())
-        for function in self._functions(without="init"):
+        module_names = set(self._module_names())
+        for function in self._functions(excluded="init"):
             shared = {
                 name
-                for one in ast.walk(function)
-                if isinstance(one, ast.Global)
-                for name in one.names
+                for node in ast.walk(function)
+                if isinstance(node, ast.Global)
+                for name in node.names
             }
-            for one in ast.walk(function):
-                if isinstance(one, (ast.Assign, ast.AugAssign)) and _targets(one) & shared:
-                    return CodeLine(self.name, one.lineno)
-                if _mutated(one) & (kept | shared | self._globals()):
-                    return CodeLine(self.name, getattr(one, "lineno", 1))
+            for node in ast.walk(function):
+                if isinstance(node, (ast.Assign, ast.AugAssign)) and _targets(node) & shared:
+                    return CodeLine(self.name, node.lineno)
+                if _mutated(node) & (module_names | shared | self._globals()):
+                    return CodeLine(self.name, getattr(node, "lineno", 1))
         return self.run()
 
     def chance(self) -> CodeLine:
         """Where the clock, a random number, a process id or a hash is asked."""
 
-        def asks(one: ast.AST) -> bool:
-            if isinstance(one, (ast.Set, ast.SetComp)):
+        def matches(node: ast.AST) -> bool:
+            if isinstance(node, (ast.Set, ast.SetComp)):
                 return True
-            if not isinstance(one, ast.Call):
+            if not isinstance(node, ast.Call):
                 return False
-            name = _name(one.func)
+            name = _name(node.func)
             return name in _CHANCE_CALLS.split() or name.partition(".")[0] in _CHANCE
 
-        return self._first(asks) or self.run()
+        return self._first(matches) or self.run()
 
     def composition(self) -> CodeLine:
         """Where the mini-batch as a whole is looked at: its length, positions, a mean."""
 
-        def asks(one: ast.AST) -> bool:
-            return isinstance(one, ast.Call) and _name(one.func) in _WHOLE
+        def matches(node: ast.AST) -> bool:
+            return isinstance(node, ast.Call) and _name(node.func) in _WHOLE
 
-        return self._first(asks, _once) or self.run()
+        return self._first(matches, _outside_loops) or self.run()
 
     def growth(self) -> CodeLine:
         """Where something that outlives a mini-batch grows."""
@@ -90,77 +90,86 @@ class Script:
 
     def _first(
         self,
-        asks: Callable[[ast.AST], bool],
+        matches: Callable[[ast.AST], bool],
         walk: Callable[[ast.AST], Iterator[ast.AST]] = ast.walk,
     ) -> CodeLine | None:
-        for function in self._functions(without="init"):
-            lines = [getattr(one, "lineno", 0) for one in walk(function) if asks(one)]
+        for function in self._functions(excluded="init"):
+            lines = [getattr(node, "lineno", 0) for node in walk(function) if matches(node)]
             if lines:
                 return CodeLine(self.name, min(lines))
         return None
 
-    def _functions(self, without: str) -> Iterator[ast.FunctionDef]:
+    def _functions(self, excluded: str) -> Iterator[ast.FunctionDef]:
         """`run` first, then the others in their order."""
-        found = [
-            one
-            for one in ast.walk(self.tree or ast.Module([], []))
-            if isinstance(one, ast.FunctionDef)
+        functions = [
+            node
+            for node in ast.walk(self.tree or ast.Module([], []))
+            if isinstance(node, ast.FunctionDef)
         ]
-        yield from sorted((one for one in found if one.name != without), key=_is_helper)
+        yield from sorted(
+            (function for function in functions if function.name != excluded), key=_is_helper
+        )
 
     def _function(self, name: str) -> ast.FunctionDef | None:
-        return next((one for one in self._functions(without="") if one.name == name), None)
+        return next(
+            (function for function in self._functions(excluded="") if function.name == name), None
+        )
 
     def _module_names(self) -> Iterator[str]:
-        for one in self.tree.body if self.tree else ():
-            if isinstance(one, (ast.Assign, ast.AnnAssign)):
-                yield from _targets(one)
+        for statement in self.tree.body if self.tree else ():
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                yield from _targets(statement)
 
     def _globals(self) -> set[str]:
         """The names that some function declares global."""
         return {
             name
-            for one in ast.walk(self.tree or ast.Module([], []))
-            if isinstance(one, ast.Global)
-            for name in one.names
+            for node in ast.walk(self.tree or ast.Module([], []))
+            if isinstance(node, ast.Global)
+            for name in node.names
         }
 
     def _at(self, node: ast.FunctionDef | None) -> CodeLine | None:
         return CodeLine(self.name, node.lineno) if node is not None else None
 
 
-def _once(node: ast.AST) -> Iterator[ast.AST]:
+def _outside_loops(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes below one, without what is done for each element of a loop."""
     yield node
     comprehensions = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     if isinstance(node, comprehensions):
         return
     below = [node.iter] if isinstance(node, (ast.For, ast.AsyncFor)) else ast.iter_child_nodes(node)
-    for one in below:
-        yield from _once(one)
+    for child in below:
+        yield from _outside_loops(child)
 
 
 def _is_helper(function: ast.FunctionDef) -> bool:
     return function.name != "run"
 
 
-def _targets(one: ast.AST) -> set[str]:
-    targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
-    return {each.id for each in targets if isinstance(each, ast.Name)}
+def _targets(statement: ast.AST) -> set[str]:
+    targets = (
+        statement.targets
+        if isinstance(statement, ast.Assign)
+        else [getattr(statement, "target", None)]
+    )
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-def _mutated(one: ast.AST) -> set[str]:
+def _mutated(node: ast.AST) -> set[str]:
     """The names whose value a statement or call changes in place."""
-    if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-        base = one.func.value
-        if one.func.attr in _MUTATING and isinstance(base, ast.Name):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        base = node.func.value
+        if node.func.attr in _MUTATING and isinstance(base, ast.Name):
             return {base.id}
-    if isinstance(one, (ast.Assign, ast.AugAssign)):
-        targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return {
-            each.value.id
-            for each in targets
-            if isinstance(each, (ast.Subscript, ast.Attribute)) and isinstance(each.value, ast.Name)
+            target.value.id
+            for target in targets
+            if isinstance(target, (ast.Subscript, ast.Attribute))
+            and isinstance(target.value, ast.Name)
         }
     return set()
 

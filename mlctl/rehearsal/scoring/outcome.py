@@ -26,13 +26,13 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """A file that a worker wrote, appended to, moved, removed: how, where in its code, for what.
+    """A file that a worker wrote, appended to, moved or removed; where in its code, for what.
 
     `mini_batch` is None in `init`. `worker` names the process.
     """
 
     path: str
-    how: str
+    operation: str
     place: CodeLine | None
     mini_batch: int | None
     attempt: int
@@ -106,20 +106,20 @@ class RehearsalOutcome:
 
     def rows(self, mini_batch: int) -> Counter[str]:
         """The rows of a mini-batch as a multiset, without what changes from run to run."""
-        one = self.scored.get(mini_batch)
-        return Counter(self.plain(row) for row in one.rows) if one else Counter()
+        score = self.scored.get(mini_batch)
+        return Counter(self.plain(row) for row in score.rows) if score else Counter()
 
     def all_rows(self) -> Counter[str]:
         """The rows of the whole run."""
         total: Counter[str] = Counter()
-        for one in self.scored:
-            total += self.rows(one)
+        for number in self.scored:
+            total += self.rows(number)
         return total
 
     def plain(self, text: str) -> str:
         """Text without the folders of this run, and its fractions to six digits."""
         text = re.sub(re.escape(str(self.folder)) + r"(?:/nodes/\d+-\d+)?", "", text)
-        return _FRACTION.sub(lambda found: f"{float(found[0]):.6g}", text)
+        return _FRACTION.sub(lambda match: f"{float(match[0]):.6g}", text)
 
     def lines(self, name: str) -> Counter[str] | None:
         """The lines of a file as a multiset, like rows; None where it is no text."""
@@ -128,5 +128,5 @@ class RehearsalOutcome:
 
     def within(self, path: str) -> str | None:
         """The name of a path below the output folder."""
-        here = f"{self.output}/"
-        return path.removeprefix(here) if path.startswith(here) else None
+        output = f"{self.output}/"
+        return path.removeprefix(output) if path.startswith(output) else None

@@ -33,51 +33,51 @@ class Record:
     attempts: Counter[int | None] = field(default_factory=Counter)
     errors: int = 0
 
-    def span(self, span: SlotSpan) -> None:
+    def add_span(self, span: SlotSpan) -> None:
         """What a slot did, up to now."""
         self.outcome.timeline.append(span)
         self.on_event(span)
 
-    def passing(self, told: Mapping[str, Any], mini_batch: int | None, worker: str) -> None:
+    def note(self, message: Mapping[str, Any], mini_batch: int | None, worker: str) -> None:
         """What a worker says on its way: a file that it writes, a port that it takes."""
-        if "wrote" in told:
-            place, attempt = CodeLine.from_message(told["place"]), self.attempts[mini_batch]
+        if "wrote" in message:
+            place, attempt = CodeLine.from_message(message["place"]), self.attempts[mini_batch]
             self.outcome.writes.append(
-                FileWrite(told["wrote"], told["how"], place, mini_batch, attempt, worker)
+                FileWrite(message["wrote"], message["how"], place, mini_batch, attempt, worker)
             )
-        elif "bound" in told:
+        elif "bound" in message:
             self.outcome.ports.append(
-                BoundPort(told["bound"], CodeLine.from_message(told["place"]), worker)
+                BoundPort(message["bound"], CodeLine.from_message(message["place"]), worker)
             )
 
-    def init(self, told: Mapping[str, Any]) -> None:
+    def add_init(self, message: Mapping[str, Any]) -> None:
         """An `init` that came to its end."""
-        self.outcome.stand_ins |= {*told["stand_ins"]}
-        self.outcome.init_seconds.append(told["seconds"])
-        self.outcome.init_events = max(self.outcome.init_events, told["events"])
+        self.outcome.stand_ins |= {*message["stand_ins"]}
+        self.outcome.init_seconds.append(message["seconds"])
+        self.outcome.init_events = max(self.outcome.init_events, message["events"])
 
-    def score(self, mini_batch: int, told: Mapping[str, Any], worker: str) -> None:
+    def add_score(self, mini_batch: int, answer: Mapping[str, Any], worker: str) -> None:
         """A mini-batch that came to its end."""
         self.outcome.scored[mini_batch] = Scored(
-            rows=tuple(told["rows"]),
-            length=told["length"],
-            kind=told["kind"],
-            seconds=told["seconds"],
-            returned=CodeLine.from_message(told["returned"]),
+            rows=tuple(answer["rows"]),
+            length=answer["length"],
+            kind=answer["kind"],
+            seconds=answer["seconds"],
+            returned=CodeLine.from_message(answer["returned"]),
             caught=tuple(
-                (error, message, CodeLine(*place)) for error, message, place in told["caught"]
+                (error, text, CodeLine(*place)) for error, text, place in answer["caught"]
             ),
         )
-        self.outcome.stand_ins |= {*told["stand_ins"]}
-        self.outcome.events[mini_batch] = told["events"]
-        if told["memory"] is not None:
-            self.outcome.memory.setdefault(worker, []).append(told["memory"])
+        self.outcome.stand_ins |= {*answer["stand_ins"]}
+        self.outcome.events[mini_batch] = answer["events"]
+        if answer["memory"] is not None:
+            self.outcome.memory.setdefault(worker, []).append(answer["memory"])
         least = self.inputs.elements(self.mini_batches[mini_batch])
-        self._count(max(0, least - (told["length"] or 0)))
+        self._count(max(0, least - (answer["length"] or 0)))
 
-    def failure(self, mini_batch: int | None, told: Mapping[str, Any]) -> Failure:
+    def add_failure(self, mini_batch: int | None, message: Mapping[str, Any]) -> Failure:
         """An attempt or an `init` that failed. A mini-batch that had all its tries has failed."""
-        error, attempt = told["failed"], self.attempts[mini_batch]
+        error, attempt = message["failed"], self.attempts[mini_batch]
         failure = Failure(
             mini_batch=mini_batch,
             attempt=attempt,
@@ -98,6 +98,6 @@ class Record:
     def _count(self, inputs: int) -> None:
         """Inputs that were not scored; more than the threshold allows end the job."""
         self.errors += inputs
-        most = self.deployment.error_threshold
-        if inputs and most >= 0 and self.errors > most:
+        threshold = self.deployment.error_threshold
+        if inputs and threshold >= 0 and self.errors > threshold:
             self.outcome.status = Status.FAILED

@@ -15,7 +15,7 @@ from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.scoring.judge_calm import CalmScoring
 from mlctl.rehearsal.scoring.lines import Script
 from mlctl.rehearsal.scoring.outcome import Failure, RehearsalOutcome
-from mlctl.rehearsal.scoring.run import Known, Order, ScoringRun, ScriptFails
+from mlctl.rehearsal.scoring.run import KillTargets, Order, ScoringRun, ScriptFails
 from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.simulator.engine.rng import generator
 
@@ -37,7 +37,7 @@ class Rehearsal:
     @property
     def kills(self) -> int:
         """How many nodes were lost in all."""
-        return sum(len(one.kills) for one in self.runs)
+        return sum(len(run.kills) for run in self.runs)
 
 
 def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage) -> Rehearsal:
@@ -62,10 +62,10 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
         evidence += _swallowed(deployment, order, stage, total)
     runs = []
     if calm.first.scored:
-        known = _known(calm)
+        targets = _kill_targets(calm)
         writes = bool(calm.first.files)
         for name, node_losses in _losses(plan, deployment, len(batches), writes=writes):
-            lossy = replace(order, key=f"{plan.seed}/{name}", losses=node_losses, known=known)
+            lossy = replace(order, key=f"{plan.seed}/{name}", losses=node_losses, targets=targets)
             outcome = _run(stage, deployment, lossy, name, total)
             runs.append(outcome)
             settled = frozenset(item.rule.code for item in evidence)
@@ -92,10 +92,10 @@ def _run(
     """
     stage.progress(name, total)
     folder = stage.folder / "runs" / name
-    run = ScoringRun(
+    scoring = ScoringRun(
         deployment, order, stage.interpreter, folder, stage.environment, stage.on_event
     )
-    outcome = run.go()
+    outcome = scoring.run()
     if deployment.output_action == APPEND_ROW:
         _append_rows(outcome, deployment)
     if not stage.keep:
@@ -136,22 +136,22 @@ def _check_stand_ins(calm: CalmScoring) -> None:
     for failure in calm.first.failures:
         if failure.type not in _NO_ERRORS:
             raise ScriptFails(failure, packages)
-    for number, one in calm.again.scored.items():
-        if one.caught and (one.length or 0) < calm.inputs.elements(calm.mini_batches[number]):
-            type_, message, place = one.caught[-1]
+    for number, scored in calm.again.scored.items():
+        if scored.caught and (scored.length or 0) < calm.inputs.elements(calm.mini_batches[number]):
+            type_, message, place = scored.caught[-1]
             raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
 
 
-def _known(calm: CalmScoring) -> Known:
+def _kill_targets(calm: CalmScoring) -> KillTargets:
     """Where kills can be: by the traced run, and by what a mini-batch adds to a file."""
     sizes = []
     for name, content in calm.first.files.items():
         writers = {
-            one.mini_batch for one in calm.first.writes if calm.first.within(one.path) == name
+            write.mini_batch for write in calm.first.writes if calm.first.within(write.path) == name
         }
         sizes.append(content.size // max(1, len(writers)))
-    smallest = min((one for one in sizes if one > 1), default=0)
-    return Known(calm.again.events, calm.again.init_events, smallest)
+    smallest = min((size for size in sizes if size > 1), default=0)
+    return KillTargets(calm.again.events, calm.again.init_events, smallest)
 
 
 def _losses(
@@ -188,6 +188,6 @@ def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -
 
 def _append_rows(outcome: RehearsalOutcome, deployment: Deployment) -> None:
     """The file that the service makes of all rows, in the order of the mini-batches."""
-    rows = [row for one in sorted(outcome.scored) for row in outcome.scored[one].rows]
+    rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
     text = "".join(f"{row}\n" for row in rows)
     (outcome.output / deployment.output_file_name).write_text(text, encoding="utf-8")

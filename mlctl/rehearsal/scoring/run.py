@@ -40,7 +40,7 @@ class ScriptFails(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KillTargets:
     """What a calm run has shown, for kills to have their places: line events, sizes of files."""
 
     events: Mapping[int, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Order:
     mini_batches: MiniBatches
     order: Sequence[int]
     losses: Sequence[Loss] = ()
-    known: Known = Known()
+    targets: KillTargets = KillTargets()
     trace: bool = False
 
 
@@ -84,14 +84,14 @@ class ScoringRun:
         self.input = order.inputs.lay_out(folder / "input")
         self.outcome = RehearsalOutcome(folder, output, self.input)
         self.record = Record(self.outcome, deployment, order.inputs, order.mini_batches, on_event)
-        self.slots = [SlotState(one) for one in losses.slots(deployment.nodes, deployment.slots)]
+        self.slots = [SlotState(slot) for slot in losses.slots(deployment.nodes, deployment.slots)]
         self.arguments = deployment.with_outputs(output)
         self.queue = deque(order.order)
         self.lives: dict[int, int] = {}
-        self.coming = deque(sorted(order.losses, key=lambda one: one.at))
+        self.coming = deque(sorted(order.losses, key=lambda loss: loss.at))
         self.returns: list[tuple[float, int]] = []  # when lost nodes are back
 
-    def go(self) -> RehearsalOutcome:
+    def run(self) -> RehearsalOutcome:
         """Run to the end.
 
         Raises:
@@ -104,51 +104,51 @@ class ScoringRun:
             while self._open():
                 self._step()
         finally:
-            for one in self.slots:
-                one.drop()
+            for state in self.slots:
+                state.drop()
         self.outcome.files = snapshot(self.outcome.output)
         return self.outcome
 
     def _open(self) -> bool:
         if self.outcome.status is not Status.COMPLETED:
             return False
-        waiting = (one.mini_batch is not None or one.ahead is not None for one in self.slots)
+        waiting = (state.mini_batch is not None or state.ahead is not None for state in self.slots)
         return bool(self.queue) or any(waiting)
 
     def _step(self) -> None:
         """Go on to the next virtual moment at which something happens."""
         now = min(
-            min((one.end for one in self.slots), default=inf),
+            min((state.end for state in self.slots), default=inf),
             self.coming[0].at if self.coming else inf,
             min((at for at, _ in self.returns), default=inf),
         )
-        for at, node in [one for one in self.returns if one[0] <= now]:
+        for at, node in [back for back in self.returns if back[0] <= now]:
             self.returns.remove((at, node))
             self._node(node, at)
-        for one in self.slots:
-            if one.end <= now and one.doomed is None:
-                self._ended(one)
+        for state in self.slots:
+            if state.end <= now and state.doomed is None:
+                self._finish(state)
         while self.coming and self.coming[0].at <= now:
             self._lose(self.coming.popleft())
-        for one in self.slots:
-            if one.ready and self.outcome.status is Status.COMPLETED:
-                if one.ahead is not None:
-                    self._dispatch(one, one.ahead, now)
+        for state in self.slots:
+            if state.ready and self.outcome.status is Status.COMPLETED:
+                if state.ahead is not None:
+                    self._dispatch(state, state.ahead, now)
                 elif self.queue:
-                    self._dispatch(one, self.queue.popleft(), now)
+                    self._dispatch(state, self.queue.popleft(), now)
         if not self.order.losses:  # nobody waits for word, then
-            for one in self.slots:
-                if one.mini_batch is not None and one.ahead is None and self.queue:
-                    one.ahead = self.queue.popleft()
-                    self._order(one, one.ahead, {"trace": self.order.trace})
+            for state in self.slots:
+                if state.mini_batch is not None and state.ahead is None and self.queue:
+                    state.ahead = self.queue.popleft()
+                    self._order(state, state.ahead, {"trace": self.order.trace})
 
     def _node(self, node: int, now: float) -> None:
         """A node comes: its folder, a worker for each slot, `init` in each of them."""
         self.lives[node] = self.lives.get(node, 0) + 1
         lay_out(self._folder(node), self.deployment)
-        for one in self.slots:
-            if one.slot.node == node:
-                self._worker(one, now)
+        for state in self.slots:
+            if state.slot.node == node:
+                self._worker(state, now)
 
     def _folder(self, node: int) -> Path:
         return self.folder / "nodes" / f"{node + 1}-{self.lives[node]}"
@@ -164,7 +164,7 @@ class ScoringRun:
         state.process = Process.start(self.interpreter, script, folder, names, log, self.arguments)
         state.begin(None, now, losses.INIT_S, self.coming)
         doomed = state.doomed is not None
-        pause = state.line(self.order.known.init_events) if doomed else None
+        pause = state.line(self.order.targets.init_events) if doomed else None
         state.process.order(
             init=True,
             output=str(self.outcome.output),
@@ -180,47 +180,49 @@ class ScoringRun:
     def _dispatch(self, state: SlotState, mini_batch: int, now: float) -> None:
         state.begin(mini_batch, now, losses.MINI_BATCH_S, self.coming)
         self.record.attempts[mini_batch] += 1
-        more: dict[str, Any] = {"trace": self.order.trace}
+        settings: dict[str, Any] = {"trace": self.order.trace}
         if (loss := state.doomed) is not None:
             aimed = loss.moment if loss.mini_batch == mini_batch else Moment.RUN
-            more["hold"] = True
+            settings["hold"] = True
             if aimed is Moment.WRITE:
-                size = self.order.known.file_size
-                more["bytes"] = max(1, min(size - 1, int(loss.fraction * size)))
+                size = self.order.targets.file_size
+                settings["bytes"] = max(1, min(size - 1, int(loss.fraction * size)))
             elif aimed is Moment.RUN:
-                more["pause"] = state.line(self.order.known.events.get(mini_batch, 0))
-                more["trace"] = more["pause"] is not None
+                settings["pause"] = state.line(self.order.targets.events.get(mini_batch, 0))
+                settings["trace"] = settings["pause"] is not None
         if state.ahead == mini_batch:
             state.ahead = None
         else:
-            self._order(state, mini_batch, more)
+            self._order(state, mini_batch, settings)
 
-    def _order(self, state: SlotState, mini_batch: int, more: Mapping[str, Any]) -> None:
+    def _order(self, state: SlotState, mini_batch: int, settings: Mapping[str, Any]) -> None:
         assert state.process is not None
-        what = self.order.inputs.order(mini_batch, self.order.mini_batches[mini_batch], self.input)
-        state.process.order(**what, timeout=self.deployment.timeout, **more)
+        inputs = self.order.inputs.order(
+            mini_batch, self.order.mini_batches[mini_batch], self.input
+        )
+        state.process.order(**inputs, timeout=self.deployment.timeout, **settings)
 
-    def _ended(self, state: SlotState) -> None:
+    def _finish(self, state: SlotState) -> None:
         """An attempt, or `init`, is at its virtual end."""
-        told, now = state.hear(self.record, self.deployment.timeout), state.end
+        message, now = state.hear(self.record, self.deployment.timeout), state.end
         mini_batch = state.mini_batch
-        if "failed" in told:
-            self._failed(mini_batch, told)
+        if "failed" in message:
+            self._fail(mini_batch, message)
         elif mini_batch is None:
-            self.record.init(told)
+            self.record.add_init(message)
         else:
-            self.record.score(mini_batch, told, state.worker)
-        self.record.span(state.span(now, "failed" if "failed" in told else "done"))
+            self.record.add_score(mini_batch, message, state.worker)
+        self.record.add_span(state.span(now, "failed" if "failed" in message else "done"))
         state.idle(ready=True)
-        if "failed" in told and told["failed"]["type"] in ("Timeout", "Ended"):
+        if "failed" in message and message["failed"]["type"] in ("Timeout", "Ended"):
             state.drop()
             if state.ahead is not None:
                 self.queue.appendleft(state.ahead)
                 state.ahead = None
             self._worker(state, now)
 
-    def _failed(self, mini_batch: int | None, told: Mapping[str, Any]) -> None:
-        failure = self.record.failure(mini_batch, told)
+    def _fail(self, mini_batch: int | None, message: Mapping[str, Any]) -> None:
+        failure = self.record.add_failure(mini_batch, message)
         if mini_batch is None and not self.outcome.kills:
             raise ScriptFails(failure, frozenset(self.outcome.stand_ins))
         if mini_batch is not None and mini_batch not in self.outcome.failed:
@@ -231,24 +233,24 @@ class ScoringRun:
         if any(node == loss.node for _, node in self.returns):
             return
         hit, stopped = [], []
-        for one in self.slots:
-            if one.slot.node != loss.node:
+        for state in self.slots:
+            if state.slot.node != loss.node:
                 continue
-            if one.end < inf:
-                one.hear(self.record, self.deployment.timeout)
-                self.record.span(one.span(loss.at, "lost"))
-                if (place := one.held()) is not None:
+            if state.end < inf:
+                state.hear(self.record, self.deployment.timeout)
+                self.record.add_span(state.span(loss.at, "lost"))
+                if (place := state.stopped_line()) is not None:
                     stopped.append(place)
-            if one.mini_batch is not None:
-                hit.append(one.mini_batch)
-                self.record.attempts[one.mini_batch] -= 1  # a loss is no try
-            one.drop()
-            one.doomed = None
-            one.idle(ready=False)
+            if state.mini_batch is not None:
+                hit.append(state.mini_batch)
+                self.record.attempts[state.mini_batch] -= 1  # a loss is no try
+            state.drop()
+            state.doomed = None
+            state.idle(ready=False)
         self.queue.extendleft(reversed(hit))
         self.outcome.kills.append(Kill(loss, tuple(stopped), tuple(hit)))
         shutil.rmtree(self._folder(loss.node), ignore_errors=True)
-        if any(one.process is not None for one in self.slots):
+        if any(state.process is not None for state in self.slots):
             self.returns.append((loss.at + losses.REPLACEMENT_S, loss.node))
         else:
             self.outcome.status = Status.CANCELED

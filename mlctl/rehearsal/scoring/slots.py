@@ -28,7 +28,7 @@ class SlotState:
     end: float = inf  # virtual; inf: it has nothing to do
     mini_batch: int | None = None
     doomed: Loss | None = None
-    told: dict[str, Any] | None = None
+    answer: dict[str, Any] | None = None
     ready: bool = False
     ahead: int | None = None  # the mini-batch that it was told of already, to begin with next
 
@@ -37,9 +37,9 @@ class SlotState:
     ) -> None:
         """Begin with a mini-batch, or with `init`; a loss to come may end it."""
         self.start, self.end = now, now + takes
-        self.mini_batch, self.told, self.ready = mini_batch, None, False
-        here = (one for one in to_come if one.node == self.slot.node)
-        self.doomed = next((one for one in here if now <= one.at < self.end), None)
+        self.mini_batch, self.answer, self.ready = mini_batch, None, False
+        of_node = (loss for loss in to_come if loss.node == self.slot.node)
+        self.doomed = next((loss for loss in of_node if now <= loss.at < self.end), None)
 
     def idle(self, *, ready: bool) -> None:
         """Have nothing to do; `ready` for a mini-batch or not."""
@@ -48,8 +48,8 @@ class SlotState:
     def line(self, events: int) -> int | None:
         """The line event at which a doomed worker stops; None: it stops at its end."""
         assert self.doomed is not None
-        done = (self.doomed.at - self.start) / (self.end - self.start)
-        return 1 + int(done * events) if events else None
+        share = (self.doomed.at - self.start) / (self.end - self.start)
+        return 1 + int(share * events) if events else None
 
     def hear(self, record: Record, timeout: float) -> dict[str, Any]:
         """What the worker has to say in the end; what it says on its way is recorded.
@@ -57,29 +57,29 @@ class SlotState:
         Raises:
             TooLate: the time for the rehearsal is over.
         """
-        if self.told is not None:
-            return self.told
+        if self.answer is not None:
+            return self.answer
         assert self.process is not None
         patience = timeout if self.mini_batch is not None else None
         try:
-            while not _ENDS & (told := self.process.hear(patience)).keys():
-                record.passing(told, self.mini_batch, self.worker)
-        except Gone as gone:
-            told = _failed("Ended", f"the process ended by itself with {gone}")
+            while not _ENDS & (message := self.process.hear(patience)).keys():
+                record.note(message, self.mini_batch, self.worker)
+        except Gone as error:
+            message = _failed("Ended", f"the process ended by itself with {error}")
         except TooLate:
             if patience is None or self.process.interpreter.over:
                 raise
-            told = _failed("Timeout", "")
-        self.told = told
-        return told
+            message = _failed("Timeout", "")
+        self.answer = message
+        return message
 
     def span(self, now: float, state: str) -> SlotSpan:
         """What it did up to now."""
         return SlotSpan(self.slot.node, self.slot.number, self.start, now, self.mini_batch, state)
 
-    def held(self) -> CodeLine | None:
+    def stopped_line(self) -> CodeLine | None:
         """The line at which the worker was stopped, if it was at one."""
-        return CodeLine.from_message((self.told or {}).get("held"))
+        return CodeLine.from_message((self.answer or {}).get("held"))
 
     def drop(self) -> None:
         """End the worker."""

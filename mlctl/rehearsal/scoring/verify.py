@@ -18,12 +18,12 @@ _SIMULATED = re.compile(r"mini-batch (\d+),simulated")
 
 
 def verify(
-    left: Path,
+    results: Path,
     inputs: Inputs,
     key: int | None = None,
     size: int | None = None,
     *,
-    called: str | None = None,
+    title: str | None = None,
 ) -> Iterator[Evidence]:
     """Which inputs have no row, and which rows are there twice, in a file or folder of results.
 
@@ -34,15 +34,17 @@ def verify(
     Raises:
         RehearsalError: there are no rows.
     """
-    rows = list(_rows(left))
+    rows = list(_rows(results))
     if not rows:
-        raise RehearsalError(f"`{called or left}` has no rows")
+        raise RehearsalError(f"`{title or results}` has no rows")
     if key is not None and all(len(row) < key for row in rows):
-        raise RehearsalError(f"no row of `{called or left}` has {key} cells")
-    names = {Path(one).name for one in inputs.names}
+        raise RehearsalError(f"no row of `{title or results}` has {key} cells")
+    names = {Path(name).name for name in inputs.names}
     numbers = [_SIMULATED.fullmatch(",".join(row)) for row in rows]
     if all(numbers):
-        rows = list(_of_mini_batches([int(one[1]) for one in numbers if one], inputs.names, size))
+        rows = list(
+            _of_mini_batches([int(match[1]) for match in numbers if match], inputs.names, size)
+        )
     keys = Counter(
         name for row in rows for name in _named(row if key is None else row[key - 1 : key], names)
     )
@@ -51,15 +53,15 @@ def verify(
         have = "has" if len(missing) == 1 else "have"
         why = f"{len(missing)} of {len(names)} inputs {have} no row: {_list(missing)}"
         yield Evidence(rules.INPUT_LOST, why, None)
-    same = Counter(tuple(row) for row in rows)
-    twice = [" ".join(row) for row, count in same.items() if count > 1]
+    counts = Counter(tuple(row) for row in rows)
+    twice = [" ".join(row) for row, count in counts.items() if count > 1]
     if key is not None:
         twice = [name for name, count in keys.items() if count > 1]
     if twice:
-        what = "row" if key is None else "input"
-        many = f"{what} is" if len(twice) == 1 else f"{what}s are"
+        noun = "row" if key is None else "input"
+        subject = f"{noun} is" if len(twice) == 1 else f"{noun}s are"
         yield Evidence(
-            rules.INPUT_DOUBLED, f"{len(twice)} {many} there twice: {_list(twice)}", None
+            rules.INPUT_DOUBLED, f"{len(twice)} {subject} there twice: {_list(twice)}", None
         )
 
 
@@ -67,15 +69,15 @@ def _of_mini_batches(
     numbers: Sequence[int], names: Sequence[str], size: int | None
 ) -> Iterator[list[str]]:
     """The rows that a script would have returned for these mini-batches: a name each."""
-    each = size or ceil(len(names) / (max(numbers) + 1))
-    batches = mini_batches(names, each)
+    batch_size = size or ceil(len(names) / (max(numbers) + 1))
+    batches = mini_batches(names, batch_size)
     for number in numbers:
         yield from ([Path(name).name] for name in (batches[number : number + 1] or [()])[0])
 
 
-def _rows(left: Path) -> Iterator[list[str]]:
+def _rows(results: Path) -> Iterator[list[str]]:
     """The cells of all lines of text files."""
-    for file in [left] if left.is_file() else sorted(left.rglob("*")):
+    for file in [results] if results.is_file() else sorted(results.rglob("*")):
         if not file.is_file() or file.name.startswith("."):
             continue
         try:
@@ -86,10 +88,10 @@ def _rows(left: Path) -> Iterator[list[str]]:
 
 
 def _named(cells: list[str], names: set[str]) -> Iterator[str]:
-    found = {cell.strip().strip("'\"[]() ").rpartition("/")[2] for cell in cells} & names
-    yield from found
+    matching = {cell.strip().strip("'\"[]() ").rpartition("/")[2] for cell in cells} & names
+    yield from matching
 
 
 def _list(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"`{one}`" for one in names[:_SHOWN]) + more
+    ending = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"`{name}`" for name in names[:_SHOWN]) + ending

@@ -26,21 +26,21 @@ def checkpoints(life: Life, *, of_node: bool = False) -> list[Saved]:
     They are no logs, nothing that a library keeps for itself, and neither the first thing that is
     done nor the last: unless that is done several times.
     """
-    found = [
-        one
-        for one in life.writes
-        if one.how in ("write", "move")
-        and one.path.startswith(_OF_NODE if of_node else _KEPT)
-        and (one.change is None) is of_node
-        and not (of_node and "/." in one.path)
-        and not one.path.endswith(_NO_STATE)
-        and one.events < life.events * _END
+    candidates = [
+        write
+        for write in life.writes
+        if write.operation in ("write", "move")
+        and write.path.startswith(_OF_NODE if of_node else _KEPT)
+        and (write.change is None) is of_node
+        and not (of_node and "/." in write.path)
+        and not write.path.endswith(_NO_STATE)
+        and write.events < life.events * _END
     ]
-    names = [_NUMBERS.sub("#", one.path) for one in found]
+    names = [_NUMBERS.sub("#", write.path) for write in candidates]
     return [
-        one
-        for one, name in zip(found, names, strict=True)
-        if names.count(name) > 1 or one.events > life.events * _START
+        write
+        for write, name in zip(candidates, names, strict=True)
+        if names.count(name) > 1 or write.events > life.events * _START
     ]
 
 
@@ -58,59 +58,63 @@ def by_number(
             continue
         key = f"rehearsal/{seed}/training/{number}"
         if anywhere:
-            yield number, _anywhere(calm, life, key)
+            yield number, _at_any_time(calm, life, key)
         else:
             halves = number % 2 == 0
-            yield number, _half(calm, life, key) if halves else _between(life, key)
+            yield number, _inside_checkpoint(calm, life, key) if halves else _at_line(life, key)
 
 
-def _between(life: Life, key: str) -> Cut:
+def _at_line(life: Life, key: str) -> Cut:
     """At a line after the first checkpoint; where these are few, before a change after it."""
     chance = uniform(key)
-    first = next((one for one in checkpoints(life)), None)
+    first = next((checkpoint for checkpoint in checkpoints(life)), None)
     low = max(_EARLY, first.events / life.events) if first is not None and life.events else _EARLY
     if first is not None and (_LATE - low) * life.events < _FEW:
-        later = [one for one in life.changes if one.events >= first.events][1:]
+        later = [write for write in life.changes if write.events >= first.events][1:]
         if later:
-            one = later[int(chance * len(later))]
-            return Cut(change=one.change, rank=one.rank)
+            change = later[int(chance * len(later))]
+            return Cut(change=change.change, rank=change.rank)
     low = min(low, _LATE)
     return Cut(line=1 + int((low + (_LATE - low) * chance) * life.events))
 
 
-def _half(calm: Trained, life: Life, key: str) -> Cut:
+def _inside_checkpoint(calm: Trained, life: Life, key: str) -> Cut:
     """In the middle of a checkpoint; at a line where there is none."""
     chance = uniform(key)
-    written = [one for one in checkpoints(life) if one.how == "write"]
-    whole = [(one, size) for one in written if (size := _size(calm, life, one)) > 1]
+    written = [checkpoint for checkpoint in checkpoints(life) if checkpoint.operation == "write"]
+    whole = [
+        (checkpoint, size) for checkpoint in written if (size := _size(calm, life, checkpoint)) > 1
+    ]
     if not whole:
-        return _between(life, key)
-    one, size = whole[int(chance * len(whole))]
-    return Cut(change=one.change, size=size // 2, rank=one.rank)
+        return _at_line(life, key)
+    write, size = whole[int(chance * len(whole))]
+    return Cut(change=write.change, size=size // 2, rank=write.rank)
 
 
-def _anywhere(calm: Trained, life: Life, key: str) -> Cut:
+def _at_any_time(calm: Trained, life: Life, key: str) -> Cut:
     """At any line of any life, before a change of what is kept, or in the middle of one."""
     kind, chance = uniform(f"{key}/kind"), uniform(key)
     changes = life.changes
     if kind < 1 / 3 or not changes:
         return Cut(line=1 + int(chance * life.events))
-    one = changes[int(chance * len(changes))]
-    size = _size(calm, life, one)
+    change = changes[int(chance * len(changes))]
+    size = _size(calm, life, change)
     # MLflow's server gets a metric whole or not at all.
-    if kind < 2 / 3 or size < 2 or one.path.startswith("mlruns/"):  # noqa: PLR2004
-        return Cut(change=one.change, rank=one.rank)
-    return Cut(change=one.change, size=int(uniform(f"{key}/size") * size), rank=one.rank)
+    if kind < 2 / 3 or size < 2 or change.path.startswith("mlruns/"):  # noqa: PLR2004
+        return Cut(change=change.change, rank=change.rank)
+    return Cut(change=change.change, size=int(uniform(f"{key}/size") * size), rank=change.rank)
 
 
-def _size(calm: Trained, life: Life, one: Saved) -> int:
+def _size(calm: Trained, life: Life, write: Saved) -> int:
     """The bytes that a write adds to its file; 0 where nothing of it is left to see."""
-    name = next((other.path for other in life.saved if other.source == one.path), one.path)
+    name = next((saved.path for saved in life.saved if saved.source == write.path), write.path)
     if name not in calm.files:
         return 0
     size = calm.files[name].size
-    if one.how == "append":
-        times = sum(other.path == one.path and other.how == "append" for other in life.saved)
+    if write.operation == "append":
+        times = sum(
+            saved.path == write.path and saved.operation == "append" for saved in life.saved
+        )
         return size // times
     return size
 
@@ -122,14 +126,14 @@ def by_weather(
 
     Each takes all nodes of the job; new ones come after a while.
     """
-    found: list[tuple[int, Cut]] = []
+    cuts: list[tuple[int, Cut]] = []
     began = 0.0
     for loss in losses.by_weather(weather, nodes, seed):
         if loss.at < began:
             continue  # nothing runs
         line = 1 + int((loss.at - began) / length * life.events)
-        if line > life.events or len(found) == MOST_LIVES:
+        if line > life.events or len(cuts) == MOST_LIVES:
             break
-        found.append((loss.number, Cut(line=line)))
+        cuts.append((loss.number, Cut(line=line)))
         began = loss.at + losses.REPLACEMENT_S
-    return found
+    return cuts

@@ -26,12 +26,14 @@ _STEPS = """
 """
 
 
-def of_script(script: Path) -> Training:
+def from_script(script: Path) -> Training:
     """A training script by itself, started by `python`."""
     return Training(f"python {shlex.quote(script.name)}", script.parent)
 
 
-def of_job(job: Resource, given: Path | None = None, asked: int | None = None) -> Training:
+def from_job(
+    job: Resource, local_input: Path | None = None, node_count: int | None = None
+) -> Training:
     """A command job; inputs are literals, or files beside the YAML, or the one that is `given`.
 
     `asked` is the number of nodes, in place of the job's own.
@@ -46,14 +48,14 @@ def of_job(job: Resource, given: Path | None = None, asked: int | None = None) -
     outputs = job.get("outputs")
     distribution = str(job.get("distribution", "type") or "").casefold()
     distributed = distribution == "pytorch"
-    nodes = asked or job.number("resources", "instance_count") or 1
+    nodes = node_count or job.number("resources", "instance_count") or 1
     if distribution and not distributed and nodes > 1:
         raise RehearsalError(
             f"`distribution: {distribution}` is not rehearsed on {nodes} nodes, only `pytorch` is;"
             " --nodes 1 rehearses the command on one"
         )
     return Training(
-        command=_with_inputs(str(job.get("command")), job, given),
+        command=_with_inputs(str(job.get("command")), job, local_input),
         code=files.real(folder / code),
         variables=folders.declared_variables(job.get("environment_variables")),
         outputs=tuple(map(str, outputs)) if isinstance(outputs, dict) else (),
@@ -65,28 +67,30 @@ def of_job(job: Resource, given: Path | None = None, asked: int | None = None) -
     )
 
 
-def _with_inputs(command: str, job: Resource, given: Path | None) -> str:
+def _with_inputs(command: str, job: Resource, local_input: Path | None) -> str:
     inputs = job.get("inputs")
     for name, value in inputs.items() if isinstance(inputs, dict) else ():
-        command = command.replace(f"${{{{inputs.{name}}}}}", _input(str(name), value, job, given))
+        command = command.replace(
+            f"${{{{inputs.{name}}}}}", _input(str(name), value, job, local_input)
+        )
     return command
 
 
-def _input(name: str, value: Data, job: Resource, given: Path | None) -> str:
+def _input(name: str, value: Data, job: Resource, local_input: Path | None) -> str:
     text = value.get("path") if isinstance(value, dict) else value
     local = job.document.folder / str(text)
     if isinstance(text, str) and (files.is_file(local) or files.is_folder(local)):
         return shlex.quote(str(files.real(local)))
     if not isinstance(value, dict):
         return str(text)
-    if given is None:
+    if local_input is None:
         raise RehearsalError(f"the input `{name}` is not here: `{text}`; --input says what is")
-    if not (files.is_file(given) or files.is_folder(given)):
-        raise RehearsalError(f"there is no input `{given}`")
-    return shlex.quote(str(files.real(given)))
+    if not (files.is_file(local_input) or files.is_folder(local_input)):
+        raise RehearsalError(f"there is no input `{local_input}`")
+    return shlex.quote(str(files.real(local_input)))
 
 
-def on_nodes(training: Training, nodes: int | None) -> Training:
+def with_nodes(training: Training, nodes: int | None) -> Training:
     """The training on so many nodes.
 
     Raises:
@@ -101,7 +105,7 @@ def on_nodes(training: Training, nodes: int | None) -> Training:
     return replace(training, nodes=nodes)
 
 
-def of_steps(training: Training, steps: int) -> Training:
+def with_steps(training: Training, steps: int) -> Training:
     """The training with so many steps: by the argument of its command that says how many.
 
     It finds them in MLCTL_REHEARSAL_STEPS, too.
@@ -113,15 +117,15 @@ def of_steps(training: Training, steps: int) -> Training:
     for name in _STEPS.split():
         word = name.replace("_", "[-_]")
         pattern = rf"(?<![\w-])((?:--?)?(?:\w+\.)*{word}(?:=|\s+))([\w.]+)"
-        found = re.search(pattern, training.command)
-        if found is not None:
-            command = training.command[: found.start(2)] + str(steps)
-            return replace(announced, command=command + training.command[found.end(2) :])
+        match = re.search(pattern, training.command)
+        if match is not None:
+            command = training.command[: match.start(2)] + str(steps)
+            return replace(announced, command=command + training.command[match.end(2) :])
     flags = {flag.lstrip("-").replace("-", "_"): flag for flag in _flags(training)}
     for name in _STEPS.split():
         if name in flags:
             return replace(announced, command=f"{training.command} {flags[name]} {steps}")
-    texts = (one.read_bytes() for one in training.code.rglob("*.py") if files.is_file(one))
+    texts = (file.read_bytes() for file in training.code.rglob("*.py") if files.is_file(file))
     if any(STEPS_VARIABLE.encode() in text for text in texts):
         return announced
     raise RehearsalError(
@@ -140,9 +144,9 @@ def _flags(training: Training) -> Iterator[str]:
         tree = ast.parse(script.read_bytes())
     except (ValueError, SyntaxError, RecursionError):
         return
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Call):
-            for argument in one.args:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for argument in node.args:
                 value = argument.value if isinstance(argument, ast.Constant) else None
                 if isinstance(value, str) and value.startswith("--"):
                     yield value

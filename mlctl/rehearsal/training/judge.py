@@ -14,45 +14,47 @@ from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.training.cuts import checkpoints
 from mlctl.rehearsal.training.model import Life, Saved, Trained
 
-_ANEW = 0.95  # of the calm run's lines; who executes so many has begun at the beginning
+_WHOLE = 0.95  # of the calm run's lines; who executes so many has started over
 _TWICE = 2.0
 _WRITING_S = 60.0  # a checkpoint's, for Young's interval
 
 
 @dataclass(frozen=True)
 class CalmTraining:
-    """Two runs without a loss. `same` says whether a file of two runs is the same."""
+    """Two runs without a loss. `equal` says whether a file of two runs is the same."""
 
     first: Trained
     again: Trained
-    same: Callable[[Trained, Trained, str], bool]
+    equal: Callable[[Trained, Trained, str], bool]
 
     @cached_property
     def stable(self) -> list[str]:
         """The files that two runs of the same leave alike, logs apart."""
-        return [name for name in self.results if self.same(self.first, self.again, name)]
+        return [name for name in self.results if self.equal(self.first, self.again, name)]
 
     @property
     def results(self) -> list[str]:
         """The files that are no logs."""
-        appended = {one.path for one in self.first.lives[0].saved if one.how == "append"}
+        appended = {
+            write.path for write in self.first.lives[0].saved if write.operation == "append"
+        }
         logs = appended | self.first.metric_files
-        names = (one for one in self.first.files if not one.startswith("logs/"))
+        names = (name for name in self.first.files if not name.startswith("logs/"))
         return sorted(name for name in names if name not in logs)
 
 
-def rare(life: Life, length: float | None, rate: float) -> Iterator[Evidence]:
+def rare_checkpoints(life: Life, length: float | None, rate: float) -> Iterator[Evidence]:
     """Checkpoints so far apart that losses at `rate` (per hour) double the time.
 
     `length` are the seconds that the training takes; None: what its own clock says.
     """
     saved = checkpoints(life)
     if length is None:
-        length, times = life.seconds, [one.seconds for one in saved]
+        length, times = life.seconds, [checkpoint.seconds for checkpoint in saved]
     else:
-        times = [one.events / life.events * length for one in saved]
+        times = [checkpoint.events / life.events * length for checkpoint in saved]
     ends = [0.0, *times, length]
-    longest = max(after - before for before, after in pairwise(ends))
+    longest = max(later - earlier for earlier, later in pairwise(ends))
     longer = slowdown(longest, rate)
     if longer < _TWICE:
         return
@@ -61,16 +63,16 @@ def rare(life: Life, length: float | None, rate: float) -> Iterator[Evidence]:
         f" {_times(longer)} as long; Young's interval is {_minutes(rate)} for a checkpoint of one"
         " minute"
     )
-    yield Evidence(rules.RARE_CHECKPOINTS, why, _place(saved) or _place(life.writes))
+    yield Evidence(rules.RARE_CHECKPOINTS, why, _first_line(saved) or _first_line(life.writes))
 
 
 def slowdown(stretch: float, rate: float) -> float:
-    """How many times as long a stretch of seconds takes that begins anew with each loss."""
+    """How many times as long a stretch of seconds takes that starts over with each loss."""
     expected = rate * stretch / 3600
     return 1.0 if expected <= 0 else expm1(min(expected, 600.0)) / expected
 
 
-def young(rate: float) -> float:
+def young_interval(rate: float) -> float:
     """Young's interval in seconds, at so many losses an hour."""
     return sqrt(2 * _WRITING_S * 3600 / rate) if rate > 0 else inf
 
@@ -80,144 +82,171 @@ def _times(longer: float) -> str:
 
 
 def _minutes(rate: float) -> str:
-    return f"{young(rate) / 60:.0f} minutes"
+    return f"{young_interval(rate) / 60:.0f} minutes"
 
 
-def outside(life: Life) -> Iterator[Evidence]:
+def writes_outside(life: Life) -> Iterator[Evidence]:
     """Files that are written neither on the node nor to what is kept."""
-    for one in life.outside:
-        why = f"this writes to `{one.path}`, not to `outputs`, and on no scratch folder of the node"
-        yield Evidence(rules.OUTSIDE, why, one.place)
+    for write in life.outside:
+        why = (
+            f"this writes to `{write.path}`, not to `outputs`, and on no scratch folder of the node"
+        )
+        yield Evidence(rules.OUTSIDE, why, write.place)
 
 
 def judge(
-    done: Trained, calm: CalmTraining, number: int, *, halves: bool, settled: frozenset[str]
+    run: Trained, calm: CalmTraining, number: int, *, halves: bool, settled: frozenset[str]
 ) -> Iterator[Evidence]:
     """What a run shows that lost nodes, first by the kill `number`, which `halves` a file or not.
 
     `settled` are the codes of what was shown already.
     """
-    for name, place in (one for life in done.lives for one in life.read):
+    for name, place in (entry for life in run.lives for entry in life.read):
         why = f"`{name}`, which an earlier life has left, is read: on another node it is not there"
         yield Evidence(rules.STATE_ELSEWHERE, why, place, number)
         return
-    if len(done.lives) == 1:
+    if len(run.lives) == 1:
         return  # it ended before its kill
-    before, after = done.lives[-2], done.lives[-1]
-    halves = halves or _cut_short(before, calm.first)
-    after_kill = f"after the node was lost{_at(before)}"
-    if after.code:
-        yield _failed(
-            before, after, after_kill, number, halves=halves and not _again(after, settled)
+    previous, last = run.lives[-2], run.lives[-1]
+    halves = halves or _cut_short(previous, calm.first)
+    after_kill = f"after the node was lost{_at(previous)}"
+    if last.code:
+        yield _restart_failure(
+            previous,
+            last,
+            after_kill,
+            number,
+            halves=halves and not _fails_without_half(last, settled),
         )
         return
-    anew = list(_anew(done, calm, after_kill, number, halves=halves))
-    if anew:
-        yield from anew
+    restarts = list(_restarts(run, calm, after_kill, number, halves=halves))
+    if restarts:
+        yield from restarts
         return
-    yield from _metrics(done, calm, number, after_kill)
+    yield from _metrics(run, calm, number, after_kill)
     if halves and rules.OTHER_MODEL.code in settled:
         return  # it differs without half a file, too
     for name in calm.stable:
-        if not calm.same(calm.first, done, name):
+        if not calm.equal(calm.first, run, name):
             rule = rules.HALF_CHECKPOINT if halves else rules.OTHER_MODEL
             why = f"`{name}` is not as in the calm run {after_kill}"
             whole = calm.first.lives[0]
-            place = before.held if halves else _place(checkpoints(whole))
-            yield Evidence(rule, why, place or _place([*before.saved, *whole.writes]), number)
+            place = previous.stopped_at if halves else _first_line(checkpoints(whole))
+            yield Evidence(
+                rule, why, place or _first_line([*previous.saved, *whole.writes]), number
+            )
             return
 
 
 def _cut_short(life: Life, calm: Trained) -> bool:
     """Whether a life has ended between the opening of a file and its last line."""
-    if not life.saved or life.saved[-1].how != "write":
+    if not life.saved or life.saved[-1].operation != "write":
         return False
     whole = calm.files.get(life.saved[-1].path)
     return whole is not None and 2 * life.last_size < whole.size
 
 
 def _at(life: Life) -> str:
-    line = f" at {life.held.file}:{life.held.line}" if life.held else ""
+    line = f" at {life.stopped_at.file}:{life.stopped_at.line}" if life.stopped_at else ""
     if life.cut is None:
         return line
     name = life.cut.rpartition("/")[2]
     return f" while `{name}` is written{line}"
 
 
-def _failed(before: Life, after: Life, after_kill: str, number: int, *, halves: bool) -> Evidence:
+def _restart_failure(
+    previous: Life, life: Life, after_kill: str, number: int, *, halves: bool
+) -> Evidence:
     """The training does not start again: of half a file, or of what a former life has left."""
-    last = after.log.rstrip().rpartition("\n")[2]
+    last = life.log.rstrip().rpartition("\n")[2]
     why = f"the training fails {after_kill}: {last}"
     if halves:
-        return Evidence(rules.HALF_CHECKPOINT, why, before.held or _place(before.saved), number)
-    return Evidence(rules.RESTART_FAILS, why, _raised(after.log) or _place(before.saved), number)
+        return Evidence(
+            rules.HALF_CHECKPOINT, why, previous.stopped_at or _first_line(previous.saved), number
+        )
+    return Evidence(
+        rules.RESTART_FAILS, why, _last_line(life.log) or _first_line(previous.saved), number
+    )
 
 
-def _again(after: Life, settled: frozenset[str]) -> bool:
+def _fails_without_half(life: Life, settled: frozenset[str]) -> bool:
     """Whether a life fails as it does without half a file."""
-    return rules.RESTART_FAILS.code in settled or "FileExistsError" in after.log
+    return rules.RESTART_FAILS.code in settled or "FileExistsError" in life.log
 
 
-def _raised(log: str) -> CodeLine | None:
+def _last_line(log: str) -> CodeLine | None:
     """The last line of the user's code in a traceback."""
-    found = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
-    return CodeLine(found[-1][0], int(found[-1][1])) if found else None
+    matches = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
+    return CodeLine(matches[-1][0], int(matches[-1][1])) if matches else None
 
 
-def begins_anew(calm: Trained, after: Life) -> bool:
+def starts_over(calm: Trained, life: Life) -> bool:
     """Whether a life does all that one without a loss does.
 
     It executes as many lines, changes as many files, and logs the first of all steps.
     """
     whole = calm.lives[0]
-    if after.events < whole.events * _ANEW or len(after.changes) < len(whole.changes):
+    if life.events < whole.events * _WHOLE or len(life.changes) < len(whole.changes):
         return False
-    steps = {step for _, step in after.metrics}
+    steps = {step for _, step in life.metrics}
     return not steps or min(steps) <= min((step for _, step in calm.metrics), default=0)
 
 
-def _anew(
-    done: Trained, calm: CalmTraining, after_kill: str, number: int, *, halves: bool
+def _restarts(
+    run: Trained, calm: CalmTraining, after_kill: str, number: int, *, halves: bool
 ) -> Iterator[Evidence]:
-    before, after = done.lives[-2], done.lives[-1]
-    if not begins_anew(calm.first, after):
+    previous, last = run.lives[-2], run.lives[-1]
+    if not starts_over(calm.first, last):
         return
     whole = calm.first.lives[0]
-    lines = {one.place for one in checkpoints(whole)}
-    saved = [one for one in before.saved if one.how != "append" and one.place in lines]
+    lines = {write.place for write in checkpoints(whole)}
+    saved = [
+        write for write in previous.saved if write.operation != "append" and write.place in lines
+    ]
     finished = saved[:-1] if halves else saved
-    unnamed = {one.source for one in whole.saved}  # until they are moved, nobody looks for them
-    if any(one.path not in unnamed for one in finished):
-        there = next((one for one in reversed(finished) if one.how == "move"), finished[-1]).path
-        why = f"the training begins anew {after_kill}, although `{there}` is there"
-        yield Evidence(rules.FROM_ZERO, why, _place(finished), number)
+    unnamed = {write.source for write in whole.saved}  # until they are moved, nobody looks for them
+    if any(write.path not in unnamed for write in finished):
+        checkpoint = next(
+            (write for write in reversed(finished) if write.operation == "move"), finished[-1]
+        ).path
+        why = f"the training starts over {after_kill}, although `{checkpoint}` is there"
+        yield Evidence(rules.FROM_ZERO, why, _first_line(finished), number)
         return
-    of_node = {one.place for one in checkpoints(whole, of_node=True)}
-    elsewhere = [one for one in before.writes if one.change is None and one.place in of_node]
+    of_node = {write.place for write in checkpoints(whole, of_node=True)}
+    elsewhere = [
+        write for write in previous.writes if write.change is None and write.place in of_node
+    ]
     if elsewhere and not lines:
         name = elsewhere[0].path.partition("/")[2]
-        why = f"`{name}` goes with the node, and the training begins anew {after_kill}"
+        why = f"`{name}` goes with the node, and the training starts over {after_kill}"
         yield Evidence(rules.STATE_ELSEWHERE, why, elsewhere[0].place, number)
 
 
-def _metrics(done: Trained, calm: CalmTraining, number: int, after: str) -> Iterator[Evidence]:
-    expected, found = calm.first.metrics, done.metrics
+def _metrics(run: Trained, calm: CalmTraining, number: int, after_kill: str) -> Iterator[Evidence]:
+    expected, metrics = calm.first.metrics, run.metrics
     if expected != calm.again.metrics:
         return
-    twice, missing = found - expected, expected - found
+    twice, missing = metrics - expected, expected - metrics
     if twice or missing:
-        what = (
+        difference = (
             f"{twice.total()} steps are there twice" if twice else f"{missing.total()} are missing"
         )
-        logs = [one for one in calm.first.lives[0].saved if _logs(one, calm.first)]
-        yield Evidence(rules.METRIC_STEPS, f"of the metrics {what} {after}", _place(logs), number)
+        logs = [write for write in calm.first.lives[0].saved if _is_metric_log(write, calm.first)]
+        yield Evidence(
+            rules.METRIC_STEPS,
+            f"of the metrics {difference} {after_kill}",
+            _first_line(logs),
+            number,
+        )
 
 
-def _logs(one: Saved, calm: Trained) -> bool:
-    of_mlflow = one.path.startswith("mlruns/") and "/metrics/" in one.path
-    return of_mlflow or one.path in calm.metric_files
+def _is_metric_log(write: Saved, calm: Trained) -> bool:
+    of_mlflow = write.path.startswith("mlruns/") and "/metrics/" in write.path
+    return of_mlflow or write.path in calm.metric_files
 
 
-def _place(writes: list[Saved]) -> CodeLine | None:
+def _first_line(writes: list[Saved]) -> CodeLine | None:
     """The line of the first write that has one; of a rename's file, where it was written."""
-    return next((one.place for one in writes if one.place and one.how != "move"), None)
+    return next(
+        (write.place for write in writes if write.place and write.operation != "move"), None
+    )

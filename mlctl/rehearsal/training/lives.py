@@ -50,7 +50,7 @@ def train(
         TooLate: the time is over.
     """
     kept = folder / "kept"
-    for name in (*KEPT, *(f"named/{one}" for one in training.outputs)):
+    for name in (*KEPT, *(f"named/{output}" for output in training.outputs)):
         (kept / name).mkdir(parents=True)
     run = begin_run(kept / "mlruns")
     lives: list[Life] = []
@@ -60,9 +60,9 @@ def train(
             TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
             for rank in range(training.ranks)
         ]
-        life = _Life(nodes, conditions, cut, run).live()
-        before, (metrics, names) = metrics, read_metrics(kept)
-        life.metrics = metrics - before
+        life = _Life(nodes, conditions, cut, run).run_to_end()
+        earlier_metrics, (metrics, names) = metrics, read_metrics(kept)
+        life.metrics = metrics - earlier_metrics
         last = kept / life.saved[-1].path if life.saved else kept
         life.last_size = last.stat().st_size if last.is_file() else 0
         lives.append(life)
@@ -88,7 +88,7 @@ class _Life:
         self.cut_end: int | None = None  # a descriptor that tells when that process is gone
         self.ended: set[int] = set()
 
-    def live(self) -> Life:
+    def run_to_end(self) -> Life:
         """To its cut or its end.
 
         Raises:
@@ -96,7 +96,7 @@ class _Life:
         """
         report, theirs = os.pipe()
         try:
-            process = self._started(theirs)
+            process = self._start(theirs)
         finally:
             os.close(theirs)
         try:
@@ -108,22 +108,22 @@ class _Life:
             os.close(report)
             if self.cut_end is not None:
                 os.close(self.cut_end)
-        self.life.log = "".join(one.log() for one in self.nodes)[-_LAST:]
+        self.life.log = "".join(node.log() for node in self.nodes)[-_LAST:]
         return self.life
 
-    def _started(self, report: int) -> subprocess.Popen[bytes]:
+    def _start(self, report: int) -> subprocess.Popen[bytes]:
         interpreter = self.conditions.interpreter
-        for one in self.nodes:
-            one.lay_out(interpreter.python)
+        for node in self.nodes:
+            node.lay_out(interpreter.python)
         order = self.nodes[0].folder / "command.json"
-        told = {
+        message = {
             "words": ["/bin/sh", "-c", self.nodes[0].command],
             "memory": interpreter.memory,
             "alone": interpreter.alone,
             "parent": os.getpid(),
-            "processes": [self._process(one, report) for one in self.nodes],
+            "processes": [self._process(node, report) for node in self.nodes],
         }
-        order.write_text(json.dumps(told), encoding="utf-8")
+        order.write_text(json.dumps(message), encoding="utf-8")
         with self.nodes[0].log_file.open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - the user's own command is the point
                 interpreter.command(_COMMAND, str(order)),
@@ -167,9 +167,9 @@ class _Life:
         buffer = b""
         ends = self.conditions.interpreter.ends
         while not self.life.lost:
-            left = ends - time.monotonic()
+            remaining = ends - time.monotonic()
             watched = [report] if self.cut_end is None else [report, self.cut_end]
-            ready = select.select(watched, [], [], left)[0] if left > 0 else []
+            ready = select.select(watched, [], [], remaining)[0] if remaining > 0 else []
             if not ready:
                 raise TooLate
             if report not in ready:
@@ -196,10 +196,10 @@ class _Life:
     def _hear(self, message: Mapping[str, Any]) -> None:
         life = self.life
         if "held" in message:
-            life.lost, life.held = True, CodeLine.from_message(message["held"])
+            life.lost, life.stopped_at = True, CodeLine.from_message(message["held"])
             life.events = max(life.events, self.cut.line or 0)
         elif "cut" in message:
-            life.cut, life.held = message["cut"], CodeLine.from_message(message["place"])
+            life.cut, life.stopped_at = message["cut"], CodeLine.from_message(message["place"])
             self._cut_ends()  # that of a former process of the command
             self.cut_process = message["pid"]
             with suppress(ProcessLookupError, AttributeError):  # gone already; no Linux
@@ -225,12 +225,12 @@ class _Life:
         self.start = message["at"] if self.start is None else self.start
         node = self.nodes[message["rank"]]
         return Saved(
-            path=node.named(message["wrote"]),
-            how=message["how"],
+            path=node.name_of(message["wrote"]),
+            operation=message["how"],
             place=CodeLine.from_message(message["place"]),
             events=message["events"],
             seconds=message["at"] - self.start,
             change=message["change"],
-            source=node.named(message["source"]) if message["source"] else None,
+            source=node.name_of(message["source"]) if message["source"] else None,
             rank=node.rank,
         )

@@ -52,19 +52,19 @@ def begin_run(store: Path) -> str:
     return _RUN
 
 
-def read_metrics(kept: Path) -> tuple[Metrics, frozenset[str]]:
+def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
     """How often each step of each metric was logged, and the files in `outputs` that say so."""
-    found: Metrics = Counter()
-    for file in sorted((kept / "mlruns").glob("*/*/metrics/**/*")):
+    metrics: Metrics = Counter()
+    for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
         if file.is_file():
-            found.update((file.name, step) for step in _of_mlflow(file.read_text()))
+            metrics.update((file.name, step) for step in _of_mlflow(file.read_text()))
     names = set()
-    for file in sorted(one for one in (kept / "outputs").rglob("*") if one.suffix in _LOGS):
+    for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
         steps = list(_of_log(file))
         if steps:
-            found.update((file.name, step) for step in steps)
-            names.add(file.relative_to(kept).as_posix())
-    return found, frozenset(names)
+            metrics.update((file.name, step) for step in steps)
+            names.add(file.relative_to(folder).as_posix())
+    return metrics, frozenset(names)
 
 
 def _of_mlflow(text: str) -> Iterator[int]:

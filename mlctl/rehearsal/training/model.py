@@ -63,7 +63,7 @@ class Saved:
     """
 
     path: str
-    how: str
+    operation: str
     place: CodeLine | None
     events: int
     seconds: float
@@ -76,12 +76,12 @@ class Saved:
 class Life:
     """One life of the command on its nodes. `events` and `seconds` are those of rank 0.
 
-    `lost` says whether it was ended, `held` at which line and `cut` in which file.
+    `lost` says whether it was ended, `stopped_at` which line and `cut` in which file.
     """
 
     code: int = 0
     lost: bool = False
-    held: CodeLine | None = None
+    stopped_at: CodeLine | None = None
     cut: str | None = None
     events: int = 0
     seconds: float = 0.0
@@ -95,28 +95,28 @@ class Life:
     @property
     def changes(self) -> list[Saved]:
         """The writes to what is kept, in their order."""
-        return [one for one in self.writes if one.change is not None]
+        return [write for write in self.writes if write.change is not None]
 
     @property
     def outside(self) -> list[Saved]:
         """The writes neither to what is kept nor to the node."""
         return [
-            one
-            for one in self.writes
-            if one.change is None and one.how in CHANGED and one.path.startswith("/")
+            write
+            for write in self.writes
+            if write.change is None and write.operation in CHANGED and write.path.startswith("/")
         ]
 
     @property
     def saved(self) -> list[Saved]:
         """The changes that give a file its content."""
-        return [one for one in self.changes if one.how in CHANGED]
+        return [write for write in self.changes if write.operation in CHANGED]
 
 
 @dataclass
 class Trained:
-    """A run: its lives, and what is in the kept folders in the end."""
+    """A run: its lives, and what is in its kept folder in the end."""
 
-    kept: Path
+    folder: Path
     lives: list[Life]
     files: dict[str, Content]
     metrics: Metrics

@@ -31,7 +31,7 @@ class TrainingNode:
 
     training: Training
     folder: Path
-    kept: Path
+    kept_folder: Path
     rank: int
 
     @property
@@ -45,16 +45,16 @@ class TrainingNode:
         command = self.training.command
         for name in self.training.outputs:
             command = command.replace(
-                f"${{{{outputs.{name}}}}}", shlex.quote(str(self.kept / "named" / name))
+                f"${{{{outputs.{name}}}}}", shlex.quote(str(self.kept_folder / "named" / name))
             )
         return command
 
     def lay_out(self, python: str) -> None:
         """The code with links to what is kept, programs named `python`, room for the rest."""
-        folders.copy_code(self.code, self.training.code, self.kept.parents[2])
+        folders.copy_code(self.code, self.training.code, self.kept_folder.parents[2])
         for name in KEPT:
             shutil.rmtree(self.code / name, ignore_errors=True)
-            (self.code / name).symlink_to(self.kept / name)
+            (self.code / name).symlink_to(self.kept_folder / name)
         for name in ("bin", "hook", "tmp", "home"):
             (self.folder / name).mkdir()
         (self.folder / "hook" / "sitecustomize.py").write_text(_START.format(folder=str(_ROOT)))
@@ -65,7 +65,7 @@ class TrainingNode:
 
     def variables(self, python: str, environment: Mapping[str, str], run: str) -> dict[str, str]:
         """The environment: the user's, the job's, and what the service adds."""
-        before = environment.get("PYTHONPATH")
+        python_path = environment.get("PYTHONPATH")
         programs = [str(self.folder / "bin"), str(Path(python).parent)]
         return {
             **folders.variables(
@@ -73,9 +73,9 @@ class TrainingNode:
             ),
             "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
             "PYTHONPATH": os.pathsep.join(
-                [str(self.folder / "hook"), *([before] if before else [])]
+                [str(self.folder / "hook"), *([python_path] if python_path else [])]
             ),
-            "MLFLOW_TRACKING_URI": (self.kept / "mlruns").as_uri(),
+            "MLFLOW_TRACKING_URI": (self.kept_folder / "mlruns").as_uri(),
             "MLFLOW_ALLOW_FILE_STORE": "true",
             **({} if _sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
         }
@@ -97,16 +97,16 @@ class TrainingNode:
 
     def kept_paths(self) -> list[str]:
         """The paths by which the command may name what is kept."""
-        return [str(self.kept), *(str(self.code / name) for name in KEPT)]
+        return [str(self.kept_folder), *(str(self.code / name) for name in KEPT)]
 
-    def named(self, path: str) -> str:
+    def name_of(self, path: str) -> str:
         """A path by its name below what is kept, or below the node."""
         full = Path(path)
         for name in KEPT:
             if full.is_relative_to(self.code / name):
-                full = self.kept / name / full.relative_to(self.code / name)
-        if full.is_relative_to(self.kept):
-            return full.relative_to(self.kept).as_posix()
+                full = self.kept_folder / name / full.relative_to(self.code / name)
+        if full.is_relative_to(self.kept_folder):
+            return full.relative_to(self.kept_folder).as_posix()
         if full.is_relative_to(self.folder):
             return full.relative_to(self.folder).as_posix()
         return str(full)
@@ -118,12 +118,12 @@ class TrainingNode:
 
     def log(self) -> str:
         """What the command has said."""
-        there = self.log_file.is_file()
-        return self.log_file.read_bytes().decode(errors="replace") if there else ""
+        exists = self.log_file.is_file()
+        return self.log_file.read_bytes().decode(errors="replace") if exists else ""
 
 
 @cache
 def _sets_experiment(code: Path) -> bool:
     """Whether the code names an experiment: MLflow takes no run of another one then."""
-    scripts = (one for one in code.rglob("*.py") if one.is_file())
-    return any(b"set_experiment" in one.read_bytes() for one in scripts)
+    scripts = (path for path in code.rglob("*.py") if path.is_file())
+    return any(b"set_experiment" in script.read_bytes() for script in scripts)

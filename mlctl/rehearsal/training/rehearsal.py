@@ -18,7 +18,13 @@ from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.process import Interpreter
 from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.rehearsal.training import cuts
-from mlctl.rehearsal.training.judge import CalmTraining, begins_anew, judge, outside, rare
+from mlctl.rehearsal.training.judge import (
+    CalmTraining,
+    judge,
+    rare_checkpoints,
+    starts_over,
+    writes_outside,
+)
 from mlctl.rehearsal.training.lives import Conditions, train
 from mlctl.rehearsal.training.model import Cut, Trained, Training
 from mlctl.simulator.engine.processes import Poisson, PreemptionProcess, Shock, eviction_rate
@@ -36,9 +42,9 @@ _SLEPT = 0.5  # of its time; who sleeps as much has a clock that says the same o
 def rate_of(weather: Sequence[PreemptionProcess]) -> float:
     """The losses of a node in an hour, as far as a weather says; else in the middle of the band."""
     rates = [
-        one.rate * (one.fraction if isinstance(one, Shock) else 1)
-        for one in weather
-        if isinstance(one, (Poisson, Shock))
+        process.rate * (process.fraction if isinstance(process, Shock) else 1)
+        for process in weather
+        if isinstance(process, (Poisson, Shock))
     ]
     return sum(rates) if rates else RATE
 
@@ -77,10 +83,10 @@ class TrainingRehearsal:
         return any(len(run.lives) > cuts.MOST_LIVES for _, _, run in self.runs)
 
     @property
-    def anew(self) -> bool:
-        """Whether each run with a loss was begun at the beginning."""
+    def starts_over(self) -> bool:
+        """Whether each run with a loss started over."""
         again = [run.lives[-1] for _, _, run in self.runs if len(run.lives) > 1]
-        return bool(again) and all(begins_anew(self.calm, one) for one in again)
+        return bool(again) and all(starts_over(self.calm, life) for life in again)
 
 
 class _Rehearsal:
@@ -98,24 +104,25 @@ class _Rehearsal:
         conditions = Conditions(
             self.stage.interpreter, self.stage.environment, seed, frozenset(self.outside)
         )
-        done = train(self.training, conditions, self.stage.folder / "runs" / name, lost)
-        for life in done.lives:
-            self.outside |= {one.path for one in life.outside}
-        return done
+        trained = train(self.training, conditions, self.stage.folder / "runs" / name, lost)
+        for life in trained.lives:
+            self.outside |= {write.path for write in life.outside}
+        return trained
 
-    def drop(self, done: Trained) -> None:
+    def drop(self, trained: Trained) -> None:
+        """Remove what a run has left, unless it is to be kept."""
         if not self.stage.keep:
-            shutil.rmtree(done.kept.parent, ignore_errors=True)
+            shutil.rmtree(trained.folder.parent, ignore_errors=True)
 
-    def same(self, left: Trained, right: Trained, name: str) -> bool:
+    def same(self, first: Trained, second: Trained, name: str) -> bool:
         """Whether two runs have left the same file, but for the last digits of numbers."""
-        if name not in left.files or name not in right.files:
+        if name not in first.files or name not in second.files:
             return False
-        if equal_contents(left.files[name], right.files[name]):
+        if equal_contents(first.files[name], second.files[name]):
             return True
         stage = self.stage
-        return left.files[name].lines is None and equal_weights(
-            left.kept / name, right.kept / name, stage.interpreter, stage.environment
+        return first.files[name].lines is None and equal_weights(
+            first.folder / name, second.folder / name, stage.interpreter, stage.environment
         )
 
 
@@ -131,22 +138,22 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     first = rehearsal.run("calm")
     life = first.lives[0]
     if life.code:
-        said = f"the command fails without any loss (exit code {life.code})"
-        raise TrainingFails(f"{said}\n{life.log.rstrip()}")
+        reason = f"the command fails without any loss (exit code {life.code})"
+        raise TrainingFails(f"{reason}\n{life.log.rstrip()}")
     calm = CalmTraining(first, rehearsal.run("again", hashes="again"), rehearsal.same)
-    found = [*rare(life, plan.seconds, plan.rate), *outside(life)]
+    evidence = [*rare_checkpoints(life, plan.seconds, plan.rate), *writes_outside(life)]
     runs = []
     for name, number, lost in _losses(plan, first, training.nodes):
-        done = rehearsal.run(name, lost)
-        runs.append((number, lost, done))
-        settled = frozenset(one.rule.code for one in found)
-        found += judge(done, calm, number, halves=lost[0].halves, settled=settled)
-        rehearsal.drop(done)
+        run = rehearsal.run(name, lost)
+        runs.append((number, lost, run))
+        settled = frozenset(item.rule.code for item in evidence)
+        evidence += judge(run, calm, number, halves=lost[0].halves, settled=settled)
+        rehearsal.drop(run)
     unlike = sorted(set(calm.results) - set(calm.stable))
     rehearsal.drop(calm.first)
     rehearsal.drop(calm.again)
     return TrainingRehearsal(
-        training, plan, first, tuple(runs), first_of_each(found), tuple(unlike)
+        training, plan, first, tuple(runs), first_of_each(evidence), tuple(unlike)
     )
 
 
@@ -154,18 +161,20 @@ def _losses(
     plan: TrainingPlan, calm: Trained, nodes: int
 ) -> Iterator[tuple[str, int, tuple[Cut, ...]]]:
     """The runs with losses: a name, the number of the first loss, all of them."""
-    asked = plan.schedule
-    if not asked.weather:
+    schedule = plan.schedule
+    if not schedule.weather:
         for number, cut in cuts.by_number(
-            calm, asked.seed, asked.kills, asked.only, anywhere=plan.anywhere
+            calm, schedule.seed, schedule.kills, schedule.only, anywhere=plan.anywhere
         ):
             yield f"kill-{number}", number, (cut,)
         return
-    found = cuts.by_weather(asked.weather, nodes, asked.seed, _seconds(plan, calm), calm.lives[0])
-    if asked.only is not None:
-        found = [one for one in found if one[0] == asked.only]
-    if found:
-        yield "weather", found[0][0], tuple(cut for _, cut in found)
+    numbered_cuts = cuts.by_weather(
+        schedule.weather, nodes, schedule.seed, _seconds(plan, calm), calm.lives[0]
+    )
+    if schedule.only is not None:
+        numbered_cuts = [numbered for numbered in numbered_cuts if numbered[0] == schedule.only]
+    if numbered_cuts:
+        yield "weather", numbered_cuts[0][0], tuple(cut for _, cut in numbered_cuts)
 
 
 def _seconds(plan: TrainingPlan, calm: Trained) -> float:
@@ -180,33 +189,35 @@ def _seconds(plan: TrainingPlan, calm: Trained) -> float:
     return life.slept
 
 
-def equal_contents(left: Content, right: Content) -> bool:
+def equal_contents(first: Content, second: Content) -> bool:
     """Whether two files are the same; numbers in text by a tolerance."""
-    if left == right:
+    if first == second:
         return True
-    if left.lines is None or right.lines is None or len(left.lines) != len(right.lines):
+    if first.lines is None or second.lines is None or len(first.lines) != len(second.lines):
         return False
-    return all(map(_equal_lines, left.lines, right.lines))
+    return all(map(_equal_lines, first.lines, second.lines))
 
 
-def _equal_lines(left: str, right: str) -> bool:
-    if _NUMBER.sub("#", left) != _NUMBER.sub("#", right):
+def _equal_lines(first: str, second: str) -> bool:
+    if _NUMBER.sub("#", first) != _NUMBER.sub("#", second):
         return False
     return all(
-        isclose(float(number), float(other), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-        for number, other in zip(_NUMBER.findall(left), _NUMBER.findall(right), strict=True)
+        isclose(float(number), float(other_number), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        for number, other_number in zip(
+            _NUMBER.findall(first), _NUMBER.findall(second), strict=True
+        )
     )
 
 
 def equal_weights(
-    left: Path, right: Path, interpreter: Interpreter, environment: Mapping[str, str]
+    first: Path, second: Path, interpreter: Interpreter, environment: Mapping[str, str]
 ) -> bool:
     """Whether two files hold the same weights by a tolerance, as the user's Python reads them.
 
     Files that it cannot read are not the same.
     """
     with suppress(OSError, subprocess.TimeoutExpired, ValueError):
-        arguments = [str(left), str(right)]
+        arguments = [str(first), str(second)]
         answer = interpreter.ask(_WEIGHTS, arguments, environment, _WEIGHTS_TIMEOUT)
         return json.loads(answer or b"false") is True
     return False

@@ -39,10 +39,10 @@ def main() -> None:
     processes, words = order["processes"], order["words"]
     if len(processes) == 1:
         become(processes[0], words)
-    here = os.getpid()
+    pid = os.getpid()
     for process in processes:
         if os.fork() == 0:
-            node.die_with_parent(here)
+            node.die_with_parent(pid)
             become(process, words)
     for _ in processes:
         status = os.wait()[1]

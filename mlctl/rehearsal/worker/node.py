@@ -21,11 +21,11 @@ def die_with_parent(parent: int) -> None:
         os._exit(0)
 
 
-def bound_memory(most: int) -> None:
+def bound_memory(limit: int) -> None:
     """Let this process have so many bytes of data; 0: as many as there are."""
-    if most:
+    if limit:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
 
 
@@ -36,8 +36,8 @@ def loopback_up() -> None:
     import struct
 
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
             name = struct.pack("16sh", b"lo", 1)  # IFF_UP
-            fcntl.ioctl(one, 0x8914, name + b"\0" * 14)  # SIOCSIFFLAGS
+            fcntl.ioctl(connection, 0x8914, name + b"\0" * 14)  # SIOCSIFFLAGS
     except OSError:
         return

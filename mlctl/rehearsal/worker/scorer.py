@@ -49,8 +49,8 @@ class DriverModules:
         if module.__name__ != _PACKAGE:
             import logging
 
-            said = {**self.said, "logger": logging.getLogger(_PACKAGE)}
-            vars(module)["EntryScript"] = type("EntryScript", (), said)
+            attributes = {**self.said, "logger": logging.getLogger(_PACKAGE)}
+            vars(module)["EntryScript"] = type("EntryScript", (), attributes)
 
 
 def install_driver(output: str, logs: str, working: str) -> None:
@@ -65,10 +65,10 @@ def context_of(run: Any, order: dict[str, Any]) -> tuple[Any, ...]:
         return ()
     import types
 
-    said = types.SimpleNamespace(
+    mini_batch_context = types.SimpleNamespace(
         minibatch_index=order.get("index"), partition_key_value=order.get("keys"), dataset=None
     )
-    return (said,)
+    return (mini_batch_context,)
 
 
 class Scorer(Watched):
@@ -101,7 +101,7 @@ class Scorer(Watched):
             if order.get("trace"):
                 sys.settrace(self.tracer.start)
             try:
-                told = self.load(order) if "init" in order else self.score(order)
+                answer = self.load(order) if "init" in order else self.score(order)
             finally:
                 sys.settrace(None)
         except BaseException as error:  # SystemExit too: the service counts it as a failure
@@ -112,14 +112,14 @@ class Scorer(Watched):
         if order.get("hold"):
             self.pipes.tell(held=None)
             self.pipes.wait_for_ever()
-        told["seconds"] = self.clock.now() - began
-        told["slept"] = self.clock.slept - slept
-        told["memory"] = memory()
-        told["stand_ins"] = sorted(self.finder.packages) if self.finder else []
-        told["events"] = self.tracer.count
-        told["caught"] = self.tracer.caught
-        told["returned"] = self.tracer.last
-        self.pipes.tell(**told)
+        answer["seconds"] = self.clock.now() - began
+        answer["slept"] = self.clock.slept - slept
+        answer["memory"] = memory()
+        answer["stand_ins"] = sorted(self.finder.packages) if self.finder else []
+        answer["events"] = self.tracer.count
+        answer["caught"] = self.tracer.caught
+        answer["returned"] = self.tracer.last
+        self.pipes.tell(**answer)
 
     def timed_out(self, began: float) -> None:
         self.pipes.tell(
@@ -178,9 +178,9 @@ class Scorer(Watched):
         source = error.filename if isinstance(error, SyntaxError) else None
         if source is not None and source.startswith(self.tracer.code):
             place = [source[len(self.tracer.code) :], getattr(error, "lineno", None) or 1]
-        shown = error.__traceback__
-        while shown is not None and shown.tb_frame.f_code.co_filename == __file__:
-            shown = shown.tb_next
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
         for frame, line in traceback.walk_tb(error.__traceback__):
             if frame.f_code.co_filename.startswith(self.tracer.code):
                 place = [frame.f_code.co_filename[len(self.tracer.code) :], line]
@@ -189,7 +189,7 @@ class Scorer(Watched):
             "message": str(error)[:500],
             "errno": getattr(error, "errno", None),
             "place": place,
-            "text": "".join(traceback.format_exception(type(error), error, shown))[-4000:],
+            "text": "".join(traceback.format_exception(type(error), error, trace))[-4000:],
         }
 
 
@@ -201,7 +201,7 @@ def rows_of(result: Any) -> list[str]:
     if isinstance(result, (str, bytes)):
         return [str(result)]
     try:
-        return [one if isinstance(one, str) else str(one) for one in result]
+        return [row if isinstance(row, str) else str(row) for row in result]
     except TypeError:
         return [str(result)]
 

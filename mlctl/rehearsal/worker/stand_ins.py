@@ -36,7 +36,7 @@ def _bytes(value: Any) -> bytes:
     if isinstance(value, (str, os.PathLike)):
         return _path(os.fspath(value))
     if isinstance(value, (list, tuple)):
-        return b"[" + b",".join(digest(one).encode() for one in value) + b"]"
+        return b"[" + b",".join(digest(element).encode() for element in value) + b"]"
     if isinstance(value, dict):
         return _bytes([(key, value[key]) for key in value])
     return _content(value)
@@ -67,19 +67,19 @@ def _path(text: Any) -> bytes:
 
 def _items(values: Iterable[Any]) -> tuple[str, ...] | None:
     """The hashes of the elements of the first value that has any, as models answer for each."""
-    for one in values:
-        if isinstance(one, dict):
-            found = _items(one.values())
-        elif isinstance(one, StandIn):
-            found = one.items
-        elif hasattr(one, "itertuples"):  # a data frame
-            found = tuple(digest(row) for row in one.itertuples(index=False))
-        elif hasattr(one, "__len__") and not isinstance(one, (str, bytes)):
-            found = tuple(digest(part) for part in one)
+    for value in values:
+        if isinstance(value, dict):
+            items = _items(value.values())
+        elif isinstance(value, StandIn):
+            items = value.items
+        elif hasattr(value, "itertuples"):  # a data frame
+            items = tuple(digest(row) for row in value.itertuples(index=False))
+        elif hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
+            items = tuple(digest(part) for part in value)
         else:
-            found = None
-        if found is not None:
-            return found
+            items = None
+        if items is not None:
+            return items
     return None
 
 
@@ -89,12 +89,12 @@ class StandIn:
     def __init__(self, key: str, items: tuple[str, ...] | None = None, wraps: Any = None) -> None:
         self.key, self.items, self.wraps = key, items, wraps
 
-    def _next(self, *more: Any) -> StandIn:
+    def _next(self, *parts: Any) -> StandIn:
         """What comes of it, element by element."""
         items = self.items
         if items is not None:
-            items = tuple(digest([one, *more]) for one in items)
-        return StandIn(digest([self.key, *more]), items)
+            items = tuple(digest([item, *parts]) for item in items)
+        return StandIn(digest([self.key, *parts]), items)
 
     @property
     def number(self) -> float:
@@ -114,15 +114,15 @@ class StandIn:
             return lambda: list(self)
         return (len(self), 4) if name == "shape" else self._next(name)
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if self.wraps is not None:
-            return self.wraps(*arguments, **named)
-        items = _items([*arguments, *named.values()])
-        key = digest([self.key, arguments, named])
+            return self.wraps(*arguments, **keywords)
+        items = _items([*arguments, *keywords.values()])
+        key = digest([self.key, arguments, keywords])
         if items is not None:
-            items = tuple(digest([self.key, one]) for one in items)
+            items = tuple(digest([self.key, item]) for item in items)
         result = StandIn(key, self._next("()").items if items is None else items)
-        if len(arguments) == 1 and not named and callable(arguments[0]):
+        if len(arguments) == 1 and not keywords and callable(arguments[0]):
             result.wraps = arguments[0]  # as a decorator
         return result
 
@@ -147,7 +147,7 @@ class StandIn:
         import numpy
 
         if self.items is not None:
-            return numpy.array([one.number for one in self], dtype)
+            return numpy.array([item.number for item in self], dtype)
         seed = int(self.key[:8], 16)
         return numpy.random.RandomState(seed).random_sample((_SIDE, _SIDE)).astype(dtype or float)
 
@@ -185,17 +185,17 @@ class StandIn:
 
 
 def _operation(name: str) -> Any:
-    def operate(self: StandIn, *others: Any) -> StandIn:
-        return self._next(name, *others)
+    def operate(self: StandIn, *operands: Any) -> StandIn:
+        return self._next(name, *operands)
 
     return operate
 
 
 def _comparison(name: str) -> Any:
-    def compare(self: StandIn, other: Any) -> Any:
+    def compare(self: StandIn, operand: Any) -> Any:
         if self.items is not None:
-            return self._next(name, other)
-        return int(digest([self.key, name, other])[0], 16) % 2 == 0
+            return self._next(name, operand)
+        return int(digest([self.key, name, operand])[0], 16) % 2 == 0
 
     return compare
 
@@ -212,7 +212,7 @@ for _name in ("lt", "le", "gt", "ge"):
 class Base:
     """What a class of the script derives from where the base is a stand-in."""
 
-    def __init__(self, *_arguments: Any, **_named: Any) -> None:
+    def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
         return
 
     def __getattr__(self, name: str) -> Any:
@@ -220,8 +220,8 @@ class Base:
             raise AttributeError(name)
         return StandIn(digest([type(self).__name__, name]))
 
-    def __call__(self, *arguments: Any, **named: Any) -> StandIn:
-        key = digest([type(self).__name__, arguments, named])
+    def __call__(self, *arguments: Any, **keywords: Any) -> StandIn:
+        key = digest([type(self).__name__, arguments, keywords])
         return StandIn(key, _items(arguments))
 
 

@@ -22,12 +22,12 @@ sys.path.remove(_ROOT)
 
 
 def main() -> None:
-    control, report, script, code, most, alone, parent = sys.argv[1:8]
+    control, report, script, code, limit, alone, parent = sys.argv[1:8]
     sys.argv = [script, *sys.argv[8:]]
     node.die_with_parent(int(parent))
     if alone == "1":
         node.loopback_up()
-    node.bound_memory(int(most))
+    node.bound_memory(int(limit))
     Scorer(Pipes(int(control), int(report)), script, code).serve()
 
 

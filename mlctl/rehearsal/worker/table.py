@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def read(told: dict[str, Any]) -> dict[str, Any]:
+def read(specification: dict[str, Any]) -> dict[str, Any]:
     """Read, choose columns, write."""
     import pandas  # the user's
 
@@ -26,35 +26,35 @@ def read(told: dict[str, Any]) -> dict[str, Any]:
         "json_lines": pandas.read_json,
     }
     frames = []
-    for number, one in enumerate(told["files"]):
-        options = dict(told["options"])
-        if number and told["header_once"]:
+    for number, file in enumerate(specification["files"]):
+        options = dict(specification["options"])
+        if number and specification["header_once"]:
             options["header"] = None
-        frames.append(readers[told["format"]](one, **options))
+        frames.append(readers[specification["format"]](file, **options))
         if options.get("header", 0) is None:
             count = len(frames[-1].columns)
             first = frames[0].columns if number else [f"Column{at + 1}" for at in range(count)]
             frames[-1].columns = first
     frame = pandas.concat(frames, ignore_index=True)
-    if told["keep"]:
-        frame = frame[told["keep"]]
-    frame = frame.drop(columns=told["drop"])
-    frame.to_pickle(told["to"])
+    if specification["keep"]:
+        frame = frame[specification["keep"]]
+    frame = frame.drop(columns=specification["drop"])
+    frame.to_pickle(specification["to"])
     groups: list[dict[str, Any]] = []
-    if told["keys"]:
-        for rows in frame.groupby(told["keys"]).groups.values():
+    if specification["keys"]:
+        for rows in frame.groupby(specification["keys"]).groups.values():
             first = frame.iloc[[rows[0]]]
-            keys = {one: str(next(iter(first[one]))) for one in told["keys"]}
+            keys = {column: str(next(iter(first[column]))) for column in specification["keys"]}
             groups.append({"rows": [int(row) for row in rows], "keys": keys})
     return {"rows": len(frame), "groups": groups}
 
 
 def main() -> None:
     try:
-        told = read(json.loads(sys.argv[1]))
+        answer = read(json.loads(sys.argv[1]))
     except Exception as error:
-        told = {"error": type(error).__name__, "message": str(error)[:500]}
-    print(json.dumps(told))
+        answer = {"error": type(error).__name__, "message": str(error)[:500]}
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":

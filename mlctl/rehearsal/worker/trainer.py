@@ -25,7 +25,7 @@ class Trainer(Watched):
     """
 
     def __init__(self, pipes: Pipes, order: dict[str, Any]) -> None:
-        self.kept = tuple(f"{one}{os.sep}" for one in order["kept"])
+        self.kept = tuple(f"{folder}{os.sep}" for folder in order["kept"])
         self.outside = frozenset(order["outside"])
         self.change, self.size = order["change"], order["bytes"]
         self.rank = order["rank"]
@@ -75,10 +75,10 @@ def watch() -> None:
     """Called by every Python that starts in a rehearsed training."""
     order = json.loads(os.environ["MLCTL_REHEARSAL_ORDER"])
     try:
-        there = os.fstat(order["report"])
+        status = os.fstat(order["report"])
     except OSError:
         return  # a process that was not given the pipe
-    if there.st_ino != order["inode"]:
+    if status.st_ino != order["inode"]:
         return  # the number is that of another file
     node.die_with_parent(os.getppid())
     pipes = Pipes(os.open(os.devnull, os.O_RDONLY), os.dup(order["report"]))

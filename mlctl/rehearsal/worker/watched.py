@@ -124,12 +124,12 @@ class Watched:
             appends = (isinstance(mode, str) and "a" in mode) or (
                 isinstance(flags, int) and bool(flags & os.O_APPEND)
             )
-            how = "append" if appends else "write"
+            operation = "append" if appends else "write"
         elif event in ("os.rename", "os.link", "os.symlink"):
-            path, how = arguments[1], "move"
+            path, operation = arguments[1], "move"
             source = arguments[0]
         elif event in ("os.remove", "os.mkdir", "os.rmdir", "os.truncate"):
-            path, how = arguments[0], event[3:]
+            path, operation = arguments[0], event[3:]
         elif event == "socket.bind":
             address = arguments[1]
             if isinstance(address, tuple) and len(address) > 1 and address[1]:
@@ -142,18 +142,18 @@ class Watched:
         full = os.path.abspath(os.fsdecode(path))
         if full == os.devnull or full.startswith(("/proc/", "/dev/")) or not self.counts:
             return
-        more = self.writes(full)
-        if how == "append" and self.bytes is not None:
+        details = self.writes(full)
+        if operation == "append" and self.bytes is not None:
             self.bound_files(os.path.getsize(full) if os.path.exists(full) else 0)
         moved = isinstance(source, (str, bytes, os.PathLike))
         self.pipes.tell(
             wrote=full,
-            how=how,
+            how=operation,
             source=os.path.abspath(os.fsdecode(source)) if moved else None,
             place=self.user_line(),
             events=self.tracer.count,
             at=self.clock.now(),
-            **more,
+            **details,
         )
 
     def writes(self, path: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import os
 import struct
 import sys
 from importlib import import_module
+from math import isnan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ def load(path: str) -> Any:  # noqa: PLR0911 - a kind of file each
     """What is in a file; its bytes where its kind is not known."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix in (".npy", ".npz"):
-        found = import_module("numpy").load(path, allow_pickle=True)
-        return dict(found) if suffix == ".npz" else found
+        contents = import_module("numpy").load(path, allow_pickle=True)
+        return dict(contents) if suffix == ".npz" else contents
     if suffix in (".pt", ".pth", ".ckpt", ".bin"):
         return import_module("torch").load(path, map_location="cpu", weights_only=False)
     if suffix == ".safetensors":
-        return dict(tensors(path))
+        return dict(read_safetensors(path))
     if suffix in (".h5", ".hdf5"):
-        return of_hdf5(path)
+        return read_hdf5(path)
     if suffix in (".pkl", ".pickle"):
         import pickle
 
@@ -44,8 +45,8 @@ def load(path: str) -> Any:  # noqa: PLR0911 - a kind of file each
         return file.read()
 
 
-def tensors(path: str) -> Iterator[tuple[str, Any]]:
-    """The tensors of a safetensors file; bytes of a type that has no format here."""
+def read_safetensors(path: str) -> Iterator[tuple[str, Any]]:
+    """The read_safetensors of a safetensors file; bytes of a type that has no format here."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -61,68 +62,75 @@ def tensors(path: str) -> Iterator[tuple[str, Any]]:
             yield name, list(struct.unpack(f"<{count}{code}", data)) if code else data
 
 
-def of_hdf5(path: str) -> dict[str, Any]:
+def read_hdf5(path: str) -> dict[str, Any]:
     """The data sets of an HDF5 file, by name."""
-    found = {}
+    data_sets = {}
     with import_module("h5py").File(path, "r") as file:
         file.visititems(
-            lambda name, one: found.update({name: one[()]} if hasattr(one, "shape") else {})
+            lambda name, node: data_sets.update({name: node[()]} if hasattr(node, "shape") else {})
         )
-    return found
+    return data_sets
 
 
-def alike(  # noqa: PLR0911 - a kind of value each
-    one: Any, other: Any, seen: frozenset[int] = frozenset()
+def equal_values(  # noqa: PLR0911 - a kind of value each
+    left: Any, right: Any, visited: frozenset[int] = frozenset()
 ) -> bool:
-    """Whether two values are the same, numbers by a tolerance; `seen` are those around them."""
-    if id(one) in seen:
+    """Whether two values are the same, numbers by a tolerance; `visited` are those around them."""
+    if id(left) in visited:
         return True
-    seen |= {id(one)}
-    if type(one) is not type(other):
+    visited |= {id(left)}
+    if type(left) is not type(right):
         return False
-    if isinstance(one, float):
-        close = abs(one - other) <= _ABSOLUTE + _RELATIVE * max(abs(one), abs(other))
-        return close or one == other or (one != one and other != other)  # noqa: PLR0124 - NaN
-    if hasattr(one, "detach"):
-        one, other = one.detach().cpu().numpy(), other.detach().cpu().numpy()
-    if hasattr(one, "dtype") and hasattr(one, "shape"):
-        return arrays(one, other, seen)
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(alike(one[key], other[key], seen) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(
-            alike(mine, theirs, seen)
-            for mine, theirs in zip(one, other)  # noqa: B905 - not in Python 3.8
+    if isinstance(left, float):
+        if left == right or (isnan(left) and isnan(right)):
+            return True
+        largest = max(abs(left), abs(right))
+        return bool(abs(left - right) <= _ABSOLUTE + _RELATIVE * largest)
+    if hasattr(left, "detach"):
+        left, right = (
+            left.detach().cpu().numpy(),
+            right.detach().cpu().numpy(),
         )
-    if isinstance(one, (str, bytes, int, type(None))):
-        return bool(one == other)
-    return alike(state(one), state(other), seen)
+    if hasattr(left, "dtype") and hasattr(left, "shape"):
+        return equal_arrays(left, right, visited)
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(
+            equal_values(left[key], right[key], visited) for key in left
+        )
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(
+            equal_values(mine, theirs, visited)
+            for mine, theirs in zip(left, right)  # noqa: B905 - not in Python 3.8
+        )
+    if isinstance(left, (str, bytes, int, type(None))):
+        return bool(left == right)
+    return equal_values(state_of(left), state_of(right), visited)
 
 
-def state(one: Any) -> Any:
-    """What an object would be saved by; its name where it has no state."""
-    if hasattr(one, "__getstate__"):
-        return one.__getstate__()
-    return getattr(one, "__dict__", None) or getattr(one, "__qualname__", None)
+def state_of(value: Any) -> Any:
+    """What an object would be saved by; its name where it has no state_of."""
+    if hasattr(value, "__getstate__"):
+        return value.__getstate__()
+    return getattr(value, "__dict__", None) or getattr(value, "__qualname__", None)
 
 
-def arrays(one: Any, other: Any, seen: frozenset[int]) -> bool:
+def equal_arrays(left: Any, right: Any, visited: frozenset[int]) -> bool:
     """Whether two arrays are: of numbers by the tolerance, of others one by one."""
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if left.shape != right.shape or left.dtype != right.dtype:
         return False
-    if one.dtype.kind in "fc":
+    if left.dtype.kind in "fc":
         close = import_module("numpy").allclose
-        return bool(close(one, other, _RELATIVE, _ABSOLUTE, equal_nan=True))
-    if one.dtype.kind in "OV":
-        return alike(one.tolist(), other.tolist(), seen)
-    return bool((one == other).all())
+        return bool(close(left, right, _RELATIVE, _ABSOLUTE, equal_nan=True))
+    if left.dtype.kind in "OV":
+        return equal_values(left.tolist(), right.tolist(), visited)
+    return bool((left == right).all())
 
 
 def main() -> None:
-    told = os.dup(1)
+    output = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
-    answer = alike(load(sys.argv[1]), load(sys.argv[2]))
-    os.write(told, json.dumps(answer).encode())
+    answer = equal_values(load(sys.argv[1]), load(sys.argv[2]))
+    os.write(output, json.dumps(answer).encode())
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def training(done: TrainingRehearsal, summary: str, again: Again) -> str:
     rows = tuple(
         (
             f"{number}, life {at}" if len(run.lives) > 1 else str(number),
-            _place(life.held),
+            _place(life.stopped_at),
             (life.cut or "").rpartition("/code/")[2],
             str(_reached(life)),
             "lost" if life.lost else f"exit code {life.code}",

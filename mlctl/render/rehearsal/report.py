@@ -86,8 +86,8 @@ def training_summary(done: TrainingRehearsal, report: Report) -> str:
     unlike = f", {len(done.unlike)} of them not alike in two calm runs" if done.unlike else ""
     nodes = f" on {_many(done.training.nodes, 'node')}" if done.training.distributed else ""
     good = "survives: goes on from its checkpoints, and ends with the same files"
-    if done.anew:
-        good = "ends with the same files, but begins anew each time: it writes no checkpoint"
+    if done.starts_over:
+        good = "ends with the same files, but starts over each time: it writes no checkpoint"
     elif not done.runs or all(len(run.lives) == 1 for _, _, run in done.runs):
         good = "runs; no node was lost while it did"
     return "\n".join(
@@ -129,7 +129,9 @@ def _trained(run: Trained) -> dict[str, Data]:
             {
                 "lines": life.events,
                 "exit_code": life.code,
-                "killed_at": f"{life.held.file}:{life.held.line}" if life.held else None,
+                "killed_at": f"{life.stopped_at.file}:{life.stopped_at.line}"
+                if life.stopped_at
+                else None,
                 "half_written": life.cut,
             }
             for life in run.lives

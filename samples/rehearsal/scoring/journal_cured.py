@@ -1,4 +1,4 @@
-"""Keeps a journal of the rows of each mini-batch, and begins it anew with each attempt."""
+"""Keeps a journal of the rows of each mini-batch, and starts it over with each attempt."""
 
 import os
 from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.inputs import Inputs
-from mlctl.rehearsal.process import left
+from mlctl.rehearsal.process import running
 from mlctl.rehearsal.rules import REHEARSAL_RULES
 from mlctl.rehearsal.scoring.rehearsal import rehearse
 from mlctl.rehearsal.stage import KillSchedule
@@ -80,7 +80,7 @@ def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> N
     stage = rehearsed.stage(tmp_path / "stage")
     done = rehearse(deployment, inputs, KillSchedule(kills=1), stage)
     assert rehearsed.shown(done) == [("MLC618", 4)]
-    assert left(stage.interpreter.mark) == []
+    assert running(stage.interpreter.mark) == []
     assert len(list((tmp_path / "numbers").iterdir())) == 4
     assert list((tmp_path / "stage" / "runs").iterdir()) == []
 
@@ -120,7 +120,7 @@ def test_random_rehearsals_end_leave_nothing_and_show_the_same(part: int, tmp_pa
         plan = KillSchedule(seed=seed, kills=5)  # one of each moment
         done = rehearse(rehearsed.deployment(script), inputs, plan, stage)
         assert rehearsed.shown(done) == rehearsed.planted(script), seed
-        assert left(stage.interpreter.mark) == [], seed
+        assert running(stage.interpreter.mark) == [], seed
         assert [*(tmp_path / str(seed)).rglob("*")] == [tmp_path / str(seed) / "runs"], seed
     assert snapshot(rehearsed.FOLDER) == before
 

@@ -12,10 +12,10 @@ import pytest
 
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.losses import Loss, Moment
-from mlctl.rehearsal.process import TooLate, left
+from mlctl.rehearsal.process import TooLate, running
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
-from mlctl.rehearsal.scoring.run import Known, Order, ScoringRun, ScriptFails
+from mlctl.rehearsal.scoring.run import KillTargets, Order, ScoringRun, ScriptFails
 from tests.builders import rehearsed
 
 DOUBLES = """\
@@ -41,7 +41,7 @@ def go(folder: Path, deployment: Deployment, inputs: Inputs, **more: Any) -> Reh
     name = f"run-{len(list(folder.iterdir()))}"
     return ScoringRun(
         deployment, order, rehearsed.interpreter(), folder / name, dict(os.environ)
-    ).go()
+    ).run()
 
 
 def test_a_calm_run_scores_every_file_once(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_node_is_lost_where_it_was_said(
     deployment = rehearsed.written(tmp_path, DOUBLES)
     inputs = rehearsed.numbers(tmp_path, 8)
     calm = go(tmp_path, deployment, inputs, trace=True)
-    known = Known(calm.events, calm.init_events, 100)
-    lost = go(tmp_path, deployment, inputs, losses=[loss], known=known)
+    targets = KillTargets(calm.events, calm.init_events, 100)
+    lost = go(tmp_path, deployment, inputs, losses=[loss], targets=targets)
     (kill,) = lost.kills
     assert kill.mini_batches == hit
     assert tuple(one.line for one in kill.places) == lines
@@ -86,7 +86,7 @@ def test_a_write_that_is_cut_leaves_half_a_file(tmp_path: Path) -> None:
     deployment = rehearsed.written(tmp_path, once, tries=1)
     loss = Loss(1, 40.0, 0, Moment.WRITE, 0.5, 0)
     inputs = rehearsed.numbers(tmp_path, 4)
-    done = go(tmp_path, deployment, inputs, losses=[loss], known=Known({}, 0, 100))
+    done = go(tmp_path, deployment, inputs, losses=[loss], targets=KillTargets({}, 0, 100))
     assert done.files["0"].size == 50
     assert [one.type for one in done.failures] == ["FileExistsError"]
     assert done.failed == {0}
@@ -96,9 +96,9 @@ def test_the_same_losses_give_the_same_run(tmp_path: Path) -> None:
     deployment = rehearsed.written(tmp_path, DOUBLES, slots=2)
     inputs = rehearsed.numbers(tmp_path, 16)
     calm = go(tmp_path, deployment, inputs, trace=True)
-    known = Known(calm.events, calm.init_events, 100)
+    targets = KillTargets(calm.events, calm.init_events, 100)
     losses = [Loss(1, 83.0, 0, Moment.RUN, 0.2), Loss(2, 100.0, 1, Moment.RUN, 0.2)]
-    runs = [go(tmp_path, deployment, inputs, losses=losses[:1], known=known) for _ in range(2)]
+    runs = [go(tmp_path, deployment, inputs, losses=losses[:1], targets=targets) for _ in range(2)]
     assert runs[0].kills == runs[1].kills
     assert runs[0].timeline == runs[1].timeline
 
@@ -185,8 +185,8 @@ def test_a_run_whose_time_is_over_leaves_no_process(tmp_path: Path) -> None:
     deployment = rehearsed.written(tmp_path, DOUBLES, slots=2)
     run = ScoringRun(deployment, order, interpreter, tmp_path / "run", dict(os.environ))
     with pytest.raises(TooLate):
-        run.go()
-    assert left(interpreter.mark) == []
+        run.run()
+    assert running(interpreter.mark) == []
 
 
 def test_a_run_with_two_arguments_gets_the_context_of_its_mini_batch(tmp_path: Path) -> None:

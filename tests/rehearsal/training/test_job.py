@@ -10,7 +10,7 @@ from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.rehearsal.documents import Selected, from_documents
 from mlctl.rehearsal.inputs import RehearsalError
-from mlctl.rehearsal.training.job import of_steps, on_nodes
+from mlctl.rehearsal.training.job import with_nodes, with_steps
 from mlctl.rehearsal.training.model import Training
 from tests.builders.findings import TODAY
 from tests.builders.paths import SAMPLES
@@ -56,7 +56,7 @@ def test_steps_are_bounded_by_the_argument_that_counts_them(
 ) -> None:
     declares = "import argparse\nargparse.ArgumentParser().add_argument('--n_epochs', '-n')\n"
     (tmp_path / "train.py").write_text(declares)
-    found = of_steps(Training(command, tmp_path), 7)
+    found = with_steps(Training(command, tmp_path), 7)
     assert found.command == bounded
     assert found.variables == {"MLCTL_REHEARSAL_STEPS": "7"}
 
@@ -67,9 +67,9 @@ def test_steps_that_nothing_counts_are_refused_unless_the_code_asks_for_them(
     (tmp_path / "train.py").write_text("--checkpoint-steps\n")
     training = Training("python train.py --checkpoint-steps 3", tmp_path)
     with pytest.raises(RehearsalError, match="nothing says how many steps"):
-        of_steps(training, 7)
+        with_steps(training, 7)
     (tmp_path / "train.py").write_text("import os\nos.environ['MLCTL_REHEARSAL_STEPS']\n")
-    assert of_steps(training, 7).command == training.command
+    assert with_steps(training, 7).command == training.command
 
 
 def test_an_input_that_is_not_here_is_the_one_that_is_given(tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_only_a_job_whose_processes_find_each_other_has_several_nodes(tmp_path: 
     )
     found = read(job(tmp_path, "python train.py", more))
     assert (found.nodes, found.processes, found.ranks) == (2, 3, 6)
-    assert on_nodes(found, 4).ranks == 12
+    assert with_nodes(found, 4).ranks == 12
     with pytest.raises(RehearsalError, match="only a job with `distribution"):
-        on_nodes(Training("python train.py", tmp_path), 2)
+        with_nodes(Training("python train.py", tmp_path), 2)
 
 
 def test_a_distribution_that_needs_its_own_launcher_is_refused_on_several_nodes(
@@ -103,5 +103,5 @@ def test_a_distribution_that_needs_its_own_launcher_is_refused_on_several_nodes(
 
 
 def test_the_sample_of_a_job_is_bounded_by_its_input() -> None:
-    found = of_steps(read(SAMPLES / "training" / "job.yml"), 5)
+    found = with_steps(read(SAMPLES / "training" / "job.yml"), 5)
     assert found.command.startswith("python train.py --epochs 5 --checkpoint-every 10")

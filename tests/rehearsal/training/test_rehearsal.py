@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.process import left
+from mlctl.rehearsal.process import running
 from mlctl.rehearsal.stage import Stage
-from mlctl.rehearsal.training.job import of_script
+from mlctl.rehearsal.training.job import from_script
 from mlctl.rehearsal.training.lives import Conditions, train
 from mlctl.rehearsal.training.model import Cut, Training
 from mlctl.rehearsal.training.rehearsal import TrainingFails, rehearse_training
@@ -40,7 +40,7 @@ def script(folder: Path, text: str) -> Training:
     """A training of these lines."""
     (folder / "code").mkdir()
     (folder / "code" / "train.py").write_text(text)
-    return of_script(folder / "code" / "train.py")
+    return from_script(folder / "code" / "train.py")
 
 
 def here(stage: Stage) -> Conditions:
@@ -54,12 +54,12 @@ def test_outputs_come_back_and_nothing_else_does(tmp_path: Path) -> None:
     cut = Cut(line=12)
     done = train(training, here(stage), tmp_path / "run", (cut,))
     first, second = done.lives
-    assert first.held is not None
-    assert (first.held.file, first.held.line) == ("train.py", 6)
+    assert first.stopped_at is not None
+    assert (first.stopped_at.file, first.stopped_at.line) == ("train.py", 6)
     assert second.code == 0
     lines = {name: content.lines for name, content in done.files.items()}
     assert lines == {"outputs/note": ("9",), "outputs/end": ("from 2 to 9",)}
-    assert left(stage.interpreter.mark) == []
+    assert running(stage.interpreter.mark) == []
 
 
 def test_a_write_that_is_cut_leaves_half_a_checkpoint(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_shell_script_around_the_training_is_watched_too(tmp_path: Path) -> No
     training = Training(command, tmp_path / "code", {}, ("model",))
     done = rehearse_training(training, rehearsed.stage(tmp_path), rehearsed.training_plan(1))
     assert "named/model/end" in done.calm.files
-    assert done.runs[0][2].lives[0].held is not None
+    assert done.runs[0][2].lives[0].stopped_at is not None
 
 
 def test_a_rehearsal_kept_within_the_code_does_not_copy_itself(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_what_a_library_keeps_on_the_node_is_no_state_of_the_training(tmp_path: 
         script(tmp_path, text), rehearsed.stage(tmp_path), rehearsed.training_plan(2)
     )
     assert done.evidence == ()
-    assert done.anew
+    assert done.starts_over
 
 
 def test_a_training_that_does_not_start_again_is_told_at_its_line(tmp_path: Path) -> None:
@@ -186,14 +186,14 @@ def test_the_processes_of_a_distributed_job_meet_and_go_together(tmp_path: Path)
     done = train(training, here(stage), tmp_path / "run", (Cut(change=1, rank=0),))
     assert [(life.lost, life.code == 0) for life in done.lives] == [(True, False), (False, True)]
     assert done.files["outputs/met"].lines == ("4",)
-    assert left(stage.interpreter.mark) == []
+    assert running(stage.interpreter.mark) == []
 
 
 def test_a_checkpoint_that_has_not_got_its_name_yet_is_none(tmp_path: Path) -> None:
     name = "recovery_cured"
     plan = rehearsed.training_plan(only=8, anywhere=True)
     plan = replace(plan, schedule=replace(plan.schedule, seed=5))
-    told = of_script(rehearsed.FOLDER / "training" / f"{name}.py")
+    told = from_script(rehearsed.FOLDER / "training" / f"{name}.py")
     done = rehearse_training(told, rehearsed.stage(tmp_path), plan)
     assert [one.place and one.place.line for one in done.calm.lives[0].saved[:1]] == [29]
     assert done.runs[0][2].lives[0].lost

@@ -13,7 +13,7 @@ import pytest
 
 from mlctl.rehearsal.process import Interpreter
 from mlctl.rehearsal.training.rehearsal import equal_weights
-from mlctl.rehearsal.worker.weights import alike
+from mlctl.rehearsal.worker.weights import equal_values
 
 
 def safetensors(weights: list[float]) -> bytes:
@@ -65,4 +65,4 @@ class Layer:
     ],
 )
 def test_values_are_alike_where_their_numbers_are(one: object, other: object, same: bool) -> None:
-    assert alike(one, other) is same
+    assert equal_values(one, other) is same
