@@ -273,12 +273,12 @@ def _new_loader(
     today: date | None,
 ) -> NewLoader:
     """Makes loaders of the project's documents, with these variables, as of a day."""
-    given = declared_variables(project, variables or {}, environment=environment)
+    values = declared_variables(project, variables or {}, environment=environment)
     day = today or datetime.now(UTC).date()
     policies = partial(policies_of, project, day)
 
     def new_loader(report: Report, **settings: Any) -> Loader:
-        return loader(project, report, day, given, policies, **settings)
+        return loader(project, report, day, values, policies, **settings)
 
     return new_loader
 

@@ -53,7 +53,7 @@ OTHER_KIND = Rule(
     "the document is not of the kind that the command works on",
     "Each command creates one kind of resource. The low-priority tutorial itself passes a"
     " deployment to `batch-endpoint create`.",
-    "Use the command of the document's kind, or `mlctl apply -f`, which takes any.",
+    "Use the command of the document's kind, or `mlctl apply FILE`, which takes any.",
     "Use low priority VMs for batch deployments",
 )
 LOAD_RULES = (

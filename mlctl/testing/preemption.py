@@ -50,7 +50,7 @@ class Preemption:
         from mlctl.simulator.engine.processes import LossScript
 
         read = ((_seconds(at), node) for at, node in losses)
-        self._set(LossScript(tuple(sorted(read, key=lambda one: one[0]))))
+        self._set(LossScript(tuple(sorted(read, key=lambda loss: loss[0]))))
 
     def by_weather(self, name: str) -> None:
         """From now on nodes are lost as in this weather (`mlctl local preemption set --weather`).
@@ -60,10 +60,10 @@ class Preemption:
         """
         from mlctl.forecast.weather import models as weather
 
-        known = weather.by_name(name)
-        if known is None or known.trace is not None:
+        model = weather.by_name(name)
+        if model is None or model.trace is not None:
             raise ValueError(f"there is no weather `{name}`; there is {', '.join(weather.names())}")
-        self._set(*known.processes())
+        self._set(*model.processes())
 
     def stop(self) -> None:
         """From now on no node is taken away."""

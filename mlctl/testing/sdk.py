@@ -56,7 +56,7 @@ def client(emulator: Emulator, *scope: str, **more: str) -> tuple[Any, Any]:
         "storage_endpoint": "core.windows.net",
         "registry_discovery_endpoint": f"{base}/",
     }
-    made = MLClient(
+    ml_client = MLClient(
         Login(),
         *scope,
         cloud=f"Emulator{number}",
@@ -65,7 +65,7 @@ def client(emulator: Emulator, *scope: str, **more: str) -> tuple[Any, Any]:
         enable_telemetry=False,
         **more,
     )
-    return made, transport
+    return ml_client, transport
 
 
 def lead_here(patch: pytest.MonkeyPatch) -> None:
@@ -79,8 +79,10 @@ def lead_here(patch: pytest.MonkeyPatch) -> None:
     usual = requests.Session.get_adapter
 
     def get_adapter(session: Any, url: str) -> Any:
-        found = (held for base, held in TRANSPORTS.items() if url.startswith(f"{base}/"))
-        return next(found, None) or usual(session, url)
+        transports = (
+            transport_ for base, transport_ in TRANSPORTS.items() if url.startswith(f"{base}/")
+        )
+        return next(transports, None) or usual(session, url)
 
     patch.setattr(requests.Session, "get_adapter", get_adapter)
     patch.setenv(CLOUD, os.environ.get(CLOUD, ""))  # so that it is put back, or taken away
@@ -109,7 +111,7 @@ class Leading:
 
     def end(self, transport: Any) -> None:
         """A client is not used any more."""
-        for base in [base for base, held in TRANSPORTS.items() if held is transport]:
+        for base in [base for base, registered in TRANSPORTS.items() if registered is transport]:
             del TRANSPORTS[base]
         self._clients -= 1
         if not self._clients and self._patch is not None:

@@ -25,14 +25,14 @@ class InProcess:
         self.patience.append(timeout)
         body = request.body or b""
         content = body.read() if hasattr(body, "read") else body
-        asked = Request.to(
+        message = Request.to(
             request.method,
             request.url,
             dict(request.headers),
             content.encode() if isinstance(content, str) else content,
         )
-        self.seen.append(asked)
-        answer = self.emulator(asked)
+        self.seen.append(message)
+        answer = self.emulator(message)
         if answer.cut == DROPPED:
             raise requests.ConnectionError("the connection was lost")
         raw: Any = urllib3.HTTPResponse(

@@ -35,7 +35,9 @@ class NotApplied(Exception):
     """An apply did not do all that was planned; `outcome` has the steps."""
 
     def __init__(self, outcome: Outcome) -> None:
-        errors = [f"{one.step.target}: {one.error.message}" for one in outcome.failed if one.error]
+        errors = [
+            f"{event.step.target}: {event.error.message}" for event in outcome.failed if event.error
+        ]
         super().__init__("; ".join(errors) or "the apply was stopped")
         self.outcome = outcome
 
@@ -90,9 +92,9 @@ class SimulatedWorkspace:
             UnknownEnvironment: it has no such environment.
         """
         with _places():
-            found = self._found(paths)
-            project = mlctl.read_project(found, env)
-            return mlctl.plan(found, self.backend, project=project, destroy=destroy, **settings)
+            files = self._found(paths)
+            project = mlctl.read_project(files, env)
+            return mlctl.plan(files, self.backend, project=project, destroy=destroy, **settings)
 
     def apply(
         self,
@@ -123,11 +125,11 @@ class SimulatedWorkspace:
             ValueError: it is no address.
             LookupError: there is none.
         """
-        asked = Address.parse(address)
-        found = self.backend.read([asked]).get(asked)
-        if found is None:
+        resource = Address.parse(address)
+        live = self.backend.read([resource]).get(resource)
+        if live is None:
             raise LookupError(f"the workspace has no {address}")
-        return found.body
+        return live.body
 
     def invoke(
         self, endpoint: str, deployment: str | None = None, *, files: int, **workload: float
@@ -138,8 +140,8 @@ class SimulatedWorkspace:
             ServiceError: there is no such endpoint or deployment; or refused.
         """
         figures: dict[str, Any] = dict(workload)
-        asked = Workload(files=files, **figures)
-        return self.backend.jobs.invoke(endpoint, deployment, {}, asked, DEFAULT_NAME)
+        load = Workload(files=files, **figures)
+        return self.backend.jobs.invoke(endpoint, deployment, {}, load, DEFAULT_NAME)
 
     def wait(self, job: Any, patience: Duration = _PATIENCE) -> Job:
         """Let time pass until a job has ended: one of `invoke`, one of the SDK, or its name.
@@ -151,10 +153,10 @@ class SimulatedWorkspace:
         name = job if isinstance(job, str) else str(job.name)
         for _ in self.backend.jobs.follow(name, _seconds(patience), detail=False):
             pass
-        found = self.backend.jobs.show(name)
-        if not found.ended:
-            raise TimeoutError(f"job `{name}` is {found.status} after {patience}")
-        return found
+        ended = self.backend.jobs.show(name)
+        if not ended.ended:
+            raise TimeoutError(f"job `{name}` is {ended.status} after {patience}")
+        return ended
 
     def advance(self, duration: Duration) -> None:
         """Let time pass: `10m`, `1h30m`, `PT90S`, or a number of seconds.
@@ -179,14 +181,14 @@ class SimulatedWorkspace:
         )
         sdk.LEADING.begin()
         scope = self.scope
-        named = (scope.subscription, scope.resource_group, scope.workspace)
-        made, self._transport = sdk.client(self.emulator, *named)
+        names = (scope.subscription, scope.resource_group, scope.workspace)
+        sdk_client, self._transport = sdk.client(self.emulator, *names)
         self._cloud = os.environ[sdk.CLOUD]
-        return made
+        return sdk_client
 
     def _found(self, paths: Paths) -> list[str]:
         listed = [paths] if isinstance(paths, str | Path) else paths
-        return [os.path.relpath(self.folder / one) for one in listed]
+        return [os.path.relpath(self.folder / path) for path in listed]
 
 
 def _seconds(duration: Duration) -> float:
@@ -203,10 +205,10 @@ def _places() -> Iterator[None]:
     try:
         yield
     except (mlctl.InvalidFiles, mlctl.ProjectError, mlctl.Refused) as error:
-        for one in error.report:
+        for finding in error.report:
             at = ""
-            if one.primary is not None:
-                span = one.primary.span
+            if finding.primary is not None:
+                span = finding.primary.span
                 at = f"{span.source.name}:{span.line + 1}:{span.column + 1}: "
-            error.add_note(f"{at}{one.rule.code}: {one.message}")
+            error.add_note(f"{at}{finding.rule.code}: {finding.message}")
         raise

@@ -63,7 +63,9 @@ class Execution:
         return cls(
             work=planned.work,
             actions={change.address: change.action for change in changes},
-            resources={one.address: one.resource for one in changes if one.resource is not None},
+            resources={
+                change.address: change.resource for change in changes if change.resource is not None
+            },
             parallelism=parallelism,
             wait=wait,
             lease=lease,
@@ -116,8 +118,8 @@ def apply_plan(
         )
         outcome = show(with_places(events, execution.resources), execution)
         deleted = {*execution.deleted, *outcome.gone}
-        for left in journals.settle(backend, deleted) if journals else ():
-            note(unfinished.left(left.unfinished, left.path, execution.paths))
+        for remaining in journals.settle(backend, deleted) if journals else ():
+            note(unfinished.left(remaining.unfinished, remaining.path, execution.paths))
         return outcome
 
 

@@ -28,7 +28,7 @@ class InvalidFiles(Exception):
     """Files have errors; `report` has the findings."""
 
     def __init__(self, report: Report, message: str = "") -> None:
-        super().__init__(message or next(one for one in report if one.is_error).message)
+        super().__init__(message or next(finding for finding in report if finding.is_error).message)
         self.report = report
 
 

@@ -79,8 +79,8 @@ class _Planning:
         unfinished = tuple(journals.changes().values()) if journals else ()
         live_state = self._refresh(loaded.graph, successors, unfinished)
         if options.resuming:
-            left = live_state.unfinished.values()
-            targets = [address for one in left for address in one.missing(live_state.live)]
+            entries = live_state.unfinished.values()
+            targets = [address for entry in entries for address in entry.missing(live_state.live)]
         planned = plan_loaded(
             loaded.graph if targets or not options.resuming else Graph({}, ()),
             live_state,
@@ -152,7 +152,7 @@ def plan_loaded(
 
     Warnings that the report leaves out are left out.
     """
-    made = plan(
+    new_plan = plan(
         graph,
         live_state,
         backend=backend.name,
@@ -162,13 +162,13 @@ def plan_loaded(
         prune=prune,
         successors=successors,
     )
-    made = with_running_jobs(made, live_state.used_by, backend)
+    new_plan = with_running_jobs(new_plan, live_state.used_by, backend)
     if policies is not None:
-        made = policies.over(made, graph, report)
+        new_plan = policies.over(new_plan, graph, report)
     warnings = Report(report.ignore, report.select)
-    warnings.extend(made.warnings)
-    made = replace(made, warnings=tuple(warnings))
-    return Planned(made, graph, report.strict, ownership.project)
+    warnings.extend(new_plan.warnings)
+    new_plan = replace(new_plan, warnings=tuple(warnings))
+    return Planned(new_plan, graph, report.strict, ownership.project)
 
 
 def _declared(graph: Graph, target: str) -> Address:
@@ -204,9 +204,9 @@ def _declared_elsewhere(
     report = Report(select=frozenset({"MLC0"}))
     planned = {Path(file).absolute() for file in loaded.files}
     files = source.discover([str(document.folder if document else Path())], report)
-    others = [file for file in files if Path(file.path).absolute() not in planned]
+    other_files = [file for file in files if Path(file.path).absolute() not in planned]
     loader = context.new_loader(report, scope=backend.scope, scripts=False)
-    elsewhere = loader.load_files(others)
+    elsewhere = loader.load_files(other_files)
     if report.failed:
         raise UnreadableFolder(
             report, "a file of this folder cannot be read, and may declare what would be pruned"

@@ -61,8 +61,10 @@ def with_new_names(
         if not replaced:
             break
         for resource in replaced:
-            known = {*first.graph.resources, *renames.values()}
-            renames[resource.address] = new_address(resource, known, partial(_is_taken, backend))
+            taken_names = {*first.graph.resources, *renames.values()}
+            renames[resource.address] = new_address(
+                resource, taken_names, partial(_is_taken, backend)
+            )
         texts = renamed_texts(first.graph, renames, context.project.every_overlay())
         with files.as_if_written({path: text.encode() for path, text in texts.items()}):
             again = Report(report.ignore, report.select, strict=report.strict)
@@ -92,13 +94,14 @@ def _untouched(
 ) -> Iterator[str]:
     """What the new names reach that is not planned here, and what they do not reach."""
     project = context.project
-    others = [name for name in project.environments if name != project.environment]
-    if others:
-        yield f"these are the files of {', '.join(others)}, too: the new names hold there as well"
-    own = [project.document.source.name] if project.document else []
-    named = [path for path in (*paths, *own) if path != STDIN]
+    environments = [name for name in project.environments if name != project.environment]
+    if environments:
+        listed = ", ".join(environments)
+        yield f"these are the files of {listed}, too: the new names hold there as well"
+    project_files = [project.document.source.name] if project.document else []
+    names = [path for path in (*paths, *project_files) if path != STDIN]
     with files.as_if_written({path: text.encode() for path, text in texts.items()}):
-        for file in source.discover(named, Report(), own=True):
+        for file in source.discover(names, Report(), own=True):
             try:
                 text = files.read(Path(file.path), _MOST).decode(errors="replace")
             except OSError:

@@ -69,4 +69,6 @@ def wait_until_settled(
 
 def _in_motion(live: Mapping[Address, Live]) -> dict[Address, str]:
     """The states of those on which an operation goes on."""
-    return {address: state(one.body) for address, one in live.items() if moving(one.body)}
+    return {
+        address: state(resource.body) for address, resource in live.items() if moving(resource.body)
+    }

@@ -45,21 +45,21 @@ def plan_and_apply(
     if report.failed:
         return Exit.ERROR
     planned = _planned(session, backend, loaded, args, edited=edited)
-    made = planned.plan
+    plan = planned.plan
     if args.dry_run:
-        print_plan(session, made, args.output)
-        return why_not(made)
-    if _refused(session, made, args):
-        return why_not(made) or Exit.ERROR
-    if made.empty:
+        print_plan(session, plan, args.output)
+        return why_not(plan)
+    if _refused(session, plan, args):
+        return why_not(plan) or Exit.ERROR
+    if plan.empty:
         session.note("No changes: it is so already.")
-    elif any(change.action is not Action.CREATE for change in made.pending):
-        session.show_plan(made, quiet=session.quiet)
+    elif any(change.action is not Action.CREATE for change in plan.pending):
+        session.show_plan(plan, quiet=session.quiet)
     elif not session.quiet:
-        session.show_findings(made.warnings)
+        session.show_findings(plan.warnings)
     code = carry_out(session, backend, planned, args)
     if code is Exit.OK and not args.no_wait and not silent:
-        _print_made(session, backend, made, loaded.resources, args)
+        _print_made(session, backend, plan, loaded.resources, args)
     return code
 
 
@@ -82,24 +82,26 @@ def _planned(
     )
 
 
-def why_not(made: Plan) -> Exit:
+def why_not(plan: Plan) -> Exit:
     """The exit code of a plan that cannot be applied; OK where it can."""
-    if made.refusals:
+    if plan.refusals:
         return Exit.REFUSED
-    return Exit.ERROR if made.rejections else Exit.OK
+    return Exit.ERROR if plan.rejections else Exit.OK
 
 
-def _refused(session: Session, made: Plan, args: WriteArgs) -> bool:
+def _refused(session: Session, plan: Plan, args: WriteArgs) -> bool:
     """Whether the plan would be rejected, or replaces something without --replace; says so."""
-    if made.errors:
-        session.show_findings(made.errors)
+    if plan.errors:
+        session.show_findings(plan.errors)
         return True
-    replaced = [change for change in made.changes if change.action is Action.REPLACE]
+    replaced = [change for change in plan.changes if change.action is Action.REPLACE]
     if not replaced or args.replace:
         return False
-    session.show_plan(made)
+    session.show_plan(plan)
     for change in replaced:
-        names = ", ".join(f"`{dotted(one.at)}`" for one in change.fields if one.forces_replacement)
+        names = ", ".join(
+            f"`{dotted(field.at)}`" for field in change.fields if field.forces_replacement
+        )
         why = f"{names} cannot be changed in place" if names else f"{change.because} is replaced"
         session.say(
             f"ERROR: {change.address} exists, and {why}.\n"
@@ -121,8 +123,8 @@ def _errors(ended: Outcome) -> Iterable[str]:
     """Each failure as az prints one, with its hints; what was skipped; whether it was stopped."""
     for event in ended.failed:
         if event.error is not None:
-            first, *more = outcome.error_lines(event.error)
-            yield "\n  ".join([f"ERROR: {first}", *more])
+            first, *details = outcome.error_lines(event.error)
+            yield "\n  ".join([f"ERROR: {first}", *details])
     for event in ended.skipped:
         if event.because is not None:
             yield f"{event.step.target}: skipped because of {event.because.target}"
@@ -133,25 +135,25 @@ def _errors(ended: Outcome) -> Iterable[str]:
 
 
 def _print_made(
-    session: Session, backend: Backend, made: Plan, wanted: Iterable[Resource], args: WriteArgs
+    session: Session, backend: Backend, plan: Plan, resources_: Iterable[Resource], args: WriteArgs
 ) -> None:
     """Print what was written, as it is now."""
-    named = {id(one.document) for one in wanted}
+    documents = {id(resource.document) for resource in resources_}
     addresses = [
         change.address
-        for change in made.changes
+        for change in plan.changes
         if change.resource is not None
         and change.resource.owner is None
-        and id(change.resource.document) in named
+        and id(change.resource.document) in documents
     ]
     live = backend.read(addresses)
-    print_live(session, backend, [live[one] for one in addresses if one in live], args)
+    print_live(session, backend, [live[address] for address in addresses if address in live], args)
 
 
 def print_live(session: Session, backend: Backend, live: Iterable[Live], args: WriteArgs) -> None:
     """Print live resources: one as an object, several as a list."""
-    found = list(live)
-    shown = [resources.printed(one, backend.scope) for one in found]
-    columns = kind_of(found[0].address).az.columns if found else None
-    data = shown[0] if len(shown) == 1 else shown
+    resources_ = list(live)
+    bodies = [resources.printed(resource, backend.scope) for resource in resources_]
+    columns = kind_of(resources_[0].address).az.columns if resources_ else None
+    data = bodies[0] if len(bodies) == 1 else bodies
     print_data(session, data, args.output, args.query, columns)

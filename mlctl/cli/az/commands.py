@@ -43,8 +43,8 @@ def register(app: typer.Typer, kind_name: str) -> None:
     """Add the commands of a kind."""
     kind = KINDS[kind_name]
     group = typer.Typer(help=f"Manage {_plural(kind)}.")
-    for one in _commands(kind):
-        add(group, one.name, _body(one, kind), (*one.own, *flags.OUTPUT), one.text)
+    for command in _commands(kind):
+        add(group, command.name, _body(command, kind), (*command.own, *flags.OUTPUT), command.text)
     if not kind.versioned:  # nothing runs on an asset
         from mlctl.cli.az import invoke
 
@@ -57,7 +57,7 @@ def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
 
     def body(session: Session, **values: Any) -> Exit:
         if command.fields:
-            values["fields"] = {one.parameter: values[one.parameter] for one in command.fields}
+            values["fields"] = {flag.parameter: values[flag.parameter] for flag in command.fields}
         args = fill(command.args, values)
         return command.body(session, kind, args)
 
@@ -106,7 +106,7 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
 
 
 def _create(kind: Kind) -> KindCommand[Any]:
-    own = [
+    parameters = [
         kind_flags.file(required=kind.az.needs_file),
         *kind_flags.new_identity(kind),
         *field_flags.parameters(kind.az.create_flags, kind, defaults=True),
@@ -121,7 +121,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         "create",
         _write("create"),
         WriteArgs,
-        tuple(own),
+        tuple(parameters),
         f"Create {_a(kind)} from a YAML file, from flags, or from both, flags over the file.\n\n"
         f"Where the {kind.title} exists, it is brought to what is said here. What changes is shown"
         " first; what cannot be changed in place is refused unless --replace is given.",
@@ -131,7 +131,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
 
 def _update(kind: Kind) -> KindCommand[Any]:
     by_file = kind.updates_by_file
-    own = [
+    parameters = [
         *([kind_flags.file(required=False)] if by_file else ()),
         *(kind_flags.new_identity(kind) if by_file else kind_flags.identity(kind)),
         *field_flags.parameters(kind.az.update_flags, kind, defaults=False),
@@ -144,34 +144,41 @@ def _update(kind: Kind) -> KindCommand[Any]:
         "update",
         _write("update"),
         WriteArgs,
-        tuple(own),
+        tuple(parameters),
         f"Change {_a(kind)} that exists. What is not said stays as it is.{over_file}",
         kind.az.update_flags,
     )
 
 
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
-    many = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
-    own = (*kind_flags.identity(kind), many, IGNORE, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
+    count = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
+    parameters = (
+        *kind_flags.identity(kind),
+        count,
+        IGNORE,
+        flags.NO_WAIT,
+        flags.DRY_RUN,
+        *flags.POLICY,
+    )
     return KindCommand(
         "resize",
         _write("update"),
         WriteArgs,
-        own,
+        parameters,
         f"Change how many virtual machines {_a(kind)} has.",
         (size,),
     )
 
 
 def _delete(kind: Kind) -> KindCommand[Any]:
-    own = (
+    parameters = (
         *kind_flags.identity(kind, label=False),
         flags.YES,
         flags.NO_WAIT,
         flags.DRY_RUN,
         *flags.POLICY,
     )
-    return KindCommand("delete", _write("delete"), WriteArgs, own, f"Delete {_a(kind)}.")
+    return KindCommand("delete", _write("delete"), WriteArgs, parameters, f"Delete {_a(kind)}.")
 
 
 def _wait(kind: Kind) -> KindCommand[Any]:
@@ -182,9 +189,9 @@ def _wait(kind: Kind) -> KindCommand[Any]:
 
 
 def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
-    own = (*kind_flags.identity(kind), flags.DRY_RUN, *flags.POLICY)
+    parameters = (*kind_flags.identity(kind), flags.DRY_RUN, *flags.POLICY)
     text = f"{name.capitalize()} a version of {_a(kind)}, or all of them. {what}"
-    return KindCommand(name, _write(name), WriteArgs, own, text)
+    return KindCommand(name, _write(name), WriteArgs, parameters, text)
 
 
 def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:

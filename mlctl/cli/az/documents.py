@@ -96,16 +96,16 @@ def document_to_update(
 def as_document(live: Live, scope: Scope, form: Form | None = None) -> Document:
     """A live resource as the document of a file, without read-only fields."""
     kind = kind_of(live.address)
-    shown = resources.resource(live, scope, form)
-    if form is not None and kind.form_of(shown) is not form:
-        shown.pop("type", None)  # a flat deployment has none
-    data = _writable(shown, form_schema(kind, shown, form))
+    body = resources.resource(live, scope, form)
+    if form is not None and kind.form_of(body) is not form:
+        body.pop("type", None)  # a flat deployment has none
+    data = _writable(body, form_schema(kind, body, form))
     return source.load(f"<{live.address}>", source.dump(data), Report())[0]
 
 
 def form_schema(kind: Kind, data: Data, form: Form | None = None) -> Schema:
     """The schema of the form that a document has."""
-    ladder = [one for _, one in schema.forms(schema.resolved(kind.schema))]
+    ladder = [branch for _, branch in schema.forms(schema.resolved(kind.schema))]
     return ladder[kind.forms.index(form or kind.form_of(data))]
 
 
@@ -122,11 +122,11 @@ class NewFindings(Report):
 
     def add(self, *diagnostics: Diagnostic) -> None:
         """Keep the findings that the resource did not have before."""
-        Report.add(self, *(found for found in diagnostics if not self._old(found)))
+        Report.add(self, *(diagnostic for diagnostic in diagnostics if not self._old(diagnostic)))
 
-    def _old(self, found: Diagnostic) -> bool:
-        emptied = found.primary is not None and found.primary.span in self.cleared
-        return emptied or (found.rule.code, found.message) in self.known
+    def _old(self, diagnostic: Diagnostic) -> bool:
+        emptied = diagnostic.primary is not None and diagnostic.primary.span in self.cleared
+        return emptied or (diagnostic.rule.code, diagnostic.message) in self.known
 
 
 def _names(args: EditArgs) -> Iterator[FlagValue]:
@@ -140,10 +140,12 @@ def _rebased(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list
     """Local paths, typed relative to the working directory, made relative to the file's folder."""
     folder = document.folder
     return [
-        replace(one, data=os.path.relpath(one.data, folder))
-        if folder != Path() and field_of(kind, one.at).get("x-mlctl-path") and is_local(one.data)
-        else one
-        for one in typed
+        replace(value, data=os.path.relpath(value.data, folder))
+        if folder != Path()
+        and field_of(kind, value.at).get("x-mlctl-path")
+        and is_local(value.data)
+        else value
+        for value in typed
     ]
 
 
@@ -160,34 +162,34 @@ def _edited(
     if not updates:
         return laid
     data = copy.deepcopy(laid.data)
-    known = form_schema(typed.kind, data)
-    updated = update(data, updates, known, force_string=typed.args.force_string)
-    return with_flag_values(data, [*based, *(_value(one, known) for one in updated)], *below)
+    schema_ = form_schema(typed.kind, data)
+    updated = update(data, updates, schema_, force_string=typed.args.force_string)
+    return with_flag_values(data, [*based, *(_value(one, schema_) for one in updated)], *below)
 
 
 def _updates(args: EditArgs) -> list[GenericUpdate]:
     """The generic update arguments, in the order in which they were typed."""
-    found = [
-        (one.position, GenericUpdate(verb, one.values))
+    updates = [
+        (typed_flag.position, GenericUpdate(verb, typed_flag.values))
         for verb, flags in (
             (UpdateFlag.SET, args.set_),
             (UpdateFlag.ADD, args.add),
             (UpdateFlag.REMOVE, args.remove),
         )
-        for one in flags or ()
+        for typed_flag in flags or ()
     ]
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+    return [one for _, one in sorted(updates, key=lambda pair: pair[0])]
 
 
-def _value(updated: UpdatedField, known: Schema) -> FlagValue:
+def _value(updated: UpdatedField, schema_: Schema) -> FlagValue:
     """An update as shown in findings; the value of a secret is hidden."""
-    inner: Schema = known
+    inner: Schema = schema_
     for step in updated.at:
         inner = inner.get("properties", {}).get(step, {})
     secret = inner.get("x-ms-secret")
     text = f"{dotted(updated.at)}={'***' if secret else updated.text}"
-    shown = text if updated.flag is UpdateFlag.SET else updated.text
-    return FlagValue(updated.at, None, updated.flag.value, shown)
+    value = text if updated.flag is UpdateFlag.SET else updated.text
+    return FlagValue(updated.at, None, updated.flag.value, value)
 
 
 def _refuse_renaming(edited: OverlaidDocument, live: Document) -> None:
@@ -208,8 +210,8 @@ def _cleared(
     """
     for one in kind.form_of(after).fields:
         was, now = pointer.get(before, one.at), pointer.get(after, one.at)
-        kept = one.absent is Absent.KEEP and one.mutability is not Mutability.READ_ONLY
-        if kept and was not in (None, "") and now in (None, ""):
+        keeps = one.absent is Absent.KEEP and one.mutability is not Mutability.READ_ONLY
+        if keeps and was not in (None, "") and now in (None, ""):
             empty = _empty(one)
             if empty is not None:
                 yield one.at, empty
@@ -235,11 +237,11 @@ def _form(document: Document, kind: Kind) -> Form | None:
     return kind.form_of(document.data)
 
 
-def _writable(data: Mapping[str, Data], known: Schema) -> dict[str, Data]:
+def _writable(data: Mapping[str, Data], schema_: Schema) -> dict[str, Data]:
     """The data without read-only fields."""
-    kept = {}
+    writable = {}
     for name, value in data.items():
-        inner = known.get("properties", {}).get(name, {})
+        inner = schema_.get("properties", {}).get(name, {})
         if not read_only(inner):
-            kept[name] = _writable(value, inner) if isinstance(value, dict) else value
-    return kept
+            writable[name] = _writable(value, inner) if isinstance(value, dict) else value
+    return writable

@@ -43,7 +43,7 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
 
 
 def values(
-    flags: Iterable[Flag], given: Mapping[str, FieldText], kind: Kind
+    flags: Iterable[Flag], texts: Mapping[str, FieldText], kind: Kind
 ) -> Iterator[FlagValue]:
     """The values that the flags of a command line give to fields.
 
@@ -51,7 +51,7 @@ def values(
         UsageError: a value cannot be one of the field's.
     """
     for flag in flags:
-        typed = given.get(flag.parameter)
+        typed = texts.get(flag.parameter)
         if typed is not None:
             yield from _values(flag, typed, field_of(kind, flag.at))
 
@@ -64,10 +64,10 @@ def field_of(kind: Kind, at: Pointer) -> Schema:
     """
     *_, (_, form) = schema.forms(schema.resolved(kind.schema))
     for step in at:
-        found = inside(form, str(step))
-        if found is None:
+        below = inside(form, str(step))
+        if below is None:
             raise KeyError(pointer.dotted(at))
-        form = found
+        form = below
     return form
 
 
@@ -79,17 +79,19 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
     text = " ".join(texts)
     if field.get("type") == "array":
         key = _LISTED_BY[str(flag.at[-1])]
-        yield FlagValue(flag.at, [{key: one} for one in texts], flag.names[0], text)
+        yield FlagValue(flag.at, [{key: text_} for text_ in texts], flag.names[0], text)
         return
     if "properties" not in field:
         yield FlagValue(flag.at, _map(flag, texts, field), flag.names[0], text or '""')
         return
-    pairs = dict(one.partition("=")[::2] for one in texts)
+    pairs = dict(pair.partition("=")[::2] for pair in texts)
     for key, value in pairs.items():
         below = inside(field, key)
         if below is None:
-            known = ", ".join(field["properties"])
-            raise UsageError(f"argument {flag.names[0]}: there is no `{key}`; there is: {known}.")
+            properties = ", ".join(field["properties"])
+            raise UsageError(
+                f"argument {flag.names[0]}: there is no `{key}`; there is: {properties}."
+            )
         yield _value(flag, (*flag.at, key), value, below, f"{key}={value}")
 
 
@@ -97,9 +99,9 @@ def _map(flag: Flag, texts: Sequence[str], field: Schema) -> dict[str, Data]:
     """The entries of a map; az takes several numbers in one text: `"blue=90 green=10"`."""
     entry: Schema = field["additionalProperties"]
     if entry.get("type") == "integer":
-        pairs = dict(one.partition("=")[::2] for text in texts for one in text.split())
-        return {key: _coerced(flag, one, entry) for key, one in pairs.items()}
-    return dict(one.partition("=")[::2] for one in texts)
+        pairs = dict(pair.partition("=")[::2] for text in texts for pair in text.split())
+        return {key: _coerced(flag, text, entry) for key, text in pairs.items()}
+    return dict(pair.partition("=")[::2] for pair in texts)
 
 
 def _value(flag: Flag, at: Pointer, value: str, field: Schema, text: str) -> FlagValue:
@@ -111,8 +113,8 @@ def _coerced(flag: Flag, value: str, field: Schema) -> Data:
     data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
-        told = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
-        raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {told}")
+        hint = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
+        raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {hint}")
     return data
 
 
@@ -138,9 +140,9 @@ def _metavar(field: Schema) -> str | None:
 
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:
     yield str(field.get("description", ""))
-    many = {"object": "Space-separated key=value pairs.", "array": "Space-separated."}
+    formats = {"object": "Space-separated key=value pairs.", "array": "Space-separated."}
     if _many(field):
-        yield many[field["type"]]
+        yield formats[field["type"]]
     allowed: Sequence[Data] = enumerated(field)
     if allowed:
         yield f"Allowed values: {', '.join(map(str, allowed))}."

@@ -37,7 +37,7 @@ def coerce(text: str, schema: Schema, *, switch: bool = False) -> Data:
         return truths[text.casefold()]
     if {"object", "array"} & types and text.lstrip()[:1] in ("{", "["):
         value = source.plain(text)  # YAML's flow style: JSON, and what shells leave of it
-        return value if any(is_a(value, one) for one in types) else text
+        return value if any(is_a(value, type_) for type_ in types) else text
     if "string" in types:
         return text
     return _number(text, types)
@@ -48,19 +48,19 @@ def fits(value: Data, schema: Schema) -> bool:
     allowed, types = enumerated(schema), list(_types(schema))
     if allowed:
         return value in allowed
-    return not types or any(is_a(value, one) for one in types)
+    return not types or any(is_a(value, type_) for type_ in types)
 
 
 def inside(schema: Schema, key: str) -> Schema | None:
     """The schema of the value under a key of an object; None where the key is unknown."""
     for level in (schema, *schema.get("anyOf", ())):
         if key in level.get("properties", {}):
-            found: Schema = level["properties"][key]
-            return found
+            below: Schema = level["properties"][key]
+            return below
     for level in (schema, *schema.get("anyOf", ())):
-        more = level.get("additionalProperties", _open(level))
-        if more is not False:
-            return more if isinstance(more, dict) else {}
+        additional = level.get("additionalProperties", _open(level))
+        if additional is not False:
+            return additional if isinstance(additional, dict) else {}
     return None
 
 
@@ -70,8 +70,8 @@ def keys(schema: Schema) -> list[str]:
     return [
         name
         for level in levels
-        for name, one in level.get("properties", {}).items()
-        if not read_only(one) and not name.startswith("$")
+        for name, below in level.get("properties", {}).items()
+        if not read_only(below) and not name.startswith("$")
     ]
 
 
@@ -92,7 +92,7 @@ def _open(level: Schema) -> bool:
 
 
 def _word(text: str, schema: Schema) -> str | None:
-    return next((one for one in enumerated(schema) if _bare(one) == _bare(text)), None)
+    return next((word for word in enumerated(schema) if _bare(word) == _bare(text)), None)
 
 
 def _bare(word: Data) -> str:
@@ -101,8 +101,8 @@ def _bare(word: Data) -> str:
 
 def _types(schema: Schema) -> Iterator[str]:
     for level in (schema, *schema.get("anyOf", ())):
-        given = level.get("type", ())
-        yield from [given] if isinstance(given, str) else given
+        types = level.get("type", ())
+        yield from [types] if isinstance(types, str) else types
 
 
 def _number(text: str, types: set[str]) -> Data:

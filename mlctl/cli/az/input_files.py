@@ -17,15 +17,15 @@ def counted(data: Mapping[str, Data]) -> int | None:
     Raises:
         Permanent: a folder or file is not there, or there is nothing in it.
     """
-    counts = [_count(one) for one in data["inputs"].values() if "path" in one]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known and len(known) == len(counts) else None
+    counts = [_count(item) for item in data["inputs"].values() if "path" in item]
+    counted_files = [count for count in counts if count is not None]
+    return sum(counted_files) if counted_files and len(counted_files) == len(counts) else None
 
 
-def _count(one: Mapping[str, Data]) -> int | None:
-    text = str(one["path"])
+def _count(item: Mapping[str, Data]) -> int | None:
+    text = str(item["path"])
     if not is_local(text):
-        return 1 if one.get("type") == "uri_file" else None
+        return 1 if item.get("type") == "uri_file" else None
     path = expanded(local_path(text))
     if is_file(path):
         return 1

@@ -157,12 +157,12 @@ def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str
     if not isinstance(tags, dict):
         raise UsageError(f"`{tags}` are no tags: write tags.KEY=VALUE.")
     data["tags"] = {
-        key: one if isinstance(one, str) else json.dumps(one) for key, one in tags.items()
+        key: value if isinstance(value, str) else json.dumps(value) for key, value in tags.items()
     }
     inputs = data.setdefault("inputs", {})
     if args.input is not None:
-        given = _uri(args.input, args.input_type)
-        inputs[_TYPES[given["type"]]] = given
+        uri = _uri(args.input, args.input_type)
+        inputs[_TYPES[uri["type"]]] = uri
     elif args.input_type is not None:
         raise UsageError("--input-type is the type of --input: give that too.")
     inputs |= dict(_named(args.inputs))
@@ -181,8 +181,10 @@ def body(data: Mapping[str, Data]) -> dict[str, Data]:
             pointer.put(
                 out, pointer.parse(wire), format_iso(value) if wire.endswith("timeout") else value
             )
-    out["inputData"] = {name: _wire(one, "jobInputType") for name, one in data["inputs"].items()}
-    out["outputData"] = {name: _wire(one, "jobOutputType") for name, one in data["outputs"].items()}
+    out["inputData"] = {name: _wire(item, "jobInputType") for name, item in data["inputs"].items()}
+    out["outputData"] = {
+        name: _wire(item, "jobOutputType") for name, item in data["outputs"].items()
+    }
     return out
 
 
@@ -215,33 +217,33 @@ def _read(file: Path, variables: Variables) -> dict[str, Data]:
     data = dict(documents[0].data) if documents else {}
     data.pop("$schema", None)
     _check(data, _schema(), str(file))
-    data["inputs"] = {name: _one(one) for name, one in (data.get("inputs") or {}).items()}
-    data["outputs"] = {name: _one(one) for name, one in (data.get("outputs") or {}).items()}
+    data["inputs"] = {name: _one(item) for name, item in (data.get("inputs") or {}).items()}
+    data["outputs"] = {name: _one(item) for name, item in (data.get("outputs") or {}).items()}
     return data
 
 
-def _check(data: Mapping[str, Data], known: Schema, where: str) -> None:
+def _check(data: Mapping[str, Data], schema_: Schema, place: str) -> None:
     for name, value in data.items():
-        field = known["properties"].get(name)
+        field = schema_["properties"].get(name)
         if field is None:
-            near = nearest(str(name), known["properties"])
+            near = nearest(str(name), schema_["properties"])
             hint = f": did you mean `{near}`?" if near else ""
-            raise Permanent("InvalidFile", f"`{where}` says `{name}`, which no batch job has{hint}")
+            raise Permanent("InvalidFile", f"`{place}` says `{name}`, which no batch job has{hint}")
         if not fits(value, field):
-            text = f"`{where}` says `{name}: {value}`, which must be of type {field['type']}"
+            text = f"`{place}` says `{name}: {value}`, which must be of type {field['type']}"
             raise Permanent("InvalidFile", text)
         if "properties" in field:
-            _check(value, field, where)
+            _check(value, field, place)
 
 
 def _named(typed: Sequence[TypedFlag] | None) -> Iterator[tuple[str, dict[str, Data]]]:
     """`NAME=URI` pairs, or one object in JSON or YAML's flow style."""
     for text in flag_values(typed or ()):
         if text[:1] == "{":
-            held = source.plain(text)
-            if not isinstance(held, dict):
+            items = source.plain(text)
+            if not isinstance(items, dict):
                 raise UsageError(f"`{text}` is no object of named inputs or outputs.")
-            yield from ((str(name), _one(one)) for name, one in held.items())
+            yield from ((str(name), _one(item)) for name, item in items.items())
             continue
         name, equals, path = text.partition("=")
         if not (name and equals and path):
@@ -256,13 +258,13 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _one(given: Data) -> dict[str, Data]:
+def _one(text: Data) -> dict[str, Data]:
     """An input or output of a file: an object, a URI, or a value."""
-    if isinstance(given, dict):
-        return {"type": "uri_folder", **given} if "path" in given else {**given}
-    if isinstance(given, str):
-        return _uri(given, None)
-    return {"type": "literal", "value": given}
+    if isinstance(text, dict):
+        return {"type": "uri_folder", **text} if "path" in text else {**text}
+    if isinstance(text, str):
+        return _uri(text, None)
+    return {"type": "literal", "value": text}
 
 
 def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
@@ -272,8 +274,8 @@ def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
     return {"type": "uri_file" if is_one else "uri_folder", "path": path}
 
 
-def _wire(one: Mapping[str, Data], key: str) -> dict[str, Data]:
-    if "path" in one:
-        kind = str(one.get("type", "uri_folder"))
-        return {key: _TYPES.get(kind, kind), "uri": one["path"]}
-    return {key: "Literal", "value": str(one.get("value", one.get("default")))}
+def _wire(item: Mapping[str, Data], key: str) -> dict[str, Data]:
+    if "path" in item:
+        kind = str(item.get("type", "uri_folder"))
+        return {key: _TYPES.get(kind, kind), "uri": item["path"]}
+    return {key: "Literal", "value": str(item.get("value", item.get("default")))}

@@ -28,9 +28,9 @@ EndpointName = Annotated[
 
 def register(app: typer.Typer, kind: Kind) -> None:
     """Add to the commands of a kind those about its jobs and its metrics."""
-    more = MORE.get(kind.name)
-    if more is not None:
-        more(app)
+    commands = MORE.get(kind.name)
+    if commands is not None:
+        commands(app)
 
 
 def invoke(
@@ -57,19 +57,19 @@ def invoke(
     Prints the job; `mlctl job stream` shows how it goes. On the simulated cloud the files of a
     local folder are counted, and what they take is said by flags or by a workload.
     """
-    asked = workload_flags.workload_of(work)
+    workload_ = workload_flags.workload_of(work)
     data = invocation.document(job, session.loader(Report()).variables)
     counted = input_files.counted(data)
     with jobs.opened(session) as runs:
         workload_flags.check(runs, workload, work)
-        if asked.files is None:
+        if workload_.files is None:
             if runs.simulated and counted is None:
                 session.note(
                     "the files of the input cannot be counted from here: there are as many as the"
                     " workload says; --files N says otherwise"
                 )
-            asked = replace(asked, files=counted)
-        made = runs.invoke(name, deployment_name, invocation.body(data), asked, workload)
+            workload_ = replace(workload_, files=counted)
+        made = runs.invoke(name, deployment_name, invocation.body(data), workload_, workload)
         notice = made.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)

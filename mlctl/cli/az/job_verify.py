@@ -48,19 +48,19 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
         inputs = Inputs.find(input)
         given = Path(left)
         if files.is_folder(given) or files.is_file(given):
-            found = tuple(check(given, inputs, key))
+            findings = tuple(check(given, inputs, key))
         else:
             with tempfile.TemporaryDirectory(prefix="mlctl-verify-") as folder:
                 size = _download(session, left, Path(folder))
-                found = tuple(check(Path(folder), inputs, key, size, title=left))
+                findings = tuple(check(Path(folder), inputs, key, size, title=left))
     except RehearsalError as error:
         raise Permanent("NothingToVerify", str(error)) from None
-    report.extend(render.findings(found, Path(), lambda _: ""))
+    report.extend(render.findings(findings, Path(), lambda _: ""))
     color = session.color(sys.stdout)
     text = diagnostics.report(report, color=color, width=session.width)
     count = len(inputs.names)
-    each = "The one input" if count == 1 else f"Every one of {count} inputs"
-    good = f"{each} has its rows, and no row is there twice."
+    inputs_ = "The one input" if count == 1 else f"Every one of {count} inputs"
+    good = f"{inputs_} has its rows, and no row is there twice."
     session.out(text or good)
     return Exit.ERROR if report.failed else Exit.OK
 
@@ -86,7 +86,7 @@ def _write(jobs: Jobs, name: str, folder: Path) -> None:
     if isinstance(jobs, SupportsDownloads):
         jobs.download(name, folder, "score", every=False)
         return
-    left = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
-    for path, text in left:
+    outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
+    for path, text in outputs:
         if path.parts[0] == "named-outputs":
             write(folder / path, [text])

@@ -120,9 +120,11 @@ def list_(
         JobView.ARCHIVED if archived_only else JobView.ALL if include_archived else JobView.ACTIVE
     )
     with opened(session) as jobs:
-        most = None if all_results else max_results
-        found = jobs.list(view=view, most=most) if parent is None else jobs.children(parent)[:most]
-        print_jobs(session, found, output, query)
+        limit = None if all_results else max_results
+        listed = (
+            jobs.list(view=view, most=limit) if parent is None else jobs.children(parent)[:limit]
+        )
+        print_jobs(session, listed, output, query)
     return Exit.OK
 
 
@@ -167,8 +169,8 @@ def download(
         if isinstance(jobs, SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
             return Exit.OK
-        left = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
-        chosen = [(path, text) for path, text in left if _wanted(path, output_name, every)]
+        outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
+        chosen = [(path, text) for path, text in outputs if _wanted(path, output_name, every)]
     if output_name is not None and not chosen:
         raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
     for path, text in chosen:
@@ -196,10 +198,10 @@ def metrics(
     with opened(session) as jobs:
         points = jobs.metrics(name)
     if output is ChartOutputFormat.CHART:
-        values = [(f"{clock(one.at)} run {one.run}", float(one.step)) for one in points]
+        values = [(f"{clock(point.at)} run {point.run}", float(point.step)) for point in points]
         session.out(charts.bars(charts.thinned(values), width=session.width))
         return Exit.OK
-    data = [{"run": one.run, "at_s": round(one.at, 6), "step": one.step} for one in points]
+    data = [{"run": point.run, "at_s": round(point.at, 6), "step": point.step} for point in points]
     print_data(session, data, OutputFormat(output.value), query)
     return Exit.OK
 
@@ -240,12 +242,12 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
         NotFound: there is no such job.
         InvalidValue: it is no number of seconds.
     """
-    told = session.environment.get(POLLING)
-    if not told or not jobs.simulated:
+    seconds = session.environment.get(POLLING)
+    if not seconds or not jobs.simulated:
         return
-    if not told.isdecimal() or len(told) > _MOST_DIGITS:
-        raise InvalidValue(f"it is no number of seconds: `{told}`", flag=POLLING)
-    deque(jobs.follow(name, float(told), detail=False), maxlen=0)
+    if not seconds.isdecimal() or len(seconds) > _MOST_DIGITS:
+        raise InvalidValue(f"it is no number of seconds: `{seconds}`", flag=POLLING)
+    deque(jobs.follow(name, float(seconds), detail=False), maxlen=0)
 
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
@@ -256,13 +258,13 @@ def print_job(session: Session, job: Job, output: OutputFormat | None, query: st
 
 
 def print_jobs(
-    session: Session, found: list[Job], output: OutputFormat | None, query: str | None
+    session: Session, listed: list[Job], output: OutputFormat | None, query: str | None
 ) -> None:
     """Several jobs on stdout."""
     from mlctl.render.cloud import jobs
 
     print_data(
-        session, [jobs.resource(one, session.scope) for one in found], output, query, jobs.LIST
+        session, [jobs.resource(job, session.scope) for job in listed], output, query, jobs.LIST
     )
 
 
@@ -299,6 +301,6 @@ def _wanted(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
     )
 
 
-def _last(told: Iterator[JobProgress]) -> JobProgress:
-    *_, last = told
+def _last(events: Iterator[JobProgress]) -> JobProgress:
+    *_, last = events
     return last

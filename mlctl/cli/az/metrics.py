@@ -58,23 +58,25 @@ def metrics(
     """
     from mlctl.render.cloud import metrics as render
 
-    named = cluster or name
-    if named is None or (cluster and name):
+    compute = cluster or name
+    if compute is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
-    typed = [one.strip() for text in flag_values(metric or ()) for one in text.split(",")]
-    names = [one for one in typed if one] or DEFAULT_METRICS
-    interval_s, span_s = (None if one is None else duration(one) for one in (interval, span))
+    typed = [name_.strip() for text in flag_values(metric or ()) for name_ in text.split(",")]
+    names = [name_ for name_ in typed if name_] or DEFAULT_METRICS
+    interval_s, span_s = (None if text is None else duration(text) for text in (interval, span))
     with session.backend() as backend:
         if not isinstance(backend, SupportsMetrics):
             raise Permanent("NoMetrics", f"mlctl reads no metrics on the {backend.name} backend")
-        found = backend.metrics(Address("compute", named), names, interval=interval_s, span=span_s)
+        series = backend.metrics(
+            Address("compute", compute), names, interval=interval_s, span=span_s
+        )
     match output:
         case ChartOutputFormat.CHART:
             encoding = sys.stdout.encoding or ""
             plain = not encoding.casefold().startswith("utf")
-            session.out(render.chart(found, width=session.width, plain=plain))
+            session.out(render.chart(series, width=session.width, plain=plain))
         case ChartOutputFormat.TABLE if query is None:
-            print_data(session, render.rows(found), OutputFormat.TABLE, None)
+            print_data(session, render.rows(series), OutputFormat.TABLE, None)
         case other:
-            print_data(session, render.document(found), OutputFormat(other.value), query)
+            print_data(session, render.document(series), OutputFormat(other.value), query)
     return Exit.OK

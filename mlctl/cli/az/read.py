@@ -31,8 +31,8 @@ def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
         data = resources.printed(live, backend.scope)
     if moving(live.body):
         above = f" -e {live.address.parent}" if live.address.parent else ""
-        until = "--deleted" if state(live.body) == "deleting" else "--updated"
-        session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {until}")
+        hint = "--deleted" if state(live.body) == "deleting" else "--updated"
+        session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {hint}")
     _print(session, data, args, kind.az.columns)
     return Exit.OK
 
@@ -48,11 +48,11 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         return registries.list_(session, kind, args)
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
-        data = [resources.printed(one, backend.scope) for one in live]
+        data = [resources.printed(resource, backend.scope) for resource in live]
     for flag in kind.az.list_flags:
-        asked = args.fields[flag.parameter]
-        if asked is not None:
-            data = [one for one in data if _folded(pointer.get(one, flag.at)) == _folded(asked)]
+        value = args.fields[flag.parameter]
+        if value is not None:
+            data = [row for row in data if _folded(pointer.get(row, flag.at)) == _folded(value)]
     if kind.versioned:
         data = list(_assets(data, args))
     _print(session, data[: args.max_results], args, kind.az.columns)
@@ -71,7 +71,7 @@ def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
             read_live = backend.sizes(place)
         else:
             read_live = list(catalog.sizes().values())
-    data = [_size(one) for one in read_live]
+    data = [_size(size) for size in read_live]
     _print(session, data if of_type in (None, "AmlCompute") else [], args, tables.SIZES)
     return Exit.OK
 
@@ -86,14 +86,14 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
         )
     data = [
         {
-            "id": f"{scope}/usages/{one.family}",
+            "id": f"{scope}/usages/{usage.family}",
             "type": f"{PROVIDER}/usages",
             "unit": "Count",
-            "currentValue": one.used,
-            "limit": -1 if one.limit is None else one.limit,
-            "name": {"value": one.family, "localizedValue": one.family.replace("_", " ")},
+            "currentValue": usage.used,
+            "limit": -1 if usage.limit is None else usage.limit,
+            "name": {"value": usage.family, "localizedValue": usage.family.replace("_", " ")},
         }
-        for one in used
+        for usage in used
     ]
     _print(session, data, args, tables.USAGE)
     return Exit.OK
@@ -101,8 +101,8 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
     """The region to list: the flag's, else the configured one, else the workspace's."""
-    named = location or session.settings.configured(LOCATION)
-    return catalog.region(named or backend.location)
+    region = location or session.settings.configured(LOCATION)
+    return catalog.region(region or backend.location)
 
 
 def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
@@ -112,14 +112,14 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
         nodes = backend.nodes(live.address) if isinstance(backend, SupportsNodes) else []
     data = [
         {
-            "node_id": one.id,
-            "node_state": one.state,
-            "private_ip_address": one.private_ip,
-            "public_ip_address": one.public_ip,
-            "port": one.port,
-            "current_job_name": one.job,
+            "node_id": node.id,
+            "node_state": node.state,
+            "private_ip_address": node.private_ip,
+            "public_ip_address": node.public_ip,
+            "port": node.port,
+            "current_job_name": node.job,
         }
-        for one in nodes
+        for node in nodes
     ]
     _print(session, data, args, tables.NODES)
     return Exit.OK
@@ -170,19 +170,21 @@ def not_found(backend: Backend, address: Address) -> NotFound:
 
 def _assets(data: Iterable[dict[str, Data]], args: ListArgs) -> Iterator[dict[str, Data]]:
     """The versions of one name, or the newest version of each."""
-    wanted = [one for one in data if _wanted(one, args)]
+    versions = [version for version in data if _wanted(version, args)]
     if args.name is not None:
-        yield from reversed(wanted)
+        yield from reversed(versions)
         return
-    latest = {one["name"].casefold(): one for one in wanted}  # oldest first: the last one stays
-    for one in latest.values():
-        yield {**one, "latest_version": one["version"]}
+    latest = {
+        version["name"].casefold(): version for version in versions
+    }  # oldest first: the last one stays
+    for version in latest.values():
+        yield {**version, "latest_version": version["version"]}
 
 
-def _wanted(one: Mapping[str, Data], args: ListArgs) -> bool:
-    archived = bool(one.get("is_archived"))
+def _wanted(asset: Mapping[str, Data], args: ListArgs) -> bool:
+    archived = bool(asset.get("is_archived"))
     return (archived if args.archived_only else args.include_archived or not archived) and (
-        args.name is None or one["name"].casefold() == args.name.casefold()
+        args.name is None or asset["name"].casefold() == args.name.casefold()
     )
 
 
@@ -191,20 +193,20 @@ def _folded(value: Data) -> str:
     return str(value or "").replace("_", "").casefold()
 
 
-def _size(one: catalog.Size) -> dict[str, Data]:
-    prices = [{"retailPrice": one.usd_per_hour, "osType": "Linux", "vmTier": "Standard"}]
+def _size(size: catalog.Size) -> dict[str, Data]:
+    prices = [{"retailPrice": size.usd_per_hour, "osType": "Linux", "vmTier": "Standard"}]
     return {
-        "name": one.name,
-        "family": one.family,
-        "vCPUs": one.vcpus,
-        "gpus": one.gpus,
-        "memoryGB": one.memory_gib,
-        "lowPriorityCapable": one.low_priority_capable,
+        "name": size.name,
+        "family": size.family,
+        "vCPUs": size.vcpus,
+        "gpus": size.gpus,
+        "memoryGB": size.memory_gib,
+        "lowPriorityCapable": size.low_priority_capable,
         "supportedComputeTypes": ["AmlCompute"],
         "estimatedVMPrices": {
             "billingCurrency": "USD",
             "unitOfMeasure": "OneHour",
-            "values": prices if one.usd_per_hour is not None else [],
+            "values": prices if size.usd_per_hour is not None else [],
         },
     }
 

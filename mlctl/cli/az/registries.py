@@ -28,8 +28,8 @@ def show(session: Session, kind: Kind, address: Address, args: NameArgs) -> Exit
 def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     """Print the versions of an asset, or every asset once with its latest version."""
     with session.registry(str(args.registry_name)) as registry:
-        found = registry.list(kind.name, args.name)
-        data = [_listed(one) for one in islice(found, args.max_results)]
+        assets = registry.list(kind.name, args.name)
+        data = [_listed(asset) for asset in islice(assets, args.max_results)]
     print_data(session, data, args.output, args.query, kind.az.columns)
     return Exit.OK
 

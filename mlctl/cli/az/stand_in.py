@@ -39,9 +39,9 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
     Raises:
         UsageError: the local cloud has nothing of the kind.
     """
-    first, rest = (args[0] if args else ""), list(args[1:])
-    if first == "ml" and _is_ours(rest):
-        return mlctl(rest)
+    first, arguments = (args[0] if args else ""), list(args[1:])
+    if first == "ml" and _is_ours(arguments):
+        return mlctl(arguments)
     if first == "configure":
         return mlctl(args)
     session = Session(GlobalArgs())
@@ -49,10 +49,10 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
     if not local or session.environment.get(PASS_THROUGH):
         return _real(session, args)
     if first == "ml":
-        raise UsageError(_lacking(rest))
+        raise UsageError(_lacking(arguments))
     answer = _ANSWERS.get(" ".join(args[:2])) or _ANSWERS.get(first)
     if answer is None:
-        raise UsageError(_refused(" ".join(one for one in args[:2] if not one.startswith("-"))))
+        raise UsageError(_refused(" ".join(word for word in args[:2] if not word.startswith("-"))))
     return _print(session, answer(session, _flags(args)), _flags(args))
 
 
@@ -62,14 +62,14 @@ def _is_ours(args: Sequence[str]) -> bool:
     groups = {kind.name for kind in DOCUMENTS.values() if kind.az.present} | {"workspace"}
     if group not in groups:
         return not args or group in _HELP
-    verb = next((one for one in args[1:] if not one.startswith("-")), None)
+    verb = next((word for word in args[1:] if not word.startswith("-")), None)
     if verb is None:
         return True
     return verb in tree.read(build(group)).children[group].children
 
 
 def _lacking(args: Sequence[str]) -> str:
-    name = " ".join(one for one in args[:2] if not one.startswith("-"))
+    name = " ".join(word for word in args[:2] if not word.startswith("-"))
     why = ABSENT.get(name) or ABSENT.get(name.partition(" ")[0]) or "mlctl has no such command"
     return (
         f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
@@ -87,9 +87,9 @@ def _refused(name: str) -> str:
 def _real(session: Session, args: Sequence[str]) -> int:
     """Become the real az, the first on the path that is not ours."""
     for folder in session.environment.get("PATH", os.defpath).split(os.pathsep):
-        found = shutil.which("az", path=folder or ".")
-        if found and not _is_shim(Path(found)):
-            _become(found, args)
+        program = shutil.which("az", path=folder or ".")
+        if program and not _is_shim(Path(program)):
+            _become(program, args)
     session.say(f"az {args[0] if args else ''}: there is no az on the path but that of mlctl.")
     return _NOT_FOUND
 
@@ -109,21 +109,21 @@ def _is_shim(path: Path) -> bool:
 def _flags(args: Sequence[str]) -> dict[str, str]:
     """The flags of a line and the value after each."""
     flags: dict[str, str] = {}
-    for index, one in enumerate(args):
-        if one.startswith("-"):
-            name, equals, value = one.partition("=")
-            after = args[index + 1] if index + 1 < len(args) else ""
-            flags[name] = value if equals else after
+    for index, argument in enumerate(args):
+        if argument.startswith("-"):
+            name, equals, value = argument.partition("=")
+            following = args[index + 1] if index + 1 < len(args) else ""
+            flags[name] = value if equals else following
     return flags
 
 
 def _print(session: Session, data: Data, flags: Mapping[str, str]) -> int:
-    told = flags.get("--output") or flags.get("-o") or "json"
+    text = flags.get("--output") or flags.get("-o") or "json"
     try:
-        output = OutputFormat(told)
+        output = OutputFormat(text)
     except ValueError:
         choices = ", ".join(OutputFormat)
-        raise UsageError(f"argument --output/-o: '{told}' is none of {choices}.") from None
+        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.") from None
     if data is not None:
         print_data(session, data, output, flags.get("--query"))
     return Exit.OK
@@ -149,7 +149,7 @@ def _accounts(session: Session, flags: Mapping[str, str]) -> Data:
 
 def _group(session: Session, flags: Mapping[str, str]) -> Data:
     scope = session.scope
-    name = next((flags[one] for one in _GROUP_FLAGS if flags.get(one)), scope.resource_group)
+    name = next((flags[flag] for flag in _GROUP_FLAGS if flags.get(flag)), scope.resource_group)
     place = flags.get("--location") or flags.get("-l") or "eastus"
     return {
         "id": f"/subscriptions/{scope.subscription}/resourceGroups/{name}",

@@ -78,10 +78,10 @@ def create(
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
-        found = _resources(session, backend.scope, args)
-        if found is None:
+        resources = _resources(session, backend.scope, args)
+        if resources is None:
             return Exit.ERROR
-        resource, assets = found
+        resource, assets = resources
         _refuse(resource)
         for asset in assets:
             _register(backend, asset)
@@ -148,11 +148,11 @@ def _resources(
     session.show(report)
     if report.failed:
         return None
-    found = loaded.graph.resources.values()
-    wanted = [one for one in found if one.kind is JOB]
-    if len(wanted) != 1:
-        raise Permanent("NotOneJob", f"`{args.file}` has {len(wanted)} jobs: one at a time")
-    return wanted[0], [one for one in found if one.owner is not None]
+    resources = loaded.graph.resources.values()
+    job_resources = [resource for resource in resources if resource.kind is JOB]
+    if len(job_resources) != 1:
+        raise Permanent("NotOneJob", f"`{args.file}` has {len(job_resources)} jobs: one at a time")
+    return job_resources[0], [resource for resource in resources if resource.owner is not None]
 
 
 def _refuse(job: Resource) -> None:

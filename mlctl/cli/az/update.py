@@ -65,14 +65,14 @@ def update(
     """
     editor = _Editor(data, schema, force_string=force_string)
     updated: list[UpdatedField] = []
-    for one in updates:
-        match one.flag:
+    for update_ in updates:
+        match update_.flag:
             case UpdateFlag.SET:
-                updated += [editor.set(text) for text in one.values]
+                updated += [editor.set(text) for text in update_.values]
             case UpdateFlag.ADD:
-                updated.append(editor.add(one.values))
+                updated.append(editor.add(update_.values))
             case UpdateFlag.REMOVE:
-                updated.append(editor.remove(one.values))
+                updated.append(editor.remove(update_.values))
     return updated
 
 
@@ -89,8 +89,8 @@ class _Editor:
 
     def set(self, expression: str) -> UpdatedField:
         key, text = split_assignment(expression)
-        *way, last = self._path(key)
-        holder, schema, at = self._walk(way, last, make=True)
+        *steps, last = self._path(key)
+        holder, schema, at = self._walk(steps, last, make=True)
         if isinstance(last, str) and isinstance(holder, dict):
             name, below = self._key(holder, schema, last, at)
             if field_values.read_only(below):
@@ -112,22 +112,22 @@ class _Editor:
             raise UsageError(
                 "usage error: --add property.listProperty <key=value, string or JSON string>"
             )
-        found, schema, at = self._walk(self._path(values[0]), make=True, of_list=True)
-        if not isinstance(found, list):
+        items, schema, at = self._walk(self._path(values[0]), make=True, of_list=True)
+        if not isinstance(items, list):
             raise UpdateError(f"`{dotted(at)}` is no list; --set changes it.")
-        found.extend(self._added(values[1:], _items(schema)))
+        items.extend(self._added(values[1:], _items(schema)))
         return UpdatedField(UpdateFlag.ADD, at, " ".join(values))
 
     def remove(self, values: Sequence[str]) -> UpdatedField:
         text = " ".join(values)
         if len(values) > 1:
-            found, _, at = self._walk(self._path(values[0]))
-            if not isinstance(found, list):
+            items, _, at = self._walk(self._path(values[0]))
+            if not isinstance(items, list):
                 raise UpdateError(f"`{dotted(at)}` is no list: --remove takes one path at a time.")
-            self._pop(found, values[1], at)
+            self._pop(items, values[1], at)
             return UpdatedField(UpdateFlag.REMOVE, at, text)
-        *way, last = self._path(values[0])
-        holder, schema, at = self._walk(way)
+        *steps, last = self._path(values[0])
+        holder, schema, at = self._walk(steps)
         if isinstance(holder, list) and isinstance(last, int):
             self._pop(holder, str(last), at)
             return UpdatedField(UpdateFlag.REMOVE, at, text)
@@ -139,9 +139,9 @@ class _Editor:
         del holder[name]
         return UpdatedField(UpdateFlag.REMOVE, (*at, name), text)
 
-    def _pop(self, found: list[Data], index: str, at: Pointer) -> None:
+    def _pop(self, items: list[Data], index: str, at: Pointer) -> None:
         try:
-            found.pop(int(index))
+            items.pop(int(index))
         except (ValueError, IndexError):
             raise UpdateError(f"index {index} doesn't exist on {dotted(at)}") from None
 
@@ -184,26 +184,26 @@ class _Editor:
 
         `make` makes the objects on the way, and the list at the end if it is one (`of_list`).
         """
-        found: Data = self._data
+        value: Data = self._data
         schema, at = self._schema, _ROOT
-        wanted = list(steps)
-        for number, step in enumerate(wanted):
-            if isinstance(found, list):
-                place = _place(found, step, at)
-                found, schema, at = found[place], _items(schema), (*at, place)
+        path = list(steps)
+        for number, step in enumerate(path):
+            if isinstance(value, list):
+                place = _place(value, step, at)
+                value, schema, at = value[place], _items(schema), (*at, place)
                 continue
-            if not isinstance(found, dict) or not isinstance(step, str):
-                raise _no_such_step(found, schema, step, at)
-            name, below = self._key(found, schema, step, at)
-            if found.get(name) is None:
+            if not isinstance(value, dict) or not isinstance(step, str):
+                raise _no_such_step(value, schema, step, at)
+            name, below = self._key(value, schema, step, at)
+            if value.get(name) is None:
                 if not make:
-                    raise _unknown(name, found, {}, at)
-                kind = "array" if of_list and number == len(wanted) - 1 else "object"
+                    raise _unknown(name, value, {}, at)
+                kind = "array" if of_list and number == len(path) - 1 else "object"
                 if not field_values.takes(below, kind):
-                    raise _no_such_step(None, below, (*wanted, last)[number + 1], (*at, name))
-                found[name] = [] if kind == "array" else {}
-            found, schema, at = found[name], below, (*at, name)
-        return found, schema, at
+                    raise _no_such_step(None, below, (*path, last)[number + 1], (*at, name))
+                value[name] = [] if kind == "array" else {}
+            value, schema, at = value[name], below, (*at, name)
+        return value, schema, at
 
     def _key(
         self, holder: dict[str, Data], schema: Schema, step: str, at: Pointer
@@ -223,18 +223,18 @@ def _items(schema: Schema) -> Schema:
     return items
 
 
-def _place(found: list[Data], step: PathStep, at: Pointer) -> int:
+def _place(items: list[Data], step: PathStep, at: Pointer) -> int:
     """The index in a list that a step means."""
     match step:
         case int():
-            if -len(found) <= step < len(found):
-                return step % len(found)
+            if -len(items) <= step < len(items):
+                return step % len(items)
             raise UpdateError(f"index {step} doesn't exist on {dotted(at)}")
         case ItemFilter(key, value):
             places = [
                 place
-                for place, one in enumerate(found)
-                if isinstance(one, dict) and key in one and _text(one[key]) == value
+                for place, item in enumerate(items)
+                if isinstance(item, dict) and key in item and _text(item[key]) == value
             ]
             if len(places) > 1:
                 raise UpdateError(
@@ -247,7 +247,7 @@ def _place(found: list[Data], step: PathStep, at: Pointer) -> int:
                 )
             return places[0]
         case _:
-            raise _no_such_step(found, {}, step, at)
+            raise _no_such_step(items, {}, step, at)
 
 
 def _text(value: Data) -> str:
@@ -260,24 +260,24 @@ def _no_such_step(holder: Data, schema: Schema, step: PathStep, at: Pointer) -> 
     if isinstance(holder, dict):
         return _unknown(_shown(step), holder, schema, at)
     if isinstance(holder, list):
-        way = f"index into the collection '{dotted(at)}' with [<index>] or [<key=value>]"
-        return UpdateError(f"{head} Available options: {way}")
+        hint = f"index into the collection '{dotted(at)}' with [<index>] or [<key=value>]"
+        return UpdateError(f"{head} Available options: {hint}")
     quoted = (
         f'A key with a dot is quoted: {dotted(at[:-1])}."{at[-1]}.{_shown(step)}"'
         if len(at) > 1
         else ""
     )
-    said = f"{head} '{dotted(at)}' does not support further indexing."
-    return UpdateError(f"{said}\n{quoted}" if quoted else said)
+    message = f"{head} '{dotted(at)}' does not support further indexing."
+    return UpdateError(f"{message}\n{quoted}" if quoted else message)
 
 
 def _unknown(step: str, holder: dict[str, Data], schema: Schema, at: Pointer) -> UpdateError:
     options = sorted({*holder, *field_values.keys(schema)})
-    said = f"Couldn't find '{step}' in '{dotted(at)}'. Available options: {options}"
+    message = f"Couldn't find '{step}' in '{dotted(at)}'. Available options: {options}"
     retired = schema.get("x-mlctl-retired", {}).get(step)
     near = nearest(step, options)
     hint = retired or (f"Did you mean '{dotted((*at, near))}'?" if near else "")
-    return UpdateError(f"{said}\n{hint}" if hint else said)
+    return UpdateError(f"{message}\n{hint}" if hint else message)
 
 
 def _shown(step: PathStep) -> str:

@@ -67,8 +67,8 @@ def show(
 def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
     """Print the workspaces of the subscription."""
     with session.backend() as backend:
-        found = [_printed(one) for one in _reader(backend).workspaces()]
-        print_data(session, found, output, query, _COLUMNS)
+        workspaces = [_printed(workspace) for workspace in _reader(backend).workspaces()]
+        print_data(session, workspaces, output, query, _COLUMNS)
     return Exit.OK
 
 
@@ -84,7 +84,7 @@ def _group(body: Mapping[str, Data]) -> str:
 
 def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
     """The workspace as `az ml` prints it."""
-    told = {ours: get(body, ("properties", wire)) for ours, wire in _PROPERTIES.items()}
+    values = {ours: get(body, ("properties", wire)) for ours, wire in _PROPERTIES.items()}
     return {
         "id": body.get("id"),
         "name": body.get("name"),
@@ -92,5 +92,5 @@ def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
         "resource_group": _group(body),
         "resourceGroup": _group(body),
         "tags": body.get("tags") or {},
-        **{key: held for key, held in told.items() if held is not None},
+        **{key: value for key, value in values.items() if value is not None},
     }

@@ -54,7 +54,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         )
         loaded = _load(loader, args)
         if args.if_not_exists and not loaded.report.failed:
-            existing = backend.read([one.address for one in loaded.resources])
+            existing = backend.read([resource.address for resource in loaded.resources])
             if len(existing) == len(loaded.resources):
                 session.note("It is there already, and stays as it is.")
                 print_live(session, backend, existing.values(), args)
@@ -71,8 +71,8 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     with session.backend() as backend:
         report = NewFindings(ignored(session, args.ignore))
 
-        def edit(document: Document, one: Kind) -> Document:
-            address = _address(document, one, args)
+        def edit(document: Document, kind_: Kind) -> Document:
+            address = _address(document, kind_, args)
             live = read_live(backend, address)
             if wait_until_settled(
                 backend, {address: live}, timeout=settle_s(session), note=session.note
@@ -109,7 +109,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             return Exit.OK
         children = find_children(backend)
         users = users_of(children.values(), backend.scope)
-        made = removal(
+        plan = removal(
             live[address],
             {**children, **live},
             backend.name,
@@ -117,17 +117,17 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             users,
             session.settings.project.ownership(),
         )
-        made = with_running_jobs(made, users, backend)
+        plan = with_running_jobs(plan, users, backend)
         if args.dry_run:
-            print_plan(session, made, args.output)
-            return why_not(made)
-        session.show_findings((*made.errors, *made.warnings), ignored(session, args.ignore))
-        if made.errors:
-            return why_not(made)
+            print_plan(session, plan, args.output)
+            return why_not(plan)
+        session.show_findings((*plan.errors, *plan.warnings), ignored(session, args.ignore))
+        if plan.errors:
+            return why_not(plan)
         agreed = args.yes or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
-        return carry_out(session, backend, Planned(made, Graph({}, ())), args)
+        return carry_out(session, backend, Planned(plan, Graph({}, ())), args)
 
 
 def _nothing_to_delete(backend: Backend, address: Address) -> str:
@@ -137,9 +137,9 @@ def _nothing_to_delete(backend: Backend, address: Address) -> str:
     except NotFound:  # the parent is not there either
         names = []
     near = nearest(address.name, [name for name in names if name != address.name])
-    meant = f" Did you mean `{near}`?" if near else ""
-    where = f"in workspace {backend.scope.workspace}"
-    return f"There is no {address} {where}: there is nothing to delete.{meant}"
+    suggestion = f" Did you mean `{near}`?" if near else ""
+    place = f"in workspace {backend.scope.workspace}"
+    return f"There is no {address} {place}: there is nothing to delete.{suggestion}"
 
 
 COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
@@ -165,7 +165,9 @@ def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -
             return with_flag_values({**document.data, "is_archived": archived}, [value], document)
 
         loader = session.loader(report, kind, scope=backend.scope, planning=True, edit=edit)
-        loaded = loader.check([(SourceFile(one.source.name, explicit=True), one) for one in read])
+        loaded = loader.check(
+            [(SourceFile(document.source.name, explicit=True), document) for document in read]
+        )
         return plan_and_apply(session, backend, loaded, args, silent=True)
 
 
@@ -181,8 +183,8 @@ def _check_flags(kind: Kind, args: WriteArgs) -> None:
     for flag, value in instances_only.items():
         if value is not None:
             raise UsageError(f"{flag} is only valid for type ComputeInstance.")
-    given = {**args.fields, "name": args.name}
-    absent = [name for name in kind.az.required_flags if given.get(name) is None]
+    values = {**args.fields, "name": args.name}
+    absent = [name for name in kind.az.required_flags if values.get(name) is None]
     if args.file is None and absent:
         flags = ", ".join(f"--{name}" for name in absent)
         raise UsageError(f"the following arguments are required without --file: {flags}")
@@ -223,7 +225,7 @@ def _known_findings(live: Live, session: Session, backend: Backend) -> frozenset
     document = documents.as_document(live, backend.scope)
     loader = session.loader(report, kind, scope=backend.scope)
     loader.check([(SourceFile(document.source.name, explicit=True), document)])
-    return frozenset((one.rule.code, one.message) for one in report)
+    return frozenset((finding.rule.code, finding.message) for finding in report)
 
 
 def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
@@ -231,7 +233,7 @@ def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
     address = address_of(kind, args)
     if address.version is not None or args.label is not None:
         return [read_live(backend, address)]
-    every = [one for one in backend.list(kind.name) if one.address.at(None) == address]
+    every = [live for live in backend.list(kind.name) if live.address.at(None) == address]
     if not every:
         raise not_found(backend, address)
     return every
@@ -239,26 +241,33 @@ def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
 
 def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
     """The graph with the parents of the resources, which send all their requests to these."""
-    named = [one.address for one in loaded.resources]
-    live = backend.read([one.up for one in named if one.up is not None])
+    addresses = [resource.address for resource in loaded.resources]
+    live = backend.read([address.up for address in addresses if address.up is not None])
     parents = []
-    for one in named:
-        parent = live.get(one.up) if one.up else None
-        flag = kind_of(one).az.route_flag
+    for address in addresses:
+        parent = live.get(address.up) if address.up else None
+        flag = kind_of(address).az.route_flag
         if parent is not None and flag is not None:
             kind = kind_of(parent.address)
             document = documents.as_document(parent, backend.scope)
             data = copy.deepcopy(dict(document.data))
             first = kind.route_fields[0]
-            alone = routes.value(first, routes.shares(one.name))
+            alone = routes.value(first, routes.shares(address.name))
             put(data, first.at, alone)
-            value = FlagValue(first.at, alone, flag.names[0], one.name)
+            value = FlagValue(first.at, alone, flag.names[0], address.name)
             parents.append(build(with_flag_values(data, [value], document), kind))
-    every = (*loaded.graph.resources.values(), *(one for one in parents if one is not None))
+    every = (
+        *loaded.graph.resources.values(),
+        *(resource for resource in parents if resource is not None),
+    )
     return graph.build(every, backend.scope)
 
 
 def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -> Graph:
     """The graph without the resources that exist, and without what these declare inline."""
-    kept = (one for one in whole.resources.values() if (one.owner or one.address) not in existing)
-    return graph.build(kept, backend.scope)
+    remaining = (
+        resource
+        for resource in whole.resources.values()
+        if (resource.owner or resource.address) not in existing
+    )
+    return graph.build(remaining, backend.scope)

@@ -50,8 +50,8 @@ class WhatArgs:
         if self.resume:
             renames = self.replace_strategy is Strategy.BLUE_GREEN
             flags = {"--target": self.target, "--prune": pruning.prune}
-            for flag, given in {**flags, "--replace-strategy": renames}.items():
-                if given:
+            for flag, value in {**flags, "--replace-strategy": renames}.items():
+                if value:
                     raise UsageError(f"--resume ends what was begun, and takes no {flag}.")
         return PlanOptions(
             resuming=self.resume,
@@ -71,7 +71,7 @@ def register(app: typer.Typer, verb: str) -> None:
 
 def apply(
     session: Session,
-    what: WhatArgs,
+    selection: WhatArgs,
     pruning: PruneArgs,
     args: ApplyArgs,
     paths: PathsToApply = None,
@@ -83,8 +83,8 @@ def apply(
     PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without
     asking, and refused if the workspace has moved since.
     """
-    options = what.options(pruning, settle_s(session))
-    if what.resume and not paths:
+    options = selection.options(pruning, settle_s(session))
+    if selection.resume and not paths:
         paths = _resumed_paths(session)
         if paths is None:
             return Exit.OK
@@ -92,7 +92,7 @@ def apply(
         raise UsageError("the following arguments are required: PATH...")
     lease = args.lease(session, "apply", paths)
     if len(paths) == 1 and is_plan(Path(paths[0])):
-        if what.replace_strategy is Strategy.BLUE_GREEN:
+        if selection.replace_strategy is Strategy.BLUE_GREEN:
             raise UsageError("a saved plan says itself how things are replaced")
         return apply_saved(session, Path(paths[0]), args, lease)
     report = new_report(session, ignore, strict=strict)
@@ -140,19 +140,19 @@ def _resumed_paths(session: Session) -> list[str] | None:
     """
     unfinished = session.journals.unfinished()
     if not unfinished:
-        where = _short(str(session.journals.folder.absolute()))
+        folder = _short(str(session.journals.folder.absolute()))
         scope = session.journals.scope
         workspace = f"{scope.resource_group}/{scope.workspace}"
         session.note(
-            f"Nothing to resume: no apply to {workspace} has left anything behind in `{where}`."
+            f"Nothing to resume: no apply to {workspace} has left anything behind in `{folder}`."
             " Of files that have an mlctl.yml elsewhere: mlctl apply --resume PATH..."
         )
         return None
     paths = list(dict.fromkeys(path for journal in unfinished for path in journal.paths))
-    gone = [path for path in paths if not (Path(path).exists() or glob.has_magic(path))]
-    if gone:
+    missing = [path for path in paths if not (Path(path).exists() or glob.has_magic(path))]
+    if missing:
         raise UsageError(
-            f"`{gone[0]}`, which an apply that did not end was of, is not there any more:"
+            f"`{missing[0]}`, which an apply that did not end was of, is not there any more:"
             " name the files yourself, mlctl apply --resume PATH..."
         )
     files = [path for path in paths if not is_plan(Path(path))]
@@ -161,5 +161,5 @@ def _resumed_paths(session: Session) -> list[str] | None:
 
 def _short(path: str) -> str:
     """The path as people would write it here."""
-    whole, here = Path(path), Path.cwd()
-    return str(whole.relative_to(here)) if whole.is_relative_to(here) else path
+    whole, current = Path(path), Path.cwd()
+    return str(whole.relative_to(current)) if whole.is_relative_to(current) else path

@@ -58,18 +58,18 @@ def drift(
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
-        found = list(drifted(planned.plan))
-        writes = last_writes(backend, [one.address for one in found])
+        drifts = list(drifted(planned.plan))
+        writes = last_writes(backend, [drifted_.address for drifted_ in drifts])
     match output:
         case PlanFormat.JSON:
-            session.out_data(as_json(render.document(found, writes), indent=2))
+            session.out_data(as_json(render.document(drifts, writes), indent=2))
         case PlanFormat.MARKDOWN:
-            session.out(render.markdown(found, writes))
+            session.out(render.markdown(drifts, writes))
         case _:
-            session.out(render.human(found, writes, color=session.color(sys.stdout)))
+            session.out(render.human(drifts, writes, color=session.color(sys.stdout)))
     for change in planned.plan.in_motion:
         session.note(f"{change.address} was not compared: an operation goes on on it")
-    differs = bool(found) or bool(planned.plan.in_motion)
+    differs = bool(drifts) or bool(planned.plan.in_motion)
     return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
 
 

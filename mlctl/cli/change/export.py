@@ -39,7 +39,7 @@ def export(
     to: Annotated[
         Path, typer.Option("--to", metavar="DIR", help="The folder to write to; made if needed.")
     ],
-    what: Annotated[
+    targets: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[KIND|ADDRESS]...",
@@ -60,17 +60,23 @@ def export(
     newest version is written, unless the address names another, or all are wanted. What is written
     inline in others (anonymous assets) stays what they refer to.
     """
-    wanted = [_wanted(text) for text in what or KINDS]
+    selections = [_wanted(text) for text in targets or KINDS]
     with session.backend() as backend:
-        found = {one.address: one for each in wanted for one in _found(backend, each, all_versions)}
+        resources = {
+            live.address: live
+            for selection in selections
+            for live in _found(backend, selection, all_versions)
+        }
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
-            to / _path(one.address): laid_out(document(one, scope, location, placeholders))
-            for one in sorted(found.values(), key=lambda live: live.address)
+            to / _path(live.address): laid_out(document(live, scope, location, placeholders))
+            for live in sorted(resources.values(), key=lambda live: live.address)
         }
-    taken = [path for path in texts if path.exists()]
-    if taken and not overwrite:
-        raise UsageError(f"{taken[0]} is there already: name another folder, or pass --overwrite")
+    existing = [path for path in texts if path.exists()]
+    if existing and not overwrite:
+        raise UsageError(
+            f"{existing[0]} is there already: name another folder, or pass --overwrite"
+        )
     if not _written(session, texts):
         return Exit.ERROR
     session.note(f"{counted(len(texts), 'file')} written; check them with: mlctl plan {to}")
@@ -92,43 +98,43 @@ def _wanted(text: str) -> str | Address:
         address = Address.parse(text)
     except ValueError as error:
         near = nearest(text, KINDS)
-        meant = f"did you mean `{near}`?" if near else f"kinds are {', '.join(KINDS)}"
+        hint = f"did you mean `{near}`?" if near else f"kinds are {', '.join(KINDS)}"
         raise UsageError(
-            f"{error}; {meant}" if "/" in text else f"no kind `{text}`: {meant}"
+            f"{error}; {hint}" if "/" in text else f"no kind `{text}`: {hint}"
         ) from None
     if address.kind not in KINDS:
         raise UsageError(f"{address}: no document declares {kind_of(address).title}")
     return address
 
 
-def _found(backend: Backend, wanted: str | Address, all_versions: bool) -> Iterator[Live]:
+def _found(backend: Backend, selection: str | Address, all_versions: bool) -> Iterator[Live]:
     """What is live of a kind, or at an address; of an asset the newest version, or all.
 
     Raises:
         NotFound: nothing is at the address.
     """
-    if isinstance(wanted, Address):
-        live = backend.read([wanted]).get(wanted)
+    if isinstance(selection, Address):
+        live = backend.read([selection]).get(selection)
         if live is None:
-            raise NotFound("ResourceNotFound", f"there is no {wanted} in this workspace")
-        if not all_versions or wanted.version is not None:
+            raise NotFound("ResourceNotFound", f"there is no {selection} in this workspace")
+        if not all_versions or selection.version is not None:
             yield live
             return
-    kind = KINDS[wanted if isinstance(wanted, str) else wanted.kind]
-    for one in _versions(kind, backend, all_versions):
-        if isinstance(wanted, str) or wanted in (one.address, one.address.at(None)):
-            yield one
+    kind = KINDS[selection if isinstance(selection, str) else selection.kind]
+    for version in _versions(kind, backend, all_versions):
+        if isinstance(selection, str) or selection in (version.address, version.address.at(None)):
+            yield version
 
 
 def _versions(kind: Kind, backend: Backend, all_versions: bool) -> Iterable[Live]:
     """What is of a kind, and no part of another resource; of an asset the newest, or all."""
-    found = {
-        one.address.at(None) if kind.versioned and not all_versions else one.address: one
-        for one in everything(kind, backend)
-        if not pointer.get(one.body, ("properties", "isAnonymous"))
-        and state(one.body) != "deleting"
+    versions = {
+        live.address.at(None) if kind.versioned and not all_versions else live.address: live
+        for live in everything(kind, backend)
+        if not pointer.get(live.body, ("properties", "isAnonymous"))
+        and state(live.body) != "deleting"
     }
-    return found.values()
+    return versions.values()
 
 
 def laid_out(text: str) -> str:

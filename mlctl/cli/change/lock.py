@@ -37,11 +37,11 @@ def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = N
     Each is over at the time shown unless its holder renews it.
     """
     with session.backend() as backend:
-        found = [leases.document(one) for one in _leases(backend).held()]
-    if not found:
+        documents = [leases.document(lease) for lease in _leases(backend).held()]
+    if not documents:
         session.note(NONE_HELD)
-    if found or output is not OutputFormat.TABLE:
-        print_data(session, found, output, query, leases.COLUMNS)
+    if documents or output is not OutputFormat.TABLE:
+        print_data(session, documents, output, query, leases.COLUMNS)
     return Exit.OK
 
 
@@ -68,19 +68,21 @@ def break_(
         raise UsageError(f"say which --project, or name one in {PROJECT_FILE}")
     age = duration(older_than)
     with session.backend() as backend:
-        kept = _leases(backend)
-        found = next((one for one in kept.held() if one.project == name), None)
-        if found is None:
+        store = _leases(backend)
+        lease = next(
+            (held_lease for held_lease in store.held() if held_lease.project == name), None
+        )
+        if lease is None:
             session.say(f"Nothing to break: nobody holds the lease of `{name}`.")
             return Exit.OK
-        for fact in leases.facts(found):
+        for fact in leases.facts(lease):
             session.say(fact)
-        if datetime.now(UTC).timestamp() - found.since < age:
+        if datetime.now(UTC).timestamp() - lease.since < age:
             session.say(f"Left alone: it is not held for longer than {older_than}.")
             return Exit.OK
         if not (yes or session.confirmed(f"Break the lease of `{name}`?")):
             return Exit.ERROR
-        if not kept.break_(found):
+        if not store.break_(lease):
             session.say("Left alone: it has ended, and another may have it: mlctl lock show")
             return Exit.ERROR
         session.say(f"The lease of `{name}` is broken: the next apply may take it.")

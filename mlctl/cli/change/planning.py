@@ -127,9 +127,9 @@ def show_plan(
     if output is PlanFormat.JSON:
         from mlctl.render.plan import plan_json
 
-        more: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
-        more |= {"patch": patch} if patch else {}
-        session.out_data(as_json({**plan_json.document(plan), **more}, indent=2))
+        extra: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
+        extra |= {"patch": patch} if patch else {}
+        session.out_data(as_json({**plan_json.document(plan), **extra}, indent=2))
         return
     if patch:
         from mlctl.render.plan.patch import shown

@@ -44,9 +44,9 @@ def pull(
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
-        found = pulled(drifted(planned.plan))
+        pulled_ = pulled(drifted(planned.plan))
     if write:
-        for path, text in found.texts.items():
+        for path, text in pulled_.texts.items():
             try:
                 files.write(path, text.encode())
             except OSError as error:
@@ -54,10 +54,12 @@ def pull(
                 return Exit.ERROR
             session.note(f"wrote {path}")
     else:
-        session.out(patch_of(found.texts))
-    for one in found.left:
-        field = f" {one.field}" if one.field else ""
-        session.say(clean(f"WARNING: {one.drifted.address}{field} is left: {one.why}"))
-    if not found.texts and not found.left:
+        session.out(patch_of(pulled_.texts))
+    for left_field in pulled_.left:
+        field = f" {left_field.field}" if left_field.field else ""
+        session.say(
+            clean(f"WARNING: {left_field.drifted.address}{field} is left: {left_field.why}")
+        )
+    if not pulled_.texts and not pulled_.left:
         session.note("Nothing to pull: the files say what is live.")
-    return Exit.ERROR if found.left else Exit.OK
+    return Exit.ERROR if pulled_.left else Exit.OK

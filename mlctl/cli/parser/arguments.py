@@ -51,12 +51,12 @@ class CommandLine:
     @property
     def wants_help(self) -> bool:
         """Whether `--help` is given."""
-        return any(one.option is HELP for one in self.flags)
+        return any(flag.option is HELP for flag in self.flags)
 
     @property
     def wants_completion(self) -> bool:
         """Whether `--install-completion` or `--show-completion` is given."""
-        return any(one.option in COMPLETION for one in self.flags)
+        return any(flag.option in COMPLETION for flag in self.flags)
 
 
 def read(
@@ -120,7 +120,7 @@ class _Reader:
             else:
                 positionals.append(arg)
         if not self._command.children:
-            flags = [self._own(one) for one in flags]
+            flags = [self._own(argument) for argument in flags]
         line = CommandLine(self._command, tuple(flags), tuple(positionals))
         if not line.wants_help:
             self._check(line)
@@ -144,8 +144,8 @@ class _Reader:
         if why is not None:
             raise self._error(f"'{name}' is not here: {why}.")
         near = nearest(name, children)
-        known = f"Did you mean `{near}`?" if near else f"There is: {', '.join(children)}."
-        raise self._error(f"'{name}' is misspelled or not recognized by the system.\n{known}")
+        hint = f"Did you mean `{near}`?" if near else f"There is: {', '.join(children)}."
+        raise self._error(f"'{name}' is misspelled or not recognized by the system.\n{hint}")
 
     def _own(self, flag: TypedFlag) -> TypedFlag:
         """A flag that stood before the verb, as the command declares it."""
@@ -174,8 +174,8 @@ class _Reader:
                 return option, (self._args.popleft(),)
             case Arity.MANY if self._has_value():
                 return option, tuple(self._values())
-        wanted = "one argument" if option.arity is Arity.ONE else "at least one argument"
-        raise self._error(f"argument {option.all_names}: expected {wanted}")
+        expected = "one argument" if option.arity is Arity.ONE else "at least one argument"
+        raise self._error(f"argument {option.all_names}: expected {expected}")
 
     def _has_value(self) -> bool:
         """Whether a value follows, by argparse's rules: `-1` and `- x` are values, `-x` is none."""
@@ -196,7 +196,9 @@ class _Reader:
                 return option
             if name.startswith("--"):
                 begun |= {full: option for full in option.names if full.startswith(name)}
-        az = {one for one in begun.values() if one.is_az}  # `--f` is az's `--file`
+        az = {
+            candidate for candidate in begun.values() if candidate.is_az
+        }  # `--f` is az's `--file`
         if len(set(begun.values())) == 1 or len(az) == 1:
             return next(iter(az or begun.values()))
         if begun:
@@ -208,21 +210,25 @@ class _Reader:
         why = of_command or self._absent.get(name)
         if why is not None:
             return f"{name} is not here: {why}"
-        names = (full for one in self._options for full in one.names if full[1] == name[1:2])
+        names = (full for option in self._options for full in option.names if full[1] == name[1:2])
         near = nearest(name, names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
 
     def _check(self, line: CommandLine) -> None:
         """Refuse a line that lacks what its command requires, or has values too many."""
-        given, declared = len(line.positionals), line.command.positionals
-        flags = {one.option for one in line.flags}
+        count, declared = len(line.positionals), line.command.positionals
+        flags = {flag.option for flag in line.flags}
         missing = [
-            one.all_names for one in line.command.options if one.required and one not in flags
+            option.all_names
+            for option in line.command.options
+            if option.required and option not in flags
         ]
-        missing += [one.name for one in declared[given:] if one.required]
+        missing += [positional.name for positional in declared[count:] if positional.required]
         if missing:
             raise self._error(f"the following arguments are required: {', '.join(missing)}")
-        if given > len(declared) and not any(one.parameter.is_list for one in declared):
+        if count > len(declared) and not any(
+            positional.parameter.is_list for positional in declared
+        ):
             extra = " ".join(line.positionals[len(declared) :])
             raise self._error(f"unrecognized arguments: {extra}")
 

@@ -41,27 +41,29 @@ def _flags(line: CommandLine) -> Iterator[tuple[str, Any]]:
 
 
 def _positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
-    rest = list(line.positionals)
-    for one in line.command.positionals:
-        taken, rest = (rest, []) if one.parameter.is_list else (rest[:1], rest[1:])
-        values = [_value(line, one.parameter, text, one.name) for text in taken]
+    remaining = list(line.positionals)
+    for positional in line.command.positionals:
+        own_values, remaining = (
+            (remaining, []) if positional.parameter.is_list else (remaining[:1], remaining[1:])
+        )
+        values = [_value(line, positional.parameter, text, positional.name) for text in own_values]
         if values:
-            yield one.parameter.name, values if one.parameter.is_list else values[0]
+            yield positional.parameter.name, values if positional.parameter.is_list else values[0]
 
 
 def _value(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
     """`text` as the parameter's type: text, a path, an enum in any letter case, a number."""
     if issubclass(parameter.type, Enum):
-        for one in parameter.type:
-            if str(one.value).casefold() == text.casefold():
-                return one
-        expected = f"Allowed values: {', '.join(str(one.value) for one in parameter.type)}."
+        for member in parameter.type:
+            if str(member.value).casefold() == text.casefold():
+                return member
+        expected = f"Allowed values: {', '.join(str(member.value) for member in parameter.type)}."
     else:
         try:
             value = parameter.type(text)
         except ValueError:
-            wanted = "a whole number" if parameter.type is int else "a number"
-            expected = f"It takes {wanted}."
+            number_kind = "a whole number" if parameter.type is int else "a number"
+            expected = f"It takes {number_kind}."
         else:
             if parameter.allows(value):
                 return value

@@ -22,8 +22,8 @@ class Example:
 
 def examples(path: Sequence[str]) -> list[Example]:
     """The examples of the command at a path: `("compute", "create")`."""
-    found = all_examples().get(" ".join(path)) or _of_sample(path)
-    return [Example(title, command.strip()) for title, command in found.items()]
+    listed = all_examples().get(" ".join(path)) or _of_sample(path)
+    return [Example(title, command.strip()) for title, command in listed.items()]
 
 
 def _of_sample(path: Sequence[str]) -> Mapping[str, str]:

@@ -34,28 +34,33 @@ def text(
 
 def panels(node: CommandNode) -> dict[str, list[Option]]:
     """The flags by their group: the command's own first, those of every command last."""
-    names = [ARGUMENTS, *(one.panel for one in node.options if one.panel not in _LAST), *_LAST]
-    found: dict[str, list[Option]] = {name: [] for name in names}
-    for one in node.options:
-        found[one.panel].append(one)
-    return {name: options for name, options in found.items() if options}
+    names = [
+        ARGUMENTS,
+        *(option.panel for option in node.options if option.panel not in _LAST),
+        *_LAST,
+    ]
+    by_panel: dict[str, list[Option]] = {name: [] for name in names}
+    for option in node.options:
+        by_panel[option.panel].append(option)
+    return {name: options for name, options in by_panel.items() if options}
 
 
-def said(one: Option) -> str:
+def said(option: Option) -> str:
     """The help of a flag: its meaning, allowed values and default."""
-    allowed = f"Allowed values: {', '.join(one.choices)}." if one.choices else ""
-    default = f"Default: {one.default}." if one.default else ""
-    return "  ".join(part for part in (one.help, allowed, default) if part)
+    allowed = f"Allowed values: {', '.join(option.choices)}." if option.choices else ""
+    default = f"Default: {option.default}." if option.default else ""
+    return "  ".join(part for part in (option.help, allowed, default) if part)
 
 
 def _title(node: CommandNode, width: int) -> str:
-    first, *rest = node.text.split("\n\n")
+    first, *paragraphs = node.text.split("\n\n")
     name = " ".join(("mlctl", *node.path))
     usage = "".join(
-        f" {one.name}" if one.required else f" [{one.name}]" for one in node.positionals
+        f" {positional.name}" if positional.required else f" [{positional.name}]"
+        for positional in node.positionals
     )
     lines = [*_hanging(f"{_INDENT}{name}{usage} : ", first, width, hang=8)]
-    for paragraph in rest:
+    for paragraph in paragraphs:
         lines += ["", *_hanging(" " * 8, paragraph, width, hang=8)]
     return _section("Command" if node.run else "Group", lines)
 
@@ -72,9 +77,9 @@ def _first_sentence(node: CommandNode) -> str:
 
 
 def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
-    taken = [*map(_named, node.options), *(one.name for one in node.positionals)]
-    longest = max(len(name) for name in taken)
-    required = any(one.required for one in node.options)
+    names = [*map(_named, node.options), *(positional.name for positional in node.positionals)]
+    longest = max(len(name) for name in names)
+    required = any(option.required for option in node.options)
     column = longest + (len(" [Required]") if required else 0)
     by_panel = panels(node)
     if node.positionals:
@@ -85,24 +90,26 @@ def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
         lines: list[str] = []
         for place in node.positionals if panel == ARGUMENTS else ():
             lines += _hanging(f"{_INDENT}{place.name.ljust(column)} : ", place.help, width)
-        for one in options:
-            name = _named(one)
-            head = f"{name.ljust(column - len(' [Required]'))} [Required]" if one.required else name
-            lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", said(one), width)
+        for option in options:
+            name = _named(option)
+            head = (
+                f"{name.ljust(column - len(' [Required]'))} [Required]" if option.required else name
+            )
+            lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", said(option), width)
         yield _section(panel, lines)
 
 
-def _named(one: Option) -> str:
+def _named(option: Option) -> str:
     """The names of a flag, and what stands for its value."""
-    return " ".join([*one.names, *([one.metavar] if one.metavar else [])])
+    return " ".join([*option.names, *([option.metavar] if option.metavar else [])])
 
 
 def _examples(examples: Iterable[Example]) -> Iterator[str]:
-    for number, one in enumerate(examples):
+    for number, example in enumerate(examples):
         if number:
             yield ""
-        yield f"{_INDENT}{one.title}"
-        yield from (f"{_INDENT * 2}{line}" for line in one.command.splitlines())
+        yield f"{_INDENT}{example.title}"
+        yield from (f"{_INDENT * 2}{line}" for line in example.command.splitlines())
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
@@ -126,5 +133,5 @@ def _hanging(head: str, body: str, width: int, hang: int | None = None) -> list[
 
 
 def _inked(part: str, *, color: bool) -> str:
-    title, _, rest = part.partition("\n")
-    return f"{Styler(color).apply(title, Style.BOLD)}\n{rest}"
+    title, _, body = part.partition("\n")
+    return f"{Styler(color).apply(title, Style.BOLD)}\n{body}"

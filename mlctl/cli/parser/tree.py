@@ -52,7 +52,9 @@ class FlagParameter:
     def bounds(self) -> str:
         """The bounds as text: `at least 1 and at most 64`."""
         bounds = {"at least": self.min, "at most": self.max}
-        return " and ".join(f"{word} {one}" for word, one in bounds.items() if one is not None)
+        return " and ".join(
+            f"{word} {bound}" for word, bound in bounds.items() if bound is not None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,10 @@ def read(app: typer.Typer, path: tuple[str, ...] = ()) -> CommandNode:
         assert isinstance(group.name, str)
         assert group.typer_instance is not None
         below = read(group.typer_instance, (*path, group.name))
-        own = children.get(group.name)
-        children[group.name] = below if own is None else replace(own, children=below.children)
+        command_ = children.get(group.name)
+        children[group.name] = (
+            below if command_ is None else replace(command_, children=below.children)
+        )
     root = app.registered_callback
     shared = _options(_parameters(root.callback)) if root is not None and root.callback else ()
     options = (*shared, *(() if path else COMPLETION), HELP)
@@ -168,7 +172,7 @@ def _command(run: Run, text: str, path: tuple[str, ...]) -> CommandNode:
         tuple(_positionals(parameters)),
         {},
         run,
-        {one.name: one.default for one in parameters},
+        {parameter.name: parameter.default for parameter in parameters},
     )
 
 
@@ -177,30 +181,32 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
-    for one in parameters:
-        base, info = _annotation(one)
+    for parameter in parameters:
+        base, info = _annotation(parameter)
         if isinstance(info, OptionInfo):
             is_switch = info.metavar == SWITCH
             yield Option(
-                _names(one.name, info),
+                _names(parameter.name, info),
                 _arity(base, info.metavar or ""),
                 info.help or "",
                 info.rich_help_panel or ARGUMENTS,
-                one.default is inspect.Parameter.empty,
+                parameter.default is inspect.Parameter.empty,
                 ("false", "true") if is_switch else _choices(base),
-                _default(one.default),
-                _parameter(one.name, base, info),
+                _default(parameter.default),
+                _parameter(parameter.name, base, info),
                 "" if is_switch else info.metavar or "",
             )
 
 
 def _positionals(parameters: Iterable[inspect.Parameter]) -> Iterator[Positional]:
-    for one in parameters:
-        base, info = _annotation(one)
+    for parameter in parameters:
+        base, info = _annotation(parameter)
         if isinstance(info, ArgumentInfo):
-            required = one.default is inspect.Parameter.empty
-            name = info.metavar or one.name.upper()
-            yield Positional(name, info.help or "", required, _parameter(one.name, base, info))
+            required = parameter.default is inspect.Parameter.empty
+            name = info.metavar or parameter.name.upper()
+            yield Positional(
+                name, info.help or "", required, _parameter(parameter.name, base, info)
+            )
 
 
 def _parameter(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> FlagParameter:
@@ -214,10 +220,10 @@ def _names(name: str, info: OptionInfo) -> tuple[str, ...]:
     return (*first, *(info.param_decls or ())) or (f"--{name.replace('_', '-')}",)
 
 
-def _annotation(one: inspect.Parameter) -> tuple[Any, Any]:
+def _annotation(parameter: inspect.Parameter) -> tuple[Any, Any]:
     """The type, without `None`, and what typer is told about it."""
-    base, info, *_ = (*get_args(one.annotation), None, None)
-    members = [each for each in get_args(base) if each is not NoneType]
+    base, info, *_ = (*get_args(parameter.annotation), None, None)
+    members = [member for member in get_args(base) if member is not NoneType]
     return (members[0] if NoneType in get_args(base) else base), info
 
 
@@ -231,7 +237,7 @@ def _arity(base: Any, metavar: str) -> Arity:
 
 def _choices(base: Any) -> tuple[str, ...]:
     is_enum = isinstance(base, type) and issubclass(base, Enum)
-    return tuple(one.value for one in base) if is_enum else ()
+    return tuple(member.value for member in base) if is_enum else ()
 
 
 def _default(value: Any) -> str:

@@ -70,9 +70,9 @@ def show(
             change = {"resource": _resource(address), "action": name}
             stream.write_message("planned_change", f"{address}: Plan to {name}", change=change)
     _planned(actions, stream)
-    told = Report()
-    told.extend(warnings)
-    _findings(told, stream)
+    report = Report()
+    report.extend(warnings)
+    _findings(report, stream)
     outcome = collect(events, work, actions, lambda event: _show_event(event, work, stream))
     for event in outcome.failed:
         _diagnose(event, stream)
@@ -96,30 +96,30 @@ def show(
     return outcome
 
 
-def refuse(found: Report, stream: MessageStream) -> None:
+def refuse(report: Report, stream: MessageStream) -> None:
     """Write the version and the findings because of which nothing is done."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
-    _findings(found, stream)
+    _findings(report, stream)
 
 
 def held(error: LeaseHeld, stream: MessageStream) -> None:
     """Write the version, and who holds the lease because of which nothing is done."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
-    found = {
+    diagnostic = {
         "severity": "error",
         "code": error.code,
         "summary": error.message,
         "detail": "\n".join(facts(error.lease)),
         "address": None,
     }
-    stream.write_message("diagnostic", f"Error: {error.message}", "error", diagnostic=found)
+    stream.write_message("diagnostic", f"Error: {error.message}", "error", diagnostic=diagnostic)
 
 
-def _findings(found: Report, stream: MessageStream) -> None:
-    for one in machine.diagnostics(found):
-        level = "error" if one["severity"] == "error" else "warn"
-        message = f"{one['severity'].capitalize()}: {one['summary']}"
-        stream.write_message("diagnostic", message, level, diagnostic=one)
+def _findings(report: Report, stream: MessageStream) -> None:
+    for diagnostic in machine.diagnostics(report):
+        level = "error" if diagnostic["severity"] == "error" else "warn"
+        message = f"{diagnostic['severity'].capitalize()}: {diagnostic['summary']}"
+        stream.write_message("diagnostic", message, level, diagnostic=diagnostic)
 
 
 def _planned(actions: Mapping[Address, Action], stream: MessageStream) -> None:
@@ -155,8 +155,8 @@ def _show_event(event: StepEvent, work: Work, stream: MessageStream) -> None:
                 "apply_progress", message, hook={**hook, "elapsed_seconds": seconds}
             )
         case StepState.DONE:
-            more = {"id_key": "id", "id_value": step.target.id(work.scope)}
-            hook |= {**more, "elapsed_seconds": seconds, "wrote": event.wrote}
+            identity = {"id_key": "id", "id_value": step.target.id(work.scope)}
+            hook |= {**identity, "elapsed_seconds": seconds, "wrote": event.wrote}
             hook["verified"] = event.verified
             stream.write_message("apply_complete", message, hook=hook)
         case StepState.FAILED:
@@ -182,22 +182,24 @@ def _diagnose(event: StepEvent, stream: MessageStream) -> None:
     detail = list(error_lines(event.error)) if event.error else []
     detail += [ACCEPTED] if event.wrote else []
     summary = failed(event.step)
-    found = {
+    diagnostic = {
         "severity": "error",
         "code": event.error.code if event.error else None,
         "summary": summary,
         "detail": "\n".join(detail),
         "address": str(event.step.target),
     }
-    stream.write_message("diagnostic", f"Error: {summary}", "error", diagnostic=found)
+    stream.write_message("diagnostic", f"Error: {summary}", "error", diagnostic=diagnostic)
 
 
 def _warn(step: PlanStep, why: str, stream: MessageStream) -> None:
-    found = {
+    diagnostic = {
         "severity": "warning",
         "code": None,
         "summary": f"{step.target}: {why}",
         "detail": "",
         "address": str(step.target),
     }
-    stream.write_message("diagnostic", f"Warning: {found['summary']}", "warn", diagnostic=found)
+    stream.write_message(
+        "diagnostic", f"Warning: {diagnostic['summary']}", "warn", diagnostic=diagnostic
+    )

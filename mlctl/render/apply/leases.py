@@ -21,10 +21,11 @@ COLUMNS: Columns = {
 
 def facts(lease: Lease) -> Iterator[str]:
     """Who holds a lease, since when, and until when if nobody renews it; one sentence each."""
-    who = lease.holder
-    yield f"held by {who.who}, process {who.pid}, since {moment(lease.since)}: {who.command}"
-    if who.run:
-        yield f"its run: {who.run}"
+    holder = lease.holder
+    since = moment(lease.since)
+    yield f"held by {holder.who}, process {holder.pid}, since {since}: {holder.command}"
+    if holder.run:
+        yield f"its run: {holder.run}"
     yield f"over at {moment(lease.ends)} at the latest, unless that process lives and renews it"
 
 

@@ -65,8 +65,8 @@ class View:
             late = seconds >= _STILL_RUNNING_AFTER
             spinner.update(text=Text(still_running(step, seconds) if late else running(step)))
             yield spinner
-        more = f", {len(steps) - room} more running" if len(steps) > room else ""
-        yield Text(f"{self._ended}/{self._total}{more}")
+        hidden = f", {len(steps) - room} more running" if len(steps) > room else ""
+        yield Text(f"{self._ended}/{self._total}{hidden}")
 
 
 _STYLES = {StepState.DONE: "green", StepState.FAILED: "red", StepState.RETRYING: "yellow"}

@@ -60,7 +60,7 @@ class Outcome:
     def lease_lost(self) -> LeaseLost | None:
         """Why nothing more may be written, where the lease was lost."""
         errors = (event.error for event in (*self.cancelled, *self.failed))
-        return next((one for one in errors if isinstance(one, LeaseLost)), None)
+        return next((error for error in errors if isinstance(error, LeaseLost)), None)
 
     @property
     def partial(self) -> bool:
@@ -86,13 +86,15 @@ class Outcome:
     def lost(self) -> list[Address]:
         """What was destroyed to be replaced, and was not created again."""
         unmade = (*self.failed, *self.skipped, *self.cancelled)
-        return sorted({one.step.target for one in unmade if not one.step.deletes} & self._deleted)
+        return sorted(
+            {event.step.target for event in unmade if not event.step.deletes} & self._deleted
+        )
 
     @property
     def gone(self) -> set[Address]:
         """What was destroyed, and was not to be created again."""
         every = (*self.done, *self.failed, *self.skipped, *self.cancelled)
-        return self._deleted - {one.step.target for one in every if not one.step.deletes}
+        return self._deleted - {event.step.target for event in every if not event.step.deletes}
 
     @property
     def _deleted(self) -> set[Address]:
@@ -145,7 +147,8 @@ def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) 
     lines += _unverified(outcome, styler)
     lines += _cancelled(outcome, styler)
     lines += [
-        f"\n{one} was destroyed to be replaced, and is not there now." for one in outcome.lost
+        f"\n{address} was destroyed to be replaced, and is not there now."
+        for address in outcome.lost
     ]
     lines += ["", _next_command(outcome)]
     return "\n".join(lines) + "\n"
@@ -164,12 +167,12 @@ def _counts(
     added = changed = destroyed = 0
     for address, events in of.items():
         action = actions.get(address, Action.NO_OP)
-        made = any(one.wrote for one in events if not one.step.deletes)
+        written = any(one.wrote for one in events if not one.step.deletes)
         destroyed += any(one.wrote or one.step.subsumed for one in events if one.step.deletes)
         if action in (Action.CREATE, Action.REPLACE):
-            added += made
+            added += written
         elif action is Action.UPDATE:
-            changed += made and len(events) == steps[address]
+            changed += written and len(events) == steps[address]
     return added, changed, destroyed
 
 
@@ -186,11 +189,11 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
             yield from (f"    {line}" for line in error_lines(error))
         if event.wrote:
             yield f"    {ACCEPTED}"
-        others = list(dict.fromkeys(skipped[step.id]))
-        for one in others[:_SHOWN]:
-            yield f"  {_DASH} {one}: skipped because of {step.target}"
-        if len(others) > _SHOWN:
-            yield f"  {_DASH} and {len(others) - _SHOWN} more: skipped because of {step.target}"
+        targets = list(dict.fromkeys(skipped[step.id]))
+        for target in targets[:_SHOWN]:
+            yield f"  {_DASH} {target}: skipped because of {step.target}"
+        if len(targets) > _SHOWN:
+            yield f"  {_DASH} and {len(targets) - _SHOWN} more: skipped because of {step.target}"
 
 
 ACCEPTED = "the service had accepted the write; whether it was done is not known"
@@ -210,12 +213,12 @@ def error_lines(error: ServiceError) -> Iterator[str]:
     """The service's error message, and what to do about it."""
     yield clean(f"({error.code}) {error.message}")
     if isinstance(error, NotEffective):
-        for one in error.mismatches:
-            had, wanted = masked_sides(one)
-            found = "nothing" if had is None else scalar(had)
-            planned = "nothing" if wanted is None else scalar(wanted)
-            yield f"`{clean(pointer.dotted(one.at))}`: promised {planned}, found {found}"
-    yield from (clean(str(one)) for one in (*error.properties, *error.details))
+        for mismatch in error.mismatches:
+            old, new = masked_sides(mismatch)
+            actual = "nothing" if old is None else scalar(old)
+            planned = "nothing" if new is None else scalar(new)
+            yield f"`{clean(pointer.dotted(mismatch.at))}`: promised {planned}, found {actual}"
+    yield from (clean(str(mismatch)) for mismatch in (*error.properties, *error.details))
     if error.request_id:
         yield f"request: {clean(error.request_id)}"
     hint = _advice(error)

@@ -45,8 +45,8 @@ def text_of(step: PlanStep) -> StepText:
     words, routing = _TEXTS[step.role], kind_of(step.target).plan.routing
 
     def said(text: str) -> str:
-        told = text.format(routing=routing)
-        return told[:1].upper() + told[1:]
+        filled = text.format(routing=routing)
+        return filled[:1].upper() + filled[1:]
 
     return StepText(said(words.running), said(words.done), said(words.failed))
 
@@ -79,34 +79,34 @@ def line(event: StepEvent, seconds: float | None = None) -> str | None:
     `seconds` is how long the step took, None where that is not to be printed.
     """
     step = event.step
-    after = f" after {elapsed(seconds)}" if seconds is not None else ""
+    duration = f" after {elapsed(seconds)}" if seconds is not None else ""
     match event.state:
         case StepState.STARTED:
             return running(step)
         case StepState.RETRYING:
             return clean(f"{step.target}: Retrying in {event.delay or 0:g}s: {event.error}")
         case StepState.DONE:
-            return clean(f"{step.target}: {_done(event, after)}")
+            return clean(f"{step.target}: {_done(event, duration)}")
         case StepState.FAILED:
-            return failed(step) + after
+            return failed(step) + duration
         case StepState.SKIPPED | StepState.CANCELLED:
             return None
 
 
 def elapsed(seconds: float) -> str:
     """`7s`, `2m05s`, `1h02m`."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+    return f"{minutes}m{seconds_left:02}s" if minutes else f"{seconds_left}s"
 
 
-def _done(event: StepEvent, after: str) -> str:
+def _done(event: StepEvent, duration: str) -> str:
     if event.wrote and not event.waited:
         return "Accepted; not waited for"
     if event.wrote or event.step.subsumed:
-        return text_of(event.step).done + after + ("" if event.verified else NOT_VERIFIED)
+        return text_of(event.step).done + duration + ("" if event.verified else NOT_VERIFIED)
     return "Already there" if event.step.creates else "Already as planned"
 
 

@@ -40,7 +40,7 @@ class Placeholders:
         """The name of the variable for a secret; another one for another value."""
         short = _identifier(str(at[-1]))
         longer = _identifier("_".join(filter(None, (address.parent, address.name, short))))
-        free = (one for one in (short, longer) if self._is_free(one, value))
+        free = (candidate for candidate in (short, longer) if self._is_free(candidate, value))
         name = next(free, "")
         number = 2
         while not name:
@@ -65,16 +65,18 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     values = said(live.body, form, scope, own=False)
     if isinstance(values.get(TAGS), dict):
         values[TAGS] = {
-            key: one for key, one in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
+            key: tag for key, tag in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
         }
     remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
-    defaults = [one for one in form.fields if _is_default(one, values, form, scope)]
-    ignored = [one for one in form.fields if one.at in values and not applies(one, values, form)]
-    for one in (*defaults, *ignored):
-        values.pop(one.at, None)
-    made = list(_without_made(values))
+    defaults = [leaf for leaf in form.fields if _is_default(leaf, values, form, scope)]
+    ignored = [
+        leaf for leaf in form.fields if leaf.at in values and not applies(leaf, values, form)
+    ]
+    for leaf in (*defaults, *ignored):
+        values.pop(leaf.at, None)
+    absent = list(_without_made(values))
     silent = [
-        one.at for one in form.fields if one.at in values and _says_nothing(one, values, form)
+        leaf.at for leaf in form.fields if leaf.at in values and _says_nothing(leaf, values, form)
     ]
     for at in silent:
         del values[at]
@@ -82,10 +84,10 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         del values[_REGION]
         remarks.append("Left out, as it is the workspace's: location.")
     if defaults:
-        names = ", ".join(dotted(one.at) for one in defaults)
+        names = ", ".join(dotted(leaf.at) for leaf in defaults)
         remarks.append(f"Left out, as they are the defaults: {names}.")
-    if made:
-        remarks.append(f"Left out, as the service makes them: {', '.join(made)}.")
+    if absent:
+        remarks.append(f"Left out, as the service makes them: {', '.join(absent)}.")
     data = pointer.nest({**_names(address), **values})
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
@@ -94,10 +96,10 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         expression = f"${{{{ env.{name} }}}}"
         text = pointer.get(data, at)
         pointer.put(data, at, text.replace(secret, expression) if secret else expression)
-        told = "" if secret else ", which the workspace does not tell"
-        remarks.append(f"A secret{told}: set the environment variable {name}.")
-    named = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
-    whole = data | named  # whatever the resource itself calls its schema
+        reason = "" if secret else ", which the workspace does not tell"
+        remarks.append(f"A secret{reason}: set the environment variable {name}.")
+    head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
+    whole = data | head  # whatever the resource itself calls its schema
     comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
     return comments + dump(ordered(whole, kind.schema))
 
@@ -113,34 +115,36 @@ def _schema_name(kind: Kind, form: Form) -> str:
     return formed if formed in kind.documents else kind.documents[0]
 
 
-def _is_default(one: Field, values: dict[Pointer, Data], form: Form, scope: Scope) -> bool:
+def _is_default(leaf: Field, values: dict[Pointer, Data], form: Form, scope: Scope) -> bool:
     """Whether a file that is silent about the field means what is there."""
-    if one.at not in values or one.absent is not Absent.DEFAULT:
+    if leaf.at not in values or leaf.absent is not Absent.DEFAULT:
         return False
-    needed = _is_required(one, form) or (len(one.at) == 1 and one.at[0] in _SPOKEN)
-    steers = any(one.at[-1] in other.when for other in form.fields)
+    needed = _is_required(leaf, form) or (len(leaf.at) == 1 and leaf.at[0] in _SPOKEN)
+    steers = any(leaf.at[-1] in other_field.when for other_field in form.fields)
     if needed or steers:
         return False
-    return not codec.differ(values[one.at], one.default, one, scope)
+    return not codec.differ(values[leaf.at], leaf.default, leaf, scope)
 
 
 def _without_made(values: dict[Pointer, Data]) -> Iterator[str]:
     """Drop the properties that the service or azure-ai-ml makes; their names."""
-    held = values.get(_PROPERTIES)
-    if isinstance(held, dict):
-        yield from (dotted((*_PROPERTIES, key)) for key in held if _OF_SERVICE.match(key))
-        values[_PROPERTIES] = {key: one for key, one in held.items() if not _OF_SERVICE.match(key)}
+    properties = values.get(_PROPERTIES)
+    if isinstance(properties, dict):
+        yield from (dotted((*_PROPERTIES, key)) for key in properties if _OF_SERVICE.match(key))
+        values[_PROPERTIES] = {
+            key: value for key, value in properties.items() if not _OF_SERVICE.match(key)
+        }
 
 
-def _says_nothing(one: Field, values: dict[Pointer, Data], form: Form) -> bool:
+def _says_nothing(leaf: Field, values: dict[Pointer, Data], form: Form) -> bool:
     """Whether silence keeps what is there, and there is nothing."""
-    kept = one.absent is Absent.KEEP and not _is_required(one, form)
-    value = values[one.at]
-    return kept and (value in ({}, [], "") or (one.at == _ARCHIVED and value is False))
+    keeps = leaf.absent is Absent.KEEP and not _is_required(leaf, form)
+    value = values[leaf.at]
+    return keeps and (value in ({}, [], "") or (leaf.at == _ARCHIVED and value is False))
 
 
-def _is_required(one: Field, form: Form) -> bool:
-    return len(one.at) == 1 and one.at[0] in form.schema.get("required", ())
+def _is_required(leaf: Field, form: Form) -> bool:
+    return len(leaf.at) == 1 and leaf.at[0] in form.schema.get("required", ())
 
 
 def _same_region(value: Data, location: str) -> bool:
@@ -152,7 +156,7 @@ def _secrets(
 ) -> Iterator[tuple[Pointer, str | None]]:
     """What looks like a secret, and (as None) the credentials that no other stands in for."""
     yield from list(masking.find(data))
-    if any(one.credential and one.at in values for one in form.fields):
+    if any(leaf.credential and leaf.at in values for leaf in form.fields):
         return
     for one in form.fields:
         if one.secret and len(one.at) > 1 and any(at[:-1] == one.at[:-1] for at in values):

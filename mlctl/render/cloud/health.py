@@ -28,41 +28,45 @@ def line(check: HealthCheck, *, color: bool = False) -> str:
     sign, style = _SIGNS[check.status]
     styler = Styler(color)
     text = f"{styler.apply(sign, style)} {check.name:{_WIDTH}} {clean(check.found)}"
-    told = what_to_do(check)
-    return f"{text}\n  {'':{_WIDTH}} hint: {clean(told)}" if told else text
+    advice_text = what_to_do(check)
+    return f"{text}\n  {'':{_WIDTH}} hint: {clean(advice_text)}" if advice_text else text
 
 
 def summary(checks: Sequence[HealthCheck]) -> str:
     """The last line."""
-    failed = sum(one.status is HealthStatus.FAILED for one in checks)
-    warned = sum(one.status is HealthStatus.WARNING for one in checks)
+    failed = sum(check.status is HealthStatus.FAILED for check in checks)
+    warned = sum(check.status is HealthStatus.WARNING for check in checks)
     if not failed and not warned:
         return "Everything is in order."
     counts = ((failed, "thing is wrong", "things are wrong"), (warned, "warning", "warnings"))
-    told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
-    return ", ".join(told) + "."
+    parts = [
+        f"{count} {singular if count == 1 else plural}"
+        for count, singular, plural in counts
+        if count
+    ]
+    return ", ".join(parts) + "."
 
 
 def document(checks: Sequence[HealthCheck]) -> str:
     """All of it as JSON."""
-    found = [
+    documents = [
         {
-            "name": one.name,
-            "verdict": one.status.value,
-            "found": one.found,
-            "advice": what_to_do(one),
+            "name": check.name,
+            "verdict": check.status.value,
+            "found": check.found,
+            "advice": what_to_do(check),
         }
-        for one in checks
+        for check in checks
     ]
-    healthy = all(one.status is not HealthStatus.FAILED for one in checks)
-    told = {"format_version": FORMAT_VERSION, "healthy": healthy, "checks": found}
-    return as_json(told, indent=2, ascii_only=False)
+    healthy = all(check.status is not HealthStatus.FAILED for check in checks)
+    contents = {"format_version": FORMAT_VERSION, "healthy": healthy, "checks": documents}
+    return as_json(contents, indent=2, ascii_only=False)
 
 
 def report(answers: Sequence[Data]) -> str:
     """The forms of a service's answers as JSON."""
-    told = {"format_version": FORMAT_VERSION, "mlctl": __version__, "answers": list(answers)}
-    return as_json(told, indent=2, ascii_only=False)
+    contents = {"format_version": FORMAT_VERSION, "mlctl": __version__, "answers": list(answers)}
+    return as_json(contents, indent=2, ascii_only=False)
 
 
 def what_to_do(check: HealthCheck) -> str | None:

@@ -55,30 +55,30 @@ _WIRE = {
 def resource(job: Job, scope: Scope) -> dict[str, Data]:
     """A job under az's field names, the numbers of its run beside them."""
     body = job.body
-    held = body["properties"]
+    properties = body["properties"]
     system = body.get("systemData", {})
-    part = "parentJobName" in held
-    own = held["jobType"] in _DOCUMENTS and "endpointName" not in held
-    said = _document(body, scope) if own and not part else _scoring(held)
-    kind = "Base" if part else held["jobType"]  # what azure-ai-ml calls a part of another job
+    part = "parentJobName" in properties
+    declared = properties["jobType"] in _DOCUMENTS and "endpointName" not in properties
+    document = _document(body, scope) if declared and not part else _scoring(properties)
+    kind = "Base" if part else properties["jobType"]  # what azure-ai-ml calls a part of another job
     return {
         "id": body["id"],
         "name": job.name,
         "type": _TYPES.get(kind, kind),
-        **{name: held[wire] for wire, name in _WIRE.items() if wire in held},
-        **said,
+        **{name: properties[wire] for wire, name in _WIRE.items() if wire in properties},
+        **document,
         "creation_context": {
             "created_at": system.get("createdAt"),
             "created_by_type": system.get("createdByType"),
         },
-        **held.get("run", {}),
+        **properties.get("run", {}),
     }
 
 
 def line(event: JobEvent) -> str:
     """One event of a job's own story: when, what, and the facts besides the job."""
-    said = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
-    facts = " ".join(f"{key}={_plain(value)}" for key, value in said.items())
+    shown_facts = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
+    facts = " ".join(f"{key}={_plain(value)}" for key, value in shown_facts.items())
     return clean(f"{clock(event.at)}  {event.event:<15} {facts}".rstrip())
 
 
@@ -111,35 +111,35 @@ def summary(job: Job) -> Iterator[str]:
 
 def clock(seconds: float) -> str:
     """Seconds since the submission of a job as `1d 02:03:04`."""
-    days, rest = divmod(int(seconds), 86_400)
-    text = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    days, seconds_left = divmod(int(seconds), 86_400)
+    text = f"{seconds_left // 3600:02}:{seconds_left // 60 % 60:02}:{seconds_left % 60:02}"
     return f"{days}d {text}" if days else text
 
 
 def _document(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     """What the YAML file of a job said."""
     form = JOB.form_of({"type": _TYPES[body["properties"]["jobType"]]})
-    said = pointer.nest(decode(body, form, scope))
-    return {key: value for key, value in said.items() if key not in ("name", "type", "status")}
+    values = pointer.nest(decode(body, form, scope))
+    return {key: value for key, value in values.items() if key not in ("name", "type", "status")}
 
 
-def _scoring(held: Mapping[str, Data]) -> dict[str, Data]:
+def _scoring(properties: Mapping[str, Data]) -> dict[str, Data]:
     """What a batch job runs on, reads and writes."""
-    text = held.get("computeId")
+    text = properties.get("computeId")
     compute = {"compute": str(text).rpartition("/")[2]} if text else {}
-    inputs = {name: _uri(one) for name, one in held.get("inputData", {}).items()}
-    outputs = {name: _uri(one) for name, one in held.get("outputData", {}).items()}
+    inputs = {name: _uri(item) for name, item in properties.get("inputData", {}).items()}
+    outputs = {name: _uri(item) for name, item in properties.get("outputData", {}).items()}
     return {**compute, "inputs": inputs, "outputs": outputs}
 
 
-def _uri(one: Data) -> Data:
+def _uri(item: Data) -> Data:
     """An input or output of ARM as YAML has it."""
-    if not isinstance(one, dict):
-        return one
-    kind = one.get("jobInputType") or one.get("jobOutputType")
+    if not isinstance(item, dict):
+        return item
+    kind = item.get("jobInputType") or item.get("jobOutputType")
     spelt = {"UriFolder": "uri_folder", "UriFile": "uri_file", "Literal": "literal"}
-    path = {"path": one["uri"]} if "uri" in one else {}
-    value = {"value": one["value"]} if "value" in one else {}
+    path = {"path": item["uri"]} if "uri" in item else {}
+    value = {"value": item["value"]} if "value" in item else {}
     return {"type": spelt.get(str(kind), kind), **path, **value}
 
 

@@ -13,30 +13,30 @@ def document(series: Sequence[Series]) -> list[dict[str, Data]]:
     """Every number there is."""
     return [
         {
-            "metric": one.name,
-            "interval_s": one.seconds,
+            "metric": series_.name,
+            "interval_s": series_.seconds,
             "data": [
                 {
-                    "time_stamp": each.start,
-                    "average": round(each.average, 6),
-                    "minimum": each.minimum,
-                    "maximum": each.maximum,
-                    "total": round(each.total, 6),
+                    "time_stamp": interval.start,
+                    "average": round(interval.average, 6),
+                    "minimum": interval.minimum,
+                    "maximum": interval.maximum,
+                    "total": round(interval.total, 6),
                 }
-                for each in one.intervals
+                for interval in series_.intervals
             ],
         }
-        for one in series
+        for series_ in series
     ]
 
 
 def rows(series: Sequence[Series]) -> list[dict[str, Data]]:
     """A row for each interval: how many nodes were lost, of the other metrics the average."""
-    starts = [each.start for each in series[0].intervals] if series else []
+    starts = [interval.start for interval in series[0].intervals] if series else []
     return [
         {
             "time": start,
-            **{one.name: _told(one, one.intervals[number]) for one in series},
+            **{series_.name: _told(series_, series_.intervals[number]) for series_ in series},
         }
         for number, start in enumerate(starts)
     ]
@@ -45,17 +45,20 @@ def rows(series: Sequence[Series]) -> list[dict[str, Data]]:
 def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
     """Bars, one metric after the other: how many nodes were lost, of the others the average."""
     parts = [
-        f"{one.name}\n"
+        f"{series_.name}\n"
         + charts.bars(
-            [(each.start[:16].replace("T", " "), _told(one, each)) for each in one.intervals],
+            [
+                (interval.start[:16].replace("T", " "), _told(series_, interval))
+                for interval in series_.intervals
+            ],
             width=width,
             plain=plain,
         )
-        for one in series
+        for series_ in series
     ]
     return "\n".join(parts)
 
 
-def _told(series: Series, one: MetricInterval) -> float:
+def _told(series: Series, interval: MetricInterval) -> float:
     """A sum over minutes of how many nodes there are says nothing that one can see."""
-    return one.total if series.name.startswith("Preempted") else round(one.average, 2)
+    return interval.total if series.name.startswith("Preempted") else round(interval.average, 2)

@@ -45,14 +45,14 @@ def printed(live: Live, scope: Scope) -> dict[str, Data]:
     It can be given to `create -f` as it stands.
     """
     kind = kind_of(live.address)
-    told = form_of_body(kind, live.body, scope)
-    name = kind.az.printed_forms.get(told.name, told.name)
-    form = next(one for one in kind.forms if one.name == name)
+    form_name = form_of_body(kind, live.body, scope)
+    name = kind.az.printed_forms.get(form_name.name, form_name.name)
+    form = next(form_ for form_ in kind.forms if form_.name == name)
     data = resource(live, scope, form)
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
-    known = {field.at[0] for field in form.fields}
-    empty: dict[str, Data] = {key: {} for key in kind.az.printed_empty if key in known}
+    fields = {field.at[0] for field in form.fields}
+    empty: dict[str, Data] = {key: {} for key in kind.az.printed_empty if key in fields}
     of_group = "/resourcegroups/" in str(data.get("id")).casefold()  # not of a registry
     group = {"resourceGroup": scope.resource_group} if of_group else {}
     return {**empty, **data, **group}
@@ -79,14 +79,14 @@ def output(
         case "table":
             return _table(data, columns, color=color)
         case "tsv":
-            return "".join(f"{_row(one)}\n" for one in (data if isinstance(data, list) else [data]))
+            return "".join(f"{_row(row)}\n" for row in (data if isinstance(data, list) else [data]))
         case _:
             return ""
 
 
 def _table(data: Data, columns: Sequence[str] | None, *, color: bool = False) -> str:
     """As `tabulate` draws its `simple` format, which az uses; never wrapped, never cut."""
-    rows = [_cells(one, columns) for one in (data if isinstance(data, list) else [data])]
+    rows = [_cells(row, columns) for row in (data if isinstance(data, list) else [data])]
     heads = list(dict.fromkeys(head for row in rows for head in row))
     if not heads:
         return ""
@@ -122,7 +122,9 @@ _STATES = {
     Style.RED: ("Failed", "Canceled", "unusable", "preempted"),
 }
 _STATE = re.compile(
-    "(?<![^ ])(?:" + "|".join(one for words in _STATES.values() for one in words) + ")(?![^ \n])"
+    "(?<![^ ])(?:"
+    + "|".join(state for words in _STATES.values() for state in words)
+    + ")(?![^ \n])"
 )
 
 
@@ -138,10 +140,10 @@ def _cells(item: Data, columns: Sequence[str] | None) -> dict[str, str]:
         return {"Result": _cell(item)}
     if columns is not None:
         return {_head(name): _cell(item.get(name)) for name in columns}
-    shown = ((name, value) for name, value in item.items() if name not in _NOT_IN_TABLES)
+    items = ((name, value) for name, value in item.items() if name not in _NOT_IN_TABLES)
     return {
         _head(name): _cell(value)
-        for name, value in shown
+        for name, value in items
         if not isinstance(value, dict | list | None)
     }
 
@@ -187,10 +189,10 @@ def _highlighted(text: str, grammar: re.Pattern[str]) -> str:
 
 
 def _pieces(text: str, grammar: re.Pattern[str]) -> Iterator[str]:
-    done = 0
+    position = 0
     for match in grammar.finditer(text):
         name = match.lastgroup or "text"
         start, end = match.span(name)
-        yield text[done:start] + Styler(color=True).apply(text[start:end], _STYLES[name])
-        done = end
-    yield text[done:]
+        yield text[position:start] + Styler(color=True).apply(text[start:end], _STYLES[name])
+        position = end
+    yield text[position:]

@@ -28,11 +28,11 @@ NODES: Columns = {
 def rows(data: Data, columns: Columns) -> list[dict[str, Data]]:
     """What stands in the columns, for one resource or a list of them."""
     items = data if isinstance(data, list) else [data]
-    return [{name: _cell(pointer.get(one, at)) for name, at in columns.items()} for one in items]
+    return [{name: _cell(pointer.get(item, at)) for name, at in columns.items()} for item in items]
 
 
 def _cell(value: Data) -> Data:
     """What stands in a cell; a map as flags take it: `blue=90 green=10`."""
     if isinstance(value, dict):
-        return " ".join(f"{key}={held}" for key, held in value.items())
+        return " ".join(f"{key}={item}" for key, item in value.items())
     return "" if value is None else value

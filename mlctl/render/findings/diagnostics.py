@@ -21,30 +21,30 @@ _MORE = "…"
 _Marked: TypeAlias = tuple[Label, Style]  # and how it is drawn
 
 
-def report(found: Report, *, color: bool = False, width: int = 100) -> str:
+def report(findings: Report, *, color: bool = False, width: int = 100) -> str:
     """The findings, with blank lines between them; nothing for an empty report.
 
     Of each file the first 100 are shown, errors before warnings, and how many more there are.
     """
     layout = _Layout(color, width)
     parts: list[str] = []
-    for name, group in groupby(found, _file):
-        every = [(one, found.severity(one)) for one in group]
+    for name, group in groupby(findings, _file):
+        every = [(finding, findings.severity(finding)) for finding in group]
         worst = sorted(every, key=lambda pair: pair[1] is not Severity.ERROR)[:_MOST]
         parts += [layout.finding(*pair) for pair in every if len(every) <= _MOST or pair in worst]
-        if more := len(every) - len(worst):
-            parts.append(f"{clean(name)}: {_count(more, 'more finding')}, not shown\n")
+        if unlisted := len(every) - len(worst):
+            parts.append(f"{clean(name)}: {_count(unlisted, 'more finding')}, not shown\n")
     return "\n".join(parts)
 
 
-def _file(found: Diagnostic) -> str:
-    return found.primary.span.source.name if found.primary else ""
+def _file(finding: Diagnostic) -> str:
+    return finding.primary.span.source.name if finding.primary else ""
 
 
-def summary(found: Report, files: int, *, color: bool = False) -> str:
+def summary(findings: Report, files: int, *, color: bool = False) -> str:
     """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
     layout = _Layout(color)
-    errors, warnings = found.errors, found.warnings
+    errors, warnings = findings.errors, findings.warnings
     counts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     if errors:
         style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {_count(files, 'file')}."
@@ -66,21 +66,21 @@ class _Layout:
     def apply(self, text: str, style: Style) -> str:
         return Styler(self.color).apply(text, style)
 
-    def finding(self, found: Diagnostic, severity: Severity) -> str:
+    def finding(self, diagnostic: Diagnostic, severity: Severity) -> str:
         tone = Style.BOLD_RED if severity is Severity.ERROR else Style.BOLD_YELLOW
-        head = self.apply(f"{severity.value}[{found.rule.code}]", tone)
-        lines = [head + self.apply(f": {clean(found.message)}", Style.BOLD)]
-        labels = [(found.primary, tone)] if found.primary else []
-        labels += [(label, Style.BOLD_BLUE) for label in found.related]
+        head = self.apply(f"{severity.value}[{diagnostic.rule.code}]", tone)
+        lines = [head + self.apply(f": {clean(diagnostic.message)}", Style.BOLD)]
+        labels = [(diagnostic.primary, tone)] if diagnostic.primary else []
+        labels += [(label, Style.BOLD_BLUE) for label in diagnostic.related]
         margin = len(str(max((label.span.line + 1 for label, _ in labels), default=0)))
         for number, group in enumerate(_groups(labels)):
             if number:
                 lines.append(self._gutter(margin))
             lines += self._snippet(group, margin)
-        if found.primary is None and found.address:
-            lines.append(f"{self._equals(margin)} {self._note('resource', found.address)}")
-        if found.hint:
-            lines.append(f"{self._equals(margin)} {self._note('hint', found.hint)}")
+        if diagnostic.primary is None and diagnostic.address:
+            lines.append(f"{self._equals(margin)} {self._note('resource', diagnostic.address)}")
+        if diagnostic.hint:
+            lines.append(f"{self._equals(margin)} {self._note('hint', diagnostic.hint)}")
         return "\n".join(lines) + "\n"
 
     def _snippet(self, labels: Sequence[_Marked], margin: int) -> Iterator[str]:
@@ -90,20 +90,20 @@ class _Layout:
         if len(labels) == 1 and not labels[0][0].text and _blank(first):
             return  # an empty file has nothing to show
         yield self._gutter(margin)
-        before: int | None = None
-        for label, tone in sorted(labels, key=lambda one: one[0].span.line):
+        previous: int | None = None
+        for label, tone in sorted(labels, key=lambda marked: marked[0].span.line):
             line = label.span.line
             drawn = _Line.around(label, max(self.width - margin - 3, _LEAST))
-            if before is not None and line > before + 1:
+            if previous is not None and line > previous + 1:
                 yield self.apply("...", Style.BOLD_BLUE)
-            if line != before or drawn.cut:
+            if line != previous or drawn.cut:
                 gutter = self.apply(f"{line + 1:>{margin}} |", Style.BOLD_BLUE)
                 yield f"{gutter} {drawn.text}".rstrip()
             sign = "-" if tone is Style.BOLD_BLUE else "^"
             remark = f" {clean(label.text)}" if label.text else ""
             under = self.apply(sign * drawn.length + remark, tone)
             yield f"{self._gutter(margin)} {' ' * drawn.indent}{under}"
-            before = line
+            previous = line
 
     def _gutter(self, margin: int) -> str:
         return f"{' ' * margin} {self.apply('|', Style.BOLD_BLUE)}"
@@ -130,14 +130,14 @@ class _Line:
         span = label.span
         whole = span.source.shown(span.line)
         begin = max(span.column - _FAR, 0)
-        shown = cells(whole[begin : span.column + _FAR])
+        visible = cells(whole[begin : span.column + _FAR])
         end = span.end_column if span.end_line == span.line else len(whole)
-        low, high = _window(shown, span.column - begin, end - begin, room)
+        low, high = _window(visible, span.column - begin, end - begin, room)
         head = _MORE if begin + low > 0 else ""
         tail = _MORE if begin + high < len(whole) else ""
-        text = head + "".join(glyph for glyph, _ in shown[low:high]) + tail
-        indent = len(head) + width(shown[low : span.column - begin])
-        length = width(shown[span.column - begin : min(end - begin, high)])
+        text = head + "".join(glyph for glyph, _ in visible[low:high]) + tail
+        indent = len(head) + width(visible[low : span.column - begin])
+        length = width(visible[span.column - begin : min(end - begin, high)])
         return cls(text, indent, max(length, 1), bool(head or tail))
 
 
@@ -146,29 +146,29 @@ def _blank(span: Span) -> bool:
     return span.line >= len(lines) or not lines[span.line].strip()
 
 
-def _window(shown: list[tuple[str, int]], start: int, end: int, room: int) -> tuple[int, int]:
+def _window(line: list[tuple[str, int]], start: int, end: int, room: int) -> tuple[int, int]:
     """The stretch of `shown` to print: all of it, or what fits around `start` to `end`."""
-    if width(shown) <= room:
-        return 0, len(shown)
+    if width(line) <= room:
+        return 0, len(line)
     room -= 2 * len(_MORE)
-    start = min(start, len(shown))
-    inside = shown[start : start + _fitting(shown[start:end], room)]
+    start = min(start, len(line))
+    inside = line[start : start + _fitting(line[start:end], room)]
     high = start + len(inside)
     room -= width(inside)
-    before = shown[:start][::-1]
-    some = before[: _fitting(before, room * 2 // 3)]
-    after = shown[high : high + _fitting(shown[high:], room - width(some))]
-    low = start - _fitting(before, room - width(after))
-    return low, high + len(after)
+    preceding = line[:start][::-1]
+    kept_cells = preceding[: _fitting(preceding, room * 2 // 3)]
+    following = line[high : high + _fitting(line[high:], room - width(kept_cells))]
+    low = start - _fitting(preceding, room - width(following))
+    return low, high + len(following)
 
 
-def _fitting(shown: Sequence[tuple[str, int]], room: int) -> int:
+def _fitting(line: Sequence[tuple[str, int]], room: int) -> int:
     """How many of `shown`, from the first, take at most `room` columns."""
-    for count, (_, columns) in enumerate(shown):
+    for count, (_, columns) in enumerate(line):
         room -= columns
         if room < 0:
             return count
-    return len(shown)
+    return len(line)
 
 
 def _groups(labels: Sequence[_Marked]) -> list[list[_Marked]]:

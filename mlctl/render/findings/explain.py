@@ -18,104 +18,104 @@ _LARGEST = 2**31 - 1  # what fits into REST's int32 is no bound to tell people o
 _IDENTITY = ("name", "endpoint_name", "version")
 
 
-def explain(what: str, rules: Iterable[Rule]) -> str:
+def explain(word_or_path: str, rules: Iterable[Rule]) -> str:
     """The page about `what`: the code or name of a rule, a kind, or a field as `kind.field.field`.
 
     Raises:
         ValueError: there is no such thing; the message says what is near.
     """
-    by_word = {word: one for one in rules for word in (one.code, one.name)}
-    for word, found in by_word.items():
-        if word.casefold() == what.casefold():
-            return rule(found)
-    head, *below = what.split(".")
-    named = next((one for one in DOCUMENTS.values() if head in (one.name, *one.documents)), None)
-    if named is None:
+    by_word = {word: rule for rule in rules for word in (rule.code, rule.name)}
+    for word, rule in by_word.items():
+        if word.casefold() == word_or_path.casefold():
+            return _explain_rule(rule)
+    head, *below = word_or_path.split(".")
+    kind = next((kind for kind in DOCUMENTS.values() if head in (kind.name, *kind.documents)), None)
+    if kind is None:
         near = nearest(head, [*DOCUMENTS, *by_word])
         hint = f"did you mean `{near}`?" if near else f"the kinds are {listed(DOCUMENTS, 'and')}"
         raise ValueError(f"`{head}` is neither a rule nor a kind: {hint}")
-    return field(named, tuple(below)) if below else kind(named)
+    return _explain_field(kind, tuple(below)) if below else _explain_kind(kind)
 
 
-def rule(one: Rule) -> str:
+def _explain_rule(rule: Rule) -> str:
     """A rule: what it finds, why it matters, what to do."""
-    waive = f"`# mlctl:ignore={one.code}` at the line, or `--ignore {one.code}`."
+    waive = f"`# mlctl:ignore={rule.code}` at the line, or `--ignore {rule.code}`."
     parts = [
-        f"{one.code} {one.name} ({one.severity.value})",
-        _paragraph(f"Finds {one.summary}."),
-        f"Why\n{_paragraph(one.why, 2)}",
-        f"What to do\n{_paragraph(one.fix, 2)}",
-        f"Waive it\n{_paragraph(waive, 2)}" if not one.code.startswith("MLC0") else "",
-        f"Source\n{_paragraph(one.origin, 2)}" if one.origin else "",
+        f"{rule.code} {rule.name} ({rule.severity.value})",
+        _paragraph(f"Finds {rule.summary}."),
+        f"Why\n{_paragraph(rule.why, 2)}",
+        f"What to do\n{_paragraph(rule.fix, 2)}",
+        f"Waive it\n{_paragraph(waive, 2)}" if not rule.code.startswith("MLC0") else "",
+        f"Source\n{_paragraph(rule.origin, 2)}" if rule.origin else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def kind(one: Kind) -> str:
+def _explain_kind(kind: Kind) -> str:
     """A kind: what it is, its fields in every form, an example."""
-    root = schema.resolved(one.schema)
+    root = schema.resolved(kind.schema)
     forms = [form for _, form in schema.forms(root)]
-    parts = [f"{one.name}: {root['title'].lower()}", _paragraph(root["description"])]
+    parts = [f"{kind.name}: {root['title'].lower()}", _paragraph(root["description"])]
     for form in forms:
         head = f"Fields with {_form_name(form)}" if len(forms) > 1 else "Fields"
-        parts.append(f"{head}\n" + _table(_rows(form, one)))
+        parts.append(f"{head}\n" + _table(_rows(form, kind)))
     returned = [name for name, inner in _properties(forms[0]) if _read_only(inner)]
     ignored = f"The service sets {listed(returned, 'and')}; in a file they are ignored."
     examples = [_indented(source.dump(value), 2) for value in root.get("examples", ())]
     parts += [_paragraph(ignored), *(f"For example\n{text}" for text in examples)]
-    parts.append(f"`mlctl explain {one.name}.FIELD` says more about a field.")
+    parts.append(f"`mlctl explain {kind.name}.FIELD` says more about a field.")
     return "\n\n".join(parts) + "\n"
 
 
-def field(one: Kind, at: Pointer) -> str:
+def _explain_field(kind: Kind, at: Pointer) -> str:
     """A field: what it means, what it takes, its default, what a change does, its name on the wire.
 
     Raises:
         ValueError: the kind has no such field.
     """
-    forms = [form for _, form in schema.forms(schema.resolved(one.schema))]
-    having = [(form, found) for form in forms if (found := _find(form, at)) is not None]
+    forms = [form for _, form in schema.forms(schema.resolved(kind.schema))]
+    having = [(form, level) for form in forms if (level := _find(form, at)) is not None]
     if not having:
-        raise ValueError(_unknown(one, forms, at))
-    parts = [f"{one.name}.{pointer.dotted(at)}"]
-    for found in _distinct(found for _, found in having):
-        same = [form for form, other in having if other == found]
-        facts = list(_facts(one, same[0], at, found))
+        raise ValueError(_unknown(kind, forms, at))
+    parts = [f"{kind.name}.{pointer.dotted(at)}"]
+    for level in _distinct(each_level for _, each_level in having):
+        matching = [form for form, other_level in having if other_level == level]
+        facts = list(_facts(kind, matching[0], at, level))
         if len(forms) > 1:
-            facts.append(("forms", "; ".join(_form_name(form) for form in same)))
-            facts += _elsewhere(forms, found, [form for form, _ in having])
-        parts += [_paragraph(found.get("description", "")), _table(facts)]
-        inner = list(_rows(found, one, owned="x-mlctl-wire" in found))
+            facts.append(("forms", "; ".join(_form_name(form) for form in matching)))
+            facts += _elsewhere(forms, level, [form for form, _ in having])
+        parts += [_paragraph(level.get("description", "")), _table(facts)]
+        inner = list(_rows(level, kind, owned="x-mlctl-wire" in level))
         parts += ["Fields\n" + _table(inner)] if inner else []
     return "\n\n".join(parts) + "\n"
 
 
 def _distinct(schemas: Iterable[Schema]) -> list[Schema]:
-    kept: list[Schema] = []
-    for one in schemas:
-        kept += [] if one in kept else [one]
-    return kept
+    distinct: list[Schema] = []
+    for level in schemas:
+        distinct += [] if level in distinct else [level]
+    return distinct
 
 
 def _find(part: Schema, at: Pointer) -> Schema | None:
     """The schema at `at`, also inside an inline asset or an item of a list."""
     if not at:
         return part
-    name, *rest = at
+    name, *below = at
     for level in (part, *part.get("anyOf", ()), part.get("items", {})):
         inner = level.get("properties", {}).get(name)
         if inner is not None:
-            return _find(inner, tuple(rest))
+            return _find(inner, tuple(below))
     return None
 
 
-def _unknown(one: Kind, forms: list[Schema], at: Pointer) -> str:
-    above = [found for form in forms if (found := _find(form, at[:-1])) is not None]
-    known = {name for found in above for name, _ in _properties(found)}
-    near = nearest(str(at[-1]), sorted(known))
+def _unknown(kind: Kind, forms: list[Schema], at: Pointer) -> str:
+    above = [level for form in forms if (level := _find(form, at[:-1])) is not None]
+    names = {name for level in above for name, _ in _properties(level)}
+    near = nearest(str(at[-1]), sorted(names))
     path = pointer.dotted((*at[:-1], near)) if near else ""
-    hint = f"did you mean `{one.name}.{path}`?" if near else f"see `mlctl explain {one.name}`"
-    return f"{with_article(one.name)} has no field `{pointer.dotted(at)}`: {hint}"
+    hint = f"did you mean `{kind.name}.{path}`?" if near else f"see `mlctl explain {kind.name}`"
+    return f"{with_article(kind.name)} has no field `{pointer.dotted(at)}`: {hint}"
 
 
 def _properties(part: Schema) -> Iterator[tuple[str, Schema]]:
@@ -123,12 +123,12 @@ def _properties(part: Schema) -> Iterator[tuple[str, Schema]]:
         yield from level.get("properties", {}).items()
 
 
-def _read_only(one: Schema) -> bool:
-    return bool(one.get("readOnly"))
+def _read_only(level: Schema) -> bool:
+    return bool(level.get("readOnly"))
 
 
 def _rows(
-    part: Schema, one: Kind, above: Pointer = (), *, owned: bool = False
+    part: Schema, kind: Kind, above: Pointer = (), *, owned: bool = False
 ) -> Iterator[tuple[str, str]]:
     """A row for each field that a file can set; `owned` if they are part of a field above."""
     required = {*part.get("required", ()), *part.get("items", {}).get("required", ())}
@@ -136,37 +136,37 @@ def _rows(
         if _read_only(inner) or name == "$schema":
             continue
         at = (*above, name)
-        said = [_takes(inner), *["required"][: name in required]]
+        remarks = [_takes(inner), *["required"][: name in required]]
         if "x-mlctl-alias" in inner:
-            said.append(f"stands for `{_main(inner)}`")
+            remarks.append(f"stands for `{_main(inner)}`")
         else:
-            said += [f"default {_plain(inner['default'])}"] if "default" in inner else []
-            said += [_change(one, at, inner)] if "x-mlctl-wire" in inner and not owned else []
-        yield pointer.dotted(at), "; ".join(said)
+            remarks += [f"default {_plain(inner['default'])}"] if "default" in inner else []
+            remarks += [_change(kind, at, inner)] if "x-mlctl-wire" in inner and not owned else []
+        yield pointer.dotted(at), "; ".join(remarks)
         if "x-mlctl-wire" not in inner:
-            yield from _rows(inner, one, at, owned=owned)
+            yield from _rows(inner, kind, at, owned=owned)
 
 
-def _facts(one: Kind, form: Schema, at: Pointer, found: Schema) -> Iterator[tuple[str, str]]:
+def _facts(kind: Kind, form: Schema, at: Pointer, level: Schema) -> Iterator[tuple[str, str]]:
     owner = _owner(form, at)
-    yield "takes", _takes(found)
+    yield "takes", _takes(level)
     grammar = [
-        branch["x-mlctl-reference"] for branch in _branches(found) if "x-mlctl-reference" in branch
+        branch["x-mlctl-reference"] for branch in _branches(level) if "x-mlctl-reference" in branch
     ]
     if grammar:
         yield "written as", ", or ".join(grammar)
-    if "x-mlctl-name" in found:
-        yield "rule", found["x-mlctl-name"]
-    if "x-mlctl-alias" in found:
-        yield "stands for", f"`{_main(found)}`, where that one's mapping is not written"
-    elif "default" in found:
-        yield "default", _plain(found["default"])
-    yield "a change", f"is one of `{owner}`" if owner else _change(one, at, found)
-    if found.get("x-ms-secret"):
+    if "x-mlctl-name" in level:
+        yield "rule", level["x-mlctl-name"]
+    if "x-mlctl-alias" in level:
+        yield "stands for", f"`{_main(level)}`, where that one's mapping is not written"
+    elif "default" in level:
+        yield "default", _plain(level["default"])
+    yield "a change", f"is one of `{owner}`" if owner else _change(kind, at, level)
+    if level.get("x-ms-secret"):
         yield "secret", "never printed; the service never returns it"
-    if "x-mlctl-wire" in found and not owner:
-        yield "on the wire", _wire(found)
-    line = example(str(at[-1]), found)
+    if "x-mlctl-wire" in level and not owner:
+        yield "on the wire", _wire(level)
+    line = example(str(at[-1]), level)
     if line:
         yield "for example", line
 
@@ -179,49 +179,49 @@ def _owner(form: Schema, at: Pointer) -> str | None:
     return None
 
 
-def _branches(found: Schema) -> Iterator[Schema]:
-    yield found
-    for branch in found.get("anyOf", ()):
+def _branches(level: Schema) -> Iterator[Schema]:
+    yield level
+    for branch in level.get("anyOf", ()):
         yield from _branches(branch)
 
 
-def _takes(found: Schema) -> str:
+def _takes(level: Schema) -> str:
     """The type, the words or the bounds of a field."""
-    words = enumerated(found)
+    words = enumerated(level)
     if words:
         return listed(words) + ", in any letter case"
-    said = typed(_types(found)) if _types(found) else "anything"
-    least, most = found.get("minimum"), found.get("maximum")
-    if most is not None and most < _LARGEST:
-        return f"{said} from {least} to {most}"
-    return said if least is None else f"{said}, {least} or more"
+    text = typed(_types(level)) if _types(level) else "anything"
+    least, maximum = level.get("minimum"), level.get("maximum")
+    if maximum is not None and maximum < _LARGEST:
+        return f"{text} from {least} to {maximum}"
+    return text if least is None else f"{text}, {least} or more"
 
 
-def _types(found: Schema) -> list[str]:
+def _types(level: Schema) -> list[str]:
     """The types that a field takes, in order."""
-    named = found.get("type")
-    if named is None:
-        named = [name for one in found.get("anyOf", ()) for name in _types(one) or ["string"]]
-    return list(dict.fromkeys([named] if isinstance(named, str) else named))
+    types = level.get("type")
+    if types is None:
+        types = [name for branch in level.get("anyOf", ()) for name in _types(branch) or ["string"]]
+    return list(dict.fromkeys([types] if isinstance(types, str) else types))
 
 
-def _change(one: Kind, at: Pointer, found: Schema) -> str:
+def _change(kind: Kind, at: Pointer, level: Schema) -> str:
     if at[-1] in _IDENTITY and len(at) == 1:
         return "is another resource"
-    if _read_only(found):
+    if _read_only(level):
         return "is the service's: in a file it is ignored"
-    if "x-mlctl-wire" not in found:
-        return "see its fields" if "properties" in found else "is not sent to the service"
-    if "update" in found.get("x-ms-mutability", ["update"]):
-        return "only adds" if found.get("x-mlctl-additive") else "in place"
-    if one is JOB:
+    if "x-mlctl-wire" not in level:
+        return "see its fields" if "properties" in level else "is not sent to the service"
+    if "update" in level.get("x-ms-mutability", ["update"]):
+        return "only adds" if level.get("x-mlctl-additive") else "in place"
+    if kind is JOB:
         return "fixed at submission"
-    return "needs a new version" if one.versioned else "forces replacement"
+    return "needs a new version" if kind.versioned else "forces replacement"
 
 
-def _wire(found: Schema) -> str:
-    path = pointer.dotted(pointer.parse(found["x-mlctl-wire"]))
-    words: Mapping[str, str | None] = found.get("x-mlctl-enum", {})
+def _wire(level: Schema) -> str:
+    path = pointer.dotted(pointer.parse(level["x-mlctl-wire"]))
+    words: Mapping[str, str | None] = level.get("x-mlctl-enum", {})
     spelt = ", ".join(f"{word} is {wire or 'left out'}" for word, wire in words.items())
     return f"{path} ({spelt})" if spelt else path
 
@@ -236,13 +236,13 @@ def _form_name(form: Schema) -> str:
 
 
 def _elsewhere(
-    forms: list[Schema], found: Schema, having: list[Schema]
+    forms: list[Schema], level: Schema, having: list[Schema]
 ) -> Iterator[tuple[str, str]]:
     """Where the other forms have what goes to the same place on the wire."""
     for form in forms:
-        if "x-mlctl-wire" in found and not any(form is one for one in having):
-            for at, other in _all(form):
-                if other.get("x-mlctl-wire") == found["x-mlctl-wire"]:
+        if "x-mlctl-wire" in level and not any(form is having_form for having_form in having):
+            for at, other_schema in _all(form):
+                if other_schema.get("x-mlctl-wire") == level["x-mlctl-wire"]:
                     yield "elsewhere", f"`{pointer.dotted(at)}` with {_form_name(form)}"
 
 
@@ -257,11 +257,11 @@ def _plain(value: Data) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
-    kept = list(rows)
-    width = max((len(name) for name, _ in kept), default=0) + 4
+    entries = list(rows)
+    width = max((len(name) for name, _ in entries), default=0) + 4
     return "\n".join(
         fill(text, _WIDTH, initial_indent=f"  {name}".ljust(width), subsequent_indent=" " * width)
-        for name, text in kept
+        for name, text in entries
     )
 
 

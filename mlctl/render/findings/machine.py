@@ -36,48 +36,48 @@ def document(report: Report) -> dict[str, Data]:
 def diagnostics(report: Report) -> list[dict[str, Data]]:
     """The findings of `report`, one object each."""
     offsets = positions.Offsets()
-    return [_finding(found, report, offsets) for found in report]
+    return [_finding(diagnostic, report, offsets) for diagnostic in report]
 
 
 def github(report: Report) -> str:
     """GitHub's workflow commands: `::error file=...,line=...::message`, one line each."""
-    return "".join(_github(found, report) for found in report)
+    return "".join(_github(diagnostic, report) for diagnostic in report)
 
 
 def azure_pipelines(report: Report) -> str:
     """Azure Pipelines' logging commands: `##vso[task.logissue type=error;...]message`."""
-    return "".join(_azure(found, report) for found in report)
+    return "".join(_azure(diagnostic, report) for diagnostic in report)
 
 
 def gitlab(report: Report) -> str:
     """GitLab's report of kind `codequality`: a list, each finding with a fingerprint of its own."""
-    found = [_gitlab(one, report, number) for number, one in enumerate(report)]
-    return inert.as_json(found, indent=2) + "\n"
+    issues = [_gitlab(diagnostic, report, number) for number, diagnostic in enumerate(report)]
+    return inert.as_json(issues, indent=2) + "\n"
 
 
-def _gitlab(found: Diagnostic, report: Report, number: int) -> dict[str, Data]:
-    span = found.primary.span if found.primary else None
-    path = positions.path(found.primary) if found.primary else ""
-    name = f"{found.rule.code} {path} {found.message} {number}"
+def _gitlab(diagnostic: Diagnostic, report: Report, number: int) -> dict[str, Data]:
+    span = diagnostic.primary.span if diagnostic.primary else None
+    path = positions.path(diagnostic.primary) if diagnostic.primary else ""
+    name = f"{diagnostic.rule.code} {path} {diagnostic.message} {number}"
     return {
-        "description": _message(found),
-        "check_name": found.rule.code,
+        "description": _message(diagnostic),
+        "check_name": diagnostic.rule.code,
         "fingerprint": hashlib.sha256(name.encode(errors="replace")).hexdigest(),
-        "severity": "major" if report.severity(found) is Severity.ERROR else "minor",
+        "severity": "major" if report.severity(diagnostic) is Severity.ERROR else "minor",
         "location": {"path": path, "lines": {"begin": span.line + 1 if span else 1}},
     }
 
 
-def _finding(found: Diagnostic, report: Report, offsets: positions.Offsets) -> dict[str, Data]:
-    span = found.primary.span if found.primary else None
+def _finding(diagnostic: Diagnostic, report: Report, offsets: positions.Offsets) -> dict[str, Data]:
+    span = diagnostic.primary.span if diagnostic.primary else None
     return {
-        "severity": report.severity(found).value,
-        "code": found.rule.code,
-        "summary": found.message,
-        "detail": positions.detail(found),
-        "address": found.address,
+        "severity": report.severity(diagnostic).value,
+        "code": diagnostic.rule.code,
+        "summary": diagnostic.message,
+        "detail": positions.detail(diagnostic),
+        "address": diagnostic.address,
         "range": _range(span, offsets) if span else None,
-        "snippet": _snippet(span, found.address) if span else None,
+        "snippet": _snippet(span, diagnostic.address) if span else None,
     }
 
 
@@ -108,36 +108,39 @@ def _snippet(span: Span, context: str | None) -> dict[str, Data] | None:
     }
 
 
-def _github(found: Diagnostic, report: Report) -> str:
+def _github(diagnostic: Diagnostic, report: Report) -> str:
     # github.com/actions/toolkit, packages/core/src/command.ts: what is escaped, and how.
     properties: dict[str, str | int] = {}
-    if found.primary:
-        span = found.primary.span
-        properties = {"file": positions.path(found.primary), "line": span.line + 1}
+    if diagnostic.primary:
+        span = diagnostic.primary.span
+        properties = {"file": positions.path(diagnostic.primary), "line": span.line + 1}
         properties |= {"endLine": span.end_line + 1, "col": span.column + 1}
         if span.end_line == span.line:
             properties["endColumn"] = span.end_column + 1
-    properties["title"] = found.rule.code
+    properties["title"] = diagnostic.rule.code
     settings = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    return f"::{report.severity(found).value} {settings}::{_data(_message(found))}\n"
+    return f"::{report.severity(diagnostic).value} {settings}::{_data(_message(diagnostic))}\n"
 
 
-def _azure(found: Diagnostic, report: Report) -> str:
+def _azure(diagnostic: Diagnostic, report: Report) -> str:
     # github.com/microsoft/azure-pipelines-task-lib, node/taskcommand.ts: what is escaped, and how.
-    properties: dict[str, str | int] = {"type": report.severity(found).value}
-    if found.primary:
-        span = found.primary.span
-        properties |= {"sourcepath": positions.path(found.primary), "linenumber": span.line + 1}
+    properties: dict[str, str | int] = {"type": report.severity(diagnostic).value}
+    if diagnostic.primary:
+        span = diagnostic.primary.span
+        properties |= {
+            "sourcepath": positions.path(diagnostic.primary),
+            "linenumber": span.line + 1,
+        }
         properties["columnnumber"] = span.column + 1
-    properties["code"] = found.rule.code
+    properties["code"] = diagnostic.rule.code
     settings = ";".join(f"{name}={_setting(str(value))}" for name, value in properties.items())
-    return f"##vso[task.logissue {settings}]{_vso(_message(found))}\n"
+    return f"##vso[task.logissue {settings}]{_vso(_message(diagnostic))}\n"
 
 
-def _message(found: Diagnostic) -> str:
+def _message(diagnostic: Diagnostic) -> str:
     """The message and what to do, on one line without anything that could steer a terminal."""
-    more = positions.detail(found)
-    return clean(f"{found.message} ({more})" if more else found.message)
+    detail = positions.detail(diagnostic)
+    return clean(f"{diagnostic.message} ({detail})" if detail else diagnostic.message)
 
 
 def _data(text: str) -> str:

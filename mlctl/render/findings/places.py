@@ -24,13 +24,15 @@ def with_places(
     for event in events:
         resource = resources.get(event.step.change)
         if event.error is not None and resource is not None:
-            event.error.properties = tuple(_placed(one, resource) for one in event.error.properties)
+            event.error.properties = tuple(
+                _placed(error, resource) for error in event.error.properties
+            )
         yield event
 
 
 def _placed(error: PropertyError, resource: Resource) -> PropertyError:
-    found = field_of(resource.form, error.name)
-    if found is None:
+    field = field_of(resource.form, error.name)
+    if field is None:
         return error
-    label = resource.label(found.at, key=resource.get(*map(str, found.at)) is None)
-    return PropertyError(dotted(found.at), error.message, place(label.span))
+    label = resource.label(field.at, key=resource.get(*map(str, field.at)) is None)
+    return PropertyError(dotted(field.at), error.message, place(label.span))

@@ -29,10 +29,10 @@ class Offsets:
         return starts[line] + len(source.lines[line][:column].encode(errors="replace"))
 
 
-def detail(found: Diagnostic) -> str:
+def detail(diagnostic: Diagnostic) -> str:
     """The hint, and the related positions."""
-    sentences = [found.hint] if found.hint else []
-    sentences += [f"{label.text or 'see'}: {place(label.span)}" for label in found.related]
+    sentences = [diagnostic.hint] if diagnostic.hint else []
+    sentences += [f"{label.text or 'see'}: {place(label.span)}" for label in diagnostic.related]
     return "; ".join(sentences)
 
 

@@ -14,14 +14,17 @@ SCHEMA = (
 HOME = "https://mlctl.dev"
 
 
-def report(found: Report) -> str:
+def report(findings: Report) -> str:
     """The findings, and every rule that fired; paths stay relative to where the command ran."""
-    fired = sorted({one.rule.code: one.rule for one in found}.values(), key=lambda rule: rule.code)
+    fired = sorted(
+        {finding.rule.code: finding.rule for finding in findings}.values(),
+        key=lambda rule: rule.code,
+    )
     numbers = {rule.code: number for number, rule in enumerate(fired)}
     run = {
         "tool": {"driver": _driver(fired)},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, found, numbers[one.rule.code]) for one in found],
+        "results": [_result(finding, findings, numbers[finding.rule.code]) for finding in findings],
     }
     return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -48,19 +51,19 @@ def _rule(rule: Rule) -> dict[str, Data]:
     }
 
 
-def _result(found: Diagnostic, report: Report, number: int) -> dict[str, Data]:
-    text = f"{found.message}. Hint: {found.hint}." if found.hint else f"{found.message}."
+def _result(finding: Diagnostic, report: Report, number: int) -> dict[str, Data]:
+    text = f"{finding.message}. Hint: {finding.hint}." if finding.hint else f"{finding.message}."
     result: dict[str, Data] = {
-        "ruleId": found.rule.code,
+        "ruleId": finding.rule.code,
         "ruleIndex": number,
-        "level": _level(report.severity(found)),
+        "level": _level(report.severity(finding)),
         "message": {"text": text},
-        "locations": [_location(found.primary)] if found.primary else [],
+        "locations": [_location(finding.primary)] if finding.primary else [],
     }
-    if found.related:
+    if finding.related:
         result["relatedLocations"] = [
             {"id": place, **_location(label), "message": {"text": label.text or "see also"}}
-            for place, label in enumerate(found.related, start=1)
+            for place, label in enumerate(finding.related, start=1)
         ]
     return result
 

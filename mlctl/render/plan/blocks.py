@@ -69,21 +69,21 @@ def human(
     elif plan.in_motion and not plan.errors:
         parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
     elif not plan.errors:
-        more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
-        parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{more}")
-    parts += ["\n".join(textwrap.wrap(one, max(width, 40))) for one in in_motion(plan)]
+        explanation = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
+        parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{explanation}")
+    parts += ["\n".join(textwrap.wrap(sentence, max(width, 40))) for sentence in in_motion(plan)]
     if plan.warnings:
         parts.append(_findings(plan.warnings, color=color, width=width))
-    for title, found in ((_REFUSED, plan.refusals), (_REJECTED, plan.rejections)):
-        if found:
-            said = _findings(found, color=color, width=width)
-            parts.append(f"{styler.apply(title, Style.BOLD_RED)}\n\n{said}")
+    for title, diagnostics_ in ((_REFUSED, plan.refusals), (_REJECTED, plan.rejections)):
+        if diagnostics_:
+            text = _findings(diagnostics_, color=color, width=width)
+            parts.append(f"{styler.apply(title, Style.BOLD_RED)}\n\n{text}")
     return "\n\n".join(parts) + "\n"
 
 
-def _findings(found: Iterable[Diagnostic], *, color: bool, width: int) -> str:
+def _findings(findings: Iterable[Diagnostic], *, color: bool, width: int) -> str:
     report = Report()
-    report.extend(found)
+    report.extend(findings)
     return diagnostics.report(report, color=color, width=width).rstrip("\n")
 
 
@@ -115,11 +115,11 @@ def _body(
     yield f"\n{_ACTIONS}\n"
     view = _View(plan, styler, width, verbose=verbose)
     for number, change in enumerate(plan.pending):
-        shown = "\n".join(view.change(change))
-        if room is not None and (room := room - len(shown.encode()) - 2) < 0:
+        block = "\n".join(view.change(change))
+        if room is not None and (room := room - len(block.encode()) - 2) < 0:
             yield f"  # ... and {len(plan.pending) - number} more changes, which do not fit here\n"
             break
-        yield f"{shown}\n"
+        yield f"{block}\n"
     yield styler.apply(summary(plan.summary), Style.BOLD)
     heads = True
     for line in cost.human(of_plan(plan), width):
@@ -207,15 +207,15 @@ class _View:
         kind, name = kind_of(above.address), change.address.name
         at = kind.plan.routes[0]
         was = routes.routes(kind, above.live.body)[at]
-        part, said = routes.share({at: was}, name), above.values.get(at)
-        if said is not None and not routes.share({at: routes.shares(said)}, name):
+        part, value = routes.share({at: was}, name), above.values.get(at)
+        if value is not None and not routes.share({at: routes.shares(value)}, name):
             return  # others have taken over before, for good
-        left = routes.without(was, frozenset({name.casefold()}))
-        if part and not left:
+        remaining = routes.without(was, frozenset({name.casefold()}))
+        if part and not remaining:
             yield f"{above.address} has no {kind.plan.routing} until it is back"
         elif part:
-            others = ", ".join(f"{one} has {share:g} %" for one, share in left.items())
-            yield f"others get its {part:g} % of the {kind.plan.routing} until it is back: {others}"
+            shares = ", ".join(f"{child} has {share:g} %" for child, share in remaining.items())
+            yield f"others get its {part:g} % of the {kind.plan.routing} until it is back: {shares}"
 
     def _tree(self, change: Change) -> DiffBranch:
         tree = DiffBranch()
@@ -228,35 +228,35 @@ class _View:
             tree.put(("content",), DiffLeaf(None, None, text_after=content))
             return tree
         changed: dict[Pointer, int] = {}
-        for one in change.fields:
-            tree.put(one.at, self._leaf(change, one))
-            changed[one.at[:-1]] = changed.get(one.at[:-1], 0) + (one.after is not None)
+        for field in change.fields:
+            tree.put(field.at, self._leaf(change, field))
+            changed[field.at[:-1]] = changed.get(field.at[:-1], 0) + (field.after is not None)
         for at, count in changed.items():
-            wanted = change.values.get(at)
-            branch = tree.at(at) if isinstance(wanted, dict) else None
-            if branch is not None and isinstance(wanted, dict):
-                branch.hidden += len(wanted) - count
+            said_value = change.values.get(at)
+            branch = tree.at(at) if isinstance(said_value, dict) else None
+            if branch is not None and isinstance(said_value, dict):
+                branch.hidden += len(said_value) - count
         return tree
 
-    def _leaf(self, change: Change, one: FieldChange) -> DiffLeaf:
-        remarks = list(self._remarks(change, one))
-        alarm = "forces replacement" if one.forces_replacement else ""
-        if one.sensitive:
-            before = None if one.before is None else "*** (before)"
-            after = None if one.after is None else "*** (after)"
-            return DiffLeaf(None, None, ", ".join(remarks), alarm, before, after)
-        before, after = plan_text.local_content(change, one, self._changes)
-        had, wanted = plan_text.masked_sides(one)
-        return DiffLeaf(had, wanted, ", ".join(remarks), alarm, before, after)
+    def _leaf(self, change: Change, field: FieldChange) -> DiffLeaf:
+        remarks = list(self._remarks(change, field))
+        alarm = "forces replacement" if field.forces_replacement else ""
+        if field.sensitive:
+            old_text = None if field.before is None else "*** (before)"
+            new_text = None if field.after is None else "*** (after)"
+            return DiffLeaf(None, None, ", ".join(remarks), alarm, old_text, new_text)
+        old_text, new_text = plan_text.local_content(change, field, self._changes)
+        old, new = plan_text.masked_sides(field)
+        return DiffLeaf(old, new, ", ".join(remarks), alarm, old_text, new_text)
 
-    def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
-        if one.note:
-            yield f"from {one.note}"
-        elif one.after is not None and plan_text.is_default(change, one):
+    def _remarks(self, change: Change, field: FieldChange) -> Iterator[str]:
+        if field.note:
+            yield f"from {field.note}"
+        elif field.after is not None and plan_text.is_default(change, field):
             yield "default"
-        if any(self._is_made(named) for named in routed_by(change.address, one)):
+        if any(self._is_made(child) for child in routed_by(change.address, field)):
             yield "set once that deployment is there"
-        label = change.label_of(one) if self._verbose else None
+        label = change.label_of(field) if self._verbose else None
         if label is not None:
             yield f"{label.span.source.name}:{label.span.line + 1}"
 
@@ -270,7 +270,7 @@ class _View:
             return
         form = change.resource.form
         if id(form) not in self._filled_in:
-            names = ", ".join(dotted(one.at) for one in form.fields if self._fills_in(one))
+            names = ", ".join(dotted(field.at) for field in form.fields if self._fills_in(field))
             text = f"{names}: {_AFTER_APPLY}" if names else ""
             self._filled_in[id(form)] = textwrap.wrap(text, max(self._width - 8, 40))
         sign = styled_sign("+" if change.action is Action.CREATE else "~", self._styler)
@@ -278,28 +278,28 @@ class _View:
             yield f"      {sign} {line}"
             sign = " "
 
-    def _fills_in(self, one: Field) -> bool:
-        return one.mutability is Mutability.READ_ONLY and (len(one.at) == 1 or self._verbose)
+    def _fills_in(self, field: Field) -> bool:
+        return field.mutability is Mutability.READ_ONLY and (len(field.at) == 1 or self._verbose)
 
 
 def _cause(change: Change) -> str:
     if change.because is not None:
         return f"{change.because} is replaced"
-    forcing = [one for one in change.fields if one.forces_replacement]
-    names = [f"`{dotted(one.at)}`{_line(change, one)}" for one in forcing]
+    forcing = [field for field in change.fields if field.forces_replacement]
+    names = [f"`{dotted(field.at)}`{_line(change, field)}" for field in forcing]
     return f"{_listed(names)} cannot be changed in place"
 
 
-def _line(change: Change, one: FieldChange) -> str:
+def _line(change: Change, field: FieldChange) -> str:
     """` (cluster.yml:4)`, where a file says the field, and the change is not told by that line."""
-    label = change.label_of(one)
+    label = change.label_of(field)
     place = f"{label.span.source.name}:{label.span.line + 1}" if label else ""
     return f" ({place})" if place and place != plan_text.place(change) else ""
 
 
-def _some(addresses: Sequence[Address], shown: int = 3) -> list[str]:
-    named = [str(one) for one in addresses[:shown]]
-    return named + ([f"{len(addresses) - shown} more"] if len(addresses) > shown else [])
+def _some(addresses: Sequence[Address], limit: int = 3) -> list[str]:
+    names = [str(address) for address in addresses[:limit]]
+    return names + ([f"{len(addresses) - limit} more"] if len(addresses) > limit else [])
 
 
 def _listed(names: list[str]) -> str:
@@ -312,14 +312,14 @@ def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
         return
     form = form_of_body(kind_of(change.address), change.live.body, scope)
     values = decode(change.live.body, form, scope)
-    for one in form.fields:
-        if values.get(one.at) not in (None, {}) and one.mutability is not Mutability.READ_ONLY:
-            yield one.at, masked(values[one.at], one.at[-1])
+    for field in form.fields:
+        if values.get(field.at) not in (None, {}) and field.mutability is not Mutability.READ_ONLY:
+            yield field.at, masked(values[field.at], field.at[-1])
 
 
 def _unchanged(change: Change) -> int:
     """How many values of the files stay as they are."""
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return 0
-    touched = {at for one in change.fields for at in (one.at, one.at[:-1])}
+    touched = {at for field in change.fields for at in (field.at, field.at[:-1])}
     return sum(at not in touched for at in change.values)

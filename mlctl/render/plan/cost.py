@@ -56,7 +56,7 @@ def markdown(cost: PlanCost) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|---|"
     for row in rows:
         name = f"`{row.name.strip()}`" if row.address is not None else row.name.strip()
-        cells = (one.replace("|", "\\|") for one in (name, *_amounts(row), row.remark))
+        cells = (cell.replace("|", "\\|") for cell in (name, *_amounts(row), row.remark))
         yield f"| {' | '.join(cells)} |"
     yield ""
     yield _note(cost).replace("<", "&lt;")
@@ -71,13 +71,13 @@ def document(cost: PlanCost) -> dict[str, Data]:
         "after": _monthly(cost.after),
         "resources": [
             {
-                "address": str(one.address),
-                "size": one.nodes.size,
-                "tier": "low_priority" if one.nodes.low_priority else "dedicated",
-                "before": _monthly(one.before),
-                "after": _monthly(one.after),
+                "address": str(change.address),
+                "size": change.nodes.size,
+                "tier": "low_priority" if change.nodes.low_priority else "dedicated",
+                "before": _monthly(change.before),
+                "after": _monthly(change.after),
             }
-            for one in cost.changes
+            for change in cost.changes
         ],
         "prices": {
             "as_of": catalog.PRICES_AS_OF.isoformat(),
@@ -100,53 +100,68 @@ def _rows(cost: PlanCost) -> list[_Row]:
     """What changes line by line, then what stays, then the total, where there is more than one."""
     if not cost.pending:
         return []
-    shown, rest = cost.pending[:_ROWS], cost.pending[_ROWS:]
+    listed, unlisted = cost.pending[:_ROWS], cost.pending[_ROWS:]
     rows = [
-        _Row(one.address, clean(f"  {one.address}"), _remark(one), one.before, one.after)
-        for one in shown
+        _Row(
+            change.address,
+            clean(f"  {change.address}"),
+            _remark(change),
+            change.before,
+            change.after,
+        )
+        for change in listed
     ]
-    stays = [one for one in cost.changes if not one.pending]
-    for some, name in ((rest, f"  and {len(rest)} more"), (stays, f"  {len(stays)} unchanged")):
-        if some:
-            rows.append(_sum(name, some))
+    stays = [change for change in cost.changes if not change.pending]
+    for changes, name in (
+        (unlisted, f"  and {len(unlisted)} more"),
+        (stays, f"  {len(stays)} unchanged"),
+    ):
+        if changes:
+            rows.append(_sum(name, changes))
     return [*rows, _sum("  total", cost.changes)] if len(rows) > 1 else rows
 
 
 def _sum(name: str, of: Sequence[CostChange]) -> _Row:
-    return _Row(None, name, "", total(one.before for one in of), total(one.after for one in of))
+    return _Row(
+        None, name, "", total(change.before for change in of), total(change.after for change in of)
+    )
 
 
-def _remark(one: CostChange) -> str:
-    size, tier = clean(one.nodes.size), " low priority" if one.nodes.low_priority else ""
-    known = catalog.find_size(one.nodes.size)
-    priced = "" if known and known.usd_per_hour is not None else ", no price known"
+def _remark(change: CostChange) -> str:
+    size, tier = clean(change.nodes.size), " low priority" if change.nodes.low_priority else ""
+    catalog_size = catalog.find_size(change.nodes.size)
+    priced = "" if catalog_size and catalog_size.usd_per_hour is not None else ", no price known"
     return f"{size}{tier}{priced}"
 
 
 def _amounts(row: _Row) -> tuple[str, str, str, str]:
     """The floor and its change, the ceiling and its change."""
-    before, after = row.before, row.after
-    floor = _amount(after.floor), _change(before.floor, after.floor)
-    return *floor, _amount(after.ceiling), _change(before.ceiling, after.ceiling)
+    old, new = row.before, row.after
+    floor = _amount(new.floor), _change(old.floor, new.floor)
+    return *floor, _amount(new.ceiling), _change(old.ceiling, new.ceiling)
 
 
 def _amount(amount: float | None) -> str:
     return _UNKNOWN if amount is None else f"{amount:,.2f}"
 
 
-def _change(before: float | None, after: float | None) -> str:
+def _change(old: float | None, new: float | None) -> str:
     """The change with its sign; "" where an unknown cost is said to be unknown already."""
-    if before is None or after is None:
-        return "" if after is None else f"(was {_UNKNOWN})"
-    change = after - before
+    if old is None or new is None:
+        return "" if new is None else f"(was {_UNKNOWN})"
+    change = new - old
     return f"({change:+,.2f})" if round(change, _CENT) else "(no change)"
 
 
 def _note(cost: PlanCost) -> str:
     """What the amounts are, and how they came about."""
-    fixed = any(one.nodes.least == one.nodes.most for one in cost.changes)
-    both = "; a fixed number of nodes counts in both" if fixed else ""
-    what = f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances{both}. USD,"
-    which = f"{prices.OF}, {catalog.PRICES_AS_OF.isoformat()} ({prices.SOURCE})"
+    fixed = any(change.nodes.least == change.nodes.most for change in cost.changes)
+    addition = "; a fixed number of nodes counts in both" if fixed else ""
+    meaning = (
+        f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances{addition}. USD,"
+    )
+    price_list = f"{prices.OF}, {catalog.PRICES_AS_OF.isoformat()} ({prices.SOURCE})"
     low = f"low priority at {prices.LOW_PRIORITY_RATIO:.0%} of that ({prices.LOW_PRIORITY_SOURCE})"
-    return f"{what} {which}; {low}." if cost.has_low_priority else f"{what} {which}."
+    return (
+        f"{meaning} {price_list}; {low}." if cost.has_low_priority else f"{meaning} {price_list}."
+    )

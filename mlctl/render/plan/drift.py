@@ -23,23 +23,25 @@ _ORIGINS = {
 Writes = Mapping[Address, Activity | None]  # the last write of each; None is unknown
 
 
-def human(found: Sequence[Drifted], writes: Writes, *, color: bool = False) -> str:
+def human(drifts: Sequence[Drifted], writes: Writes, *, color: bool = False) -> str:
     """The drift as text, with a line break at its end."""
     styler = Styler(color)
-    if not found:
+    if not drifts:
         return styler.apply(NO_DRIFT, Style.BOLD) + "\n"
     lines: list[str] = []
-    for one in found:
-        lines.append(styler.apply(clean(str(one.address)), Style.BOLD) + f"  ({_place(one)})")
-        lines += [f"  {line}" for line in _lines(one, writes)] + [""]
-    lines.append(styler.apply(summary(found), Style.BOLD))
+    for drifted in drifts:
+        lines.append(
+            styler.apply(clean(str(drifted.address)), Style.BOLD) + f"  ({_place(drifted)})"
+        )
+        lines += [f"  {line}" for line in _lines(drifted, writes)] + [""]
+    lines.append(styler.apply(summary(drifts), Style.BOLD))
     return "\n".join(lines) + "\n"
 
 
-def summary(found: Sequence[Drifted]) -> str:
+def summary(drifts: Sequence[Drifted]) -> str:
     """`Drift: 2 resources differ, 1 resource is missing.`"""
-    missing = sum(one.missing for one in found)
-    differ = len(found) - missing
+    missing = sum(drifted.missing for drifted in drifts)
+    differ = len(drifts) - missing
     parts = []
     if differ:
         parts.append(f"{differ} {'resource differs' if differ == 1 else 'resources differ'}")
@@ -48,48 +50,50 @@ def summary(found: Sequence[Drifted]) -> str:
     return f"Drift: {', '.join(parts)}."
 
 
-def markdown(found: Sequence[Drifted], writes: Writes) -> str:
+def markdown(drifts: Sequence[Drifted], writes: Writes) -> str:
     """The drift for an issue; it ends in a line break."""
-    if not found:
+    if not drifts:
         return f"### mlctl drift: none\n\n{NO_DRIFT}\n"
-    parts = [f"### mlctl drift: {summary(found).removeprefix('Drift: ').removesuffix('.')}", ""]
+    parts = [f"### mlctl drift: {summary(drifts).removeprefix('Drift: ').removesuffix('.')}", ""]
     parts += ["| resource | field | file | workspace | last write |", "|---|---|---|---|---|"]
-    for one in found:
-        when = _cell(_written(one, writes))
-        if one.missing:
-            parts.append(f"| `{_cell(str(one.address))}` | | declared | **missing** | {when} |")
-        for each in one.differences:
-            live, declared = masked_sides(each.field)
+    for drifted in drifts:
+        written = _cell(_written(drifted, writes))
+        if drifted.missing:
+            parts.append(
+                f"| `{_cell(str(drifted.address))}` | | declared | **missing** | {written} |"
+            )
+        for difference in drifted.differences:
+            live, declared = masked_sides(difference.field)
             values = " | ".join(_cell(_shown(value)) for value in (declared, live))
-            name = _cell(dotted(each.field.at))
-            parts.append(f"| `{_cell(str(one.address))}` | `{name}` | {values} | {when} |")
+            name = _cell(dotted(difference.field.at))
+            parts.append(f"| `{_cell(str(drifted.address))}` | `{name}` | {values} | {written} |")
     return "\n".join(parts) + "\n"
 
 
-def document(found: Sequence[Drifted], writes: Writes) -> dict[str, Data]:
+def document(drifts: Sequence[Drifted], writes: Writes) -> dict[str, Data]:
     """The drift as plain data, without secrets."""
     return {
         "format_version": FORMAT_VERSION,
         "drift": [
             {
-                "address": str(one.address),
-                "missing": one.missing,
-                "source": _source(one),
-                "fields": [_field(each) for each in one.differences],
-                "last_write": _last(writes.get(one.address)),
+                "address": str(drifted.address),
+                "missing": drifted.missing,
+                "source": _source(drifted),
+                "fields": [_field(difference) for difference in drifted.differences],
+                "last_write": _last(writes.get(drifted.address)),
             }
-            for one in found
+            for drifted in drifts
         ],
     }
 
 
-def _field(one: Difference) -> dict[str, Data]:
-    live, declared = masked_sides(one.field)
+def _field(difference: Difference) -> dict[str, Data]:
+    live, declared = masked_sides(difference.field)
     return {
-        "path": [*one.field.at],
+        "path": [*difference.field.at],
         "declared": declared,
         "live": live,
-        "origin": one.origin.value,
+        "origin": difference.origin.value,
     }
 
 
@@ -97,44 +101,48 @@ def _last(write: Activity | None) -> dict[str, Data] | None:
     return {"at": write.at, "by": write.caller or None, "verb": write.verb} if write else None
 
 
-def _lines(one: Drifted, writes: Writes) -> Iterator[str]:
-    if one.missing:
+def _lines(drifted: Drifted, writes: Writes) -> Iterator[str]:
+    if drifted.missing:
         yield "it is declared, and not in the workspace"
-    for each in one.differences:
-        live, declared = masked_sides(each.field)
-        name = clean(dotted(each.field.at))
-        said = "by default" if _is_default(one, each) else "in the file"
-        yield f"~ {name}: {_shown(declared)} {said}, {_shown(live)} in the workspace"
+    for difference in drifted.differences:
+        live, declared = masked_sides(difference.field)
+        name = clean(dotted(difference.field.at))
+        place = "by default" if _is_default(drifted, difference) else "in the file"
+        yield f"~ {name}: {_shown(declared)} {place}, {_shown(live)} in the workspace"
     for origin in Origin:
-        if any(each.origin is origin for each in one.differences):
-            told = [dotted(each.field.at) for each in one.differences if each.origin is origin]
-            mixed = len(told) < len(one.differences)
-            yield f"# {clean(', '.join(told)) + ': ' if mixed else ''}{_ORIGINS[origin]}"
-    yield f"# last write: {_written(one, writes)}"
+        if any(difference.origin is origin for difference in drifted.differences):
+            fields = [
+                dotted(difference.field.at)
+                for difference in drifted.differences
+                if difference.origin is origin
+            ]
+            mixed = len(fields) < len(drifted.differences)
+            yield f"# {clean(', '.join(fields)) + ': ' if mixed else ''}{_ORIGINS[origin]}"
+    yield f"# last write: {_written(drifted, writes)}"
 
 
-def _is_default(one: Drifted, each: Difference) -> bool:
+def _is_default(drifted: Drifted, difference: Difference) -> bool:
     """Whether the file is silent about the field."""
-    at = each.field.at
-    return not any(at[:length] in one.resource.values for length in range(1, len(at) + 1))
+    at = difference.field.at
+    return not any(at[:length] in drifted.resource.values for length in range(1, len(at) + 1))
 
 
-def _written(one: Drifted, writes: Writes) -> str:
-    write = writes.get(one.address)
+def _written(drifted: Drifted, writes: Writes) -> str:
+    write = writes.get(drifted.address)
     if write is None:
         return "unknown"
     verb = "deleted" if write.verb == "delete" else "written"
     return clean(f"{verb} {write.at} by {write.caller or 'unknown'}")
 
 
-def _place(one: Drifted) -> str:
-    span = one.resource.label().span
+def _place(drifted: Drifted) -> str:
+    span = drifted.resource.label().span
     return clean(f"{span.source.name}:{span.line + 1}")
 
 
-def _source(one: Drifted) -> dict[str, Data]:
-    differing = next((each.field.at for each in one.differences), ())
-    span = one.resource.label(differing).span
+def _source(drifted: Drifted) -> dict[str, Data]:
+    differing = next((difference.field.at for difference in drifted.differences), ())
+    span = drifted.resource.label(differing).span
     return {"filename": span.source.name, "line": span.line + 1}
 
 

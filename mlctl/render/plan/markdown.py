@@ -28,40 +28,40 @@ _WORDS = {  # in the order of what deserves attention
 }
 
 
-def plan(made: Plan) -> str:
+def plan(plan_: Plan) -> str:
     """The comment; it ends in a line break.
 
     What destroys comes first, and is what is shown of more changes than a comment holds.
     """
     order = [*_WORDS]
-    first = sorted(made.changes, key=lambda one: order.index(one.action))
-    made = replace(made, changes=tuple(first))
-    parts = [f"### mlctl plan: {_title(made)}", *_findings(made), *_in_motion(made)]
-    if made.pending:
-        costs = "\n".join(cost.markdown(of_plan(made)))
-        parts += ["\n".join(_table(made)), *([costs] if costs else [])]
-        parts.append(_whole(made, _LONGEST - len("\n\n".join(parts).encode())))
+    first = sorted(plan_.changes, key=lambda change: order.index(change.action))
+    plan_ = replace(plan_, changes=tuple(first))
+    parts = [f"### mlctl plan: {_title(plan_)}", *_findings(plan_), *_in_motion(plan_)]
+    if plan_.pending:
+        costs = "\n".join(cost.markdown(of_plan(plan_)))
+        parts += ["\n".join(_table(plan_)), *([costs] if costs else [])]
+        parts.append(_whole(plan_, _LONGEST - len("\n\n".join(parts).encode())))
     return "\n\n".join(parts) + "\n"
 
 
-def _title(made: Plan) -> str:
-    if made.errors:
-        return "the project forbids it" if made.refusals else "the workspace would refuse it"
-    summary = text.summary(made.summary).removeprefix("Plan: ").removesuffix(".")
-    return summary if made.pending else "no changes"
+def _title(plan_: Plan) -> str:
+    if plan_.errors:
+        return "the project forbids it" if plan_.refusals else "the workspace would refuse it"
+    summary = text.summary(plan_.summary).removeprefix("Plan: ").removesuffix(".")
+    return summary if plan_.pending else "no changes"
 
 
-def _in_motion(made: Plan) -> Iterator[str]:
-    if made.in_motion:
-        yield "\n".join(f"- {_escaped(one)}" for one in text.in_motion(made))
+def _in_motion(plan_: Plan) -> Iterator[str]:
+    if plan_.in_motion:
+        yield "\n".join(f"- {_escaped(sentence)}" for sentence in text.in_motion(plan_))
 
 
-def _findings(made: Plan) -> Iterator[str]:
-    every = (*made.errors, *made.warnings)
+def _findings(plan_: Plan) -> Iterator[str]:
+    every = (*plan_.errors, *plan_.warnings)
     lines = [
-        f"- **{found.rule.code}** {_escaped(found.message)}"
-        + (f"  \n  {_escaped(found.hint)}" if found.hint else "")
-        for found in every[:_ROWS]
+        f"- **{finding.rule.code}** {_escaped(finding.message)}"
+        + (f"  \n  {_escaped(finding.hint)}" if finding.hint else "")
+        for finding in every[:_ROWS]
     ]
     if len(every) > _ROWS:
         lines.append(f"- and {len(every) - _ROWS} more")
@@ -69,33 +69,33 @@ def _findings(made: Plan) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _table(made: Plan) -> Iterator[str]:
+def _table(plan_: Plan) -> Iterator[str]:
     yield "| | resource | change | asked for in |"
     yield "|---|---|---|---|"
-    for change in made.pending[:_ROWS]:
-        asked = _code(found) if (found := place(change)) else ""
-        what = _WORDS[change.action]
+    for change in plan_.pending[:_ROWS]:
+        position = _code(written) if (written := place(change)) else ""
+        action = _WORDS[change.action]
         if change.reason is ActionReason.PRUNED:
-            what = f"{what}: no file declares it any more"
+            action = f"{action}: no file declares it any more"
         if change.unfinished is not None:
-            what = f"{what}, with what an unfinished apply took away"
+            action = f"{action}, with what an unfinished apply took away"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
-        yield f"| `{SYMBOLS[change.action]}` | {address} | {what}{fields} | {asked} |"
-    left = len(made.pending) - _ROWS
-    if left > 0:
-        yield f"| | and {left} more | | |"
+        yield f"| `{SYMBOLS[change.action]}` | {address} | {action}{fields} | {position} |"
+    unlisted = len(plan_.pending) - _ROWS
+    if unlisted > 0:
+        yield f"| | and {unlisted} more | | |"
 
 
 def _fields(change: Change) -> Iterator[str]:
     """The first changed fields; those that force a replacement before others."""
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return
-    ordered = sorted(change.fields, key=lambda one: not one.forces_replacement)
-    for number, one in enumerate(ordered[:_FIELDS]):
-        before, after = masked_sides(one)
-        values = "" if one.sensitive else f" {_value(before)} → {_value(after)}"
-        yield f"{': ' if number == 0 else ''}{_code(dotted(one.at))}{values}"
+    ordered = sorted(change.fields, key=lambda field: not field.forces_replacement)
+    for number, field in enumerate(ordered[:_FIELDS]):
+        old, new = masked_sides(field)
+        values = "" if field.sensitive else f" {_value(old)} → {_value(new)}"
+        yield f"{': ' if number == 0 else ''}{_code(dotted(field.at))}{values}"
     if len(ordered) > _FIELDS:
         yield f"and {len(ordered) - _FIELDS} more"
 
@@ -113,24 +113,24 @@ def _code(words: str) -> str:
     return f"{fence}{pad}{clean(words)}{pad}{fence}".replace("|", "\\|")
 
 
-def _whole(made: Plan, room: int) -> str:
-    made = replace(made, refusals=(), rejections=(), warnings=())  # they stand above
-    shown = text.human(made, width=_WIDTH, room=room)
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", shown))])
+def _whole(plan_: Plan, room: int) -> str:
+    plan_ = replace(plan_, refusals=(), rejections=(), warnings=())  # they stand above
+    text_ = text.human(plan_, width=_WIDTH, room=room)
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text_))])
     return (
-        f"<details><summary>The whole plan</summary>\n\n{fence}diff\n{_as_diff(shown)}{fence}\n\n"
+        f"<details><summary>The whole plan</summary>\n\n{fence}diff\n{_as_diff(text_)}{fence}\n\n"
         "</details>"
     )
 
 
-def _as_diff(shown: str) -> str:
+def _as_diff(text_: str) -> str:
     """The signs at the left, where a highlighter of diffs looks for them; `!` is a change."""
     return re.sub(
         r"(?m)^( *)([+~-]|-/\+) ",
-        lambda found: (
-            {"~": "!", "-/+": "-"}.get(found[2], found[2]) + found[1] + found[2][1:] + " "
+        lambda match: (
+            {"~": "!", "-/+": "-"}.get(match[2], match[2]) + match[1] + match[2][1:] + " "
         ),
-        shown,
+        text_,
     )
 
 

@@ -16,9 +16,9 @@ def patch_of(texts: Mapping[Path, str]) -> str:
     """The patch that makes files say the texts; "" without any."""
     lines: list[str] = []
     for path, text in texts.items():
-        before = files.read(path, _MOST).decode(errors="replace").splitlines(keepends=True)
-        after = text.splitlines(keepends=True)
-        lines += difflib.unified_diff(before, after, str(path), str(path))
+        old = files.read(path, _MOST).decode(errors="replace").splitlines(keepends=True)
+        new = text.splitlines(keepends=True)
+        lines += difflib.unified_diff(old, new, str(path), str(path))
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 

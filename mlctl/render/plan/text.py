@@ -43,7 +43,9 @@ def source(change: Change) -> tuple[str, int] | None:
     document = resource.document
     label = None
     if change.action in (Action.UPDATE, Action.REPLACE):
-        label = next((found for one in change.fields if (found := change.label_of(one))), None)
+        label = next(
+            (label_ for field in change.fields if (label_ := change.label_of(field))), None
+        )
     elif (
         not resource.root
     ):  # the cheap way to the first line: most changes of a big plan are new resources
@@ -53,11 +55,11 @@ def source(change: Change) -> tuple[str, int] | None:
     return span.source.name, span.line + 1
 
 
-def is_default(change: Change, one: FieldChange) -> bool:
+def is_default(change: Change, field: FieldChange) -> bool:
     """Whether a field's value is a default that is not in the file."""
-    if change.resource is None or one.at in kind_of(change.address).plan.routes:
+    if change.resource is None or field.at in kind_of(change.address).plan.routes:
         return False
-    return one.at in change.values and one.at not in change.resource.values
+    return field.at in change.values and field.at not in change.resource.values
 
 
 def outdates(change: Change) -> bool:
@@ -82,31 +84,31 @@ def content(change: Change) -> str | None:
 
 
 def local_content(
-    change: Change, one: FieldChange, changes: Mapping[Address, Change]
+    change: Change, field: FieldChange, changes: Mapping[Address, Change]
 ) -> tuple[str | None, str | None]:
     """Text for the value before and after if it is local content; else None."""
     if change.resource is None:
         return None, None
-    said = change.resource.get(*map(str, one.at))
-    before = uploaded(one.before)
-    if said == one.after or not isinstance(one.after, str):
-        return before, None
-    if isinstance(said, dict):
-        digest = _digest(change, one.after, one, changes)
-        return before, f"(inline, {_short(digest)})" if digest else "(inline)"
-    if not is_local(said):
-        return before, None
-    return before, _hashed(said, _digest(change, one.after, one, changes))
+    value = change.resource.get(*map(str, field.at))
+    old = uploaded(field.before)
+    if value == field.after or not isinstance(field.after, str):
+        return old, None
+    if isinstance(value, dict):
+        digest = _digest(change, field.after, field, changes)
+        return old, f"(inline, {_short(digest)})" if digest else "(inline)"
+    if not is_local(value):
+        return old, None
+    return old, _hashed(value, _digest(change, field.after, field, changes))
 
 
-def masked_sides(one: FieldChange) -> tuple[Data, Data]:
+def masked_sides(field: FieldChange) -> tuple[Data, Data]:
     """The value before and after, without secrets; two that differ look different."""
-    name = one.at[-1]
-    before, after = masked(one.before, name), masked(one.after, name)
-    if before == after and one.before != one.after:
-        sides = ((one.before, f"{MASK} (before)"), (one.after, f"{MASK} (after)"))
-        before, after = (masked(value, name, mark) for value, mark in sides)
-    return before, after
+    name = field.at[-1]
+    old, new = masked(field.before, name), masked(field.after, name)
+    if old == new and field.before != field.after:
+        sides = ((field.before, f"{MASK} (before)"), (field.after, f"{MASK} (after)"))
+        old, new = (masked(value, name, mark) for value, mark in sides)
+    return old, new
 
 
 def uploaded(value: Data) -> str | None:
@@ -116,17 +118,17 @@ def uploaded(value: Data) -> str | None:
 
 
 def _digest(
-    change: Change, value: str, one: FieldChange, changes: Mapping[Address, Change]
+    change: Change, value: str, field_change: FieldChange, changes: Mapping[Address, Change]
 ) -> str | None:
     """The hash of the local content that a value became."""
     upload = _UPLOAD.fullmatch(value)
     if upload:
         return upload["digest"]
-    field = change.resource.form.field(one.at) if change.resource else None
-    named = Reference.parse(value, field.refers_to) if field and field.refers_to else None
-    if named is None:
+    field = change.resource.form.field(field_change.at) if change.resource else None
+    reference = Reference.parse(value, field.refers_to) if field and field.refers_to else None
+    if reference is None:
         return hashlib.sha256(value.encode()).hexdigest() if "\n" in value else None
-    asset = changes.get(named.address) if named.address else None
+    asset = changes.get(reference.address) if reference.address else None
     return _digest_of(asset) if asset else None
 
 

@@ -60,9 +60,9 @@ class DiffBranch:
 
     def put(self, at: Pointer, leaf: DiffLeaf) -> None:
         """Add `leaf` at a pointer, with the branches above it."""
-        *way, last = at
+        *above, last = at
         branch = self
-        for step in way:
+        for step in above:
             inner = branch.parts.get(str(step))
             if not isinstance(inner, DiffBranch):
                 inner = branch.parts[str(step)] = DiffBranch()
@@ -99,19 +99,19 @@ def node_of(leaf: DiffLeaf) -> DiffNode:
     if (
         leaf.text_before
         or leaf.text_after
-        or not any(isinstance(one, dict) and one for one in sides)
+        or not any(isinstance(side, dict) and side for side in sides)
     ):
         return leaf
-    if not all(one is None or isinstance(one, dict) for one in sides):
+    if not all(side is None or isinstance(side, dict) for side in sides):
         return leaf
-    before, after = (one or {} for one in sides)
+    old, new = (side or {} for side in sides)
     branch = DiffBranch()
-    for key in [*after, *(key for key in before if key not in after)]:
-        if before.get(key) == after.get(key) and key in before and key in after:
+    for key in [*new, *(key for key in old if key not in new)]:
+        if old.get(key) == new.get(key) and key in old and key in new:
             branch.hidden += 1
         else:
             branch.parts[str(key)] = node_of(
-                DiffLeaf(before.get(key), after.get(key), leaf.remark, leaf.alarm)
+                DiffLeaf(old.get(key), new.get(key), leaf.remark, leaf.alarm)
             )
     return branch
 
@@ -179,8 +179,8 @@ def _short(part: DiffNode) -> bool:
     """Whether a part stands on its key's line."""
     if isinstance(part, DiffBranch):
         return False
-    before = part.text_before is None and _many(part.before)
-    return not before and not (part.text_after is None and _many(part.after))
+    was_long = part.text_before is None and _many(part.before)
+    return not was_long and not (part.text_after is None and _many(part.after))
 
 
 def _many(value: Data) -> bool:
@@ -199,8 +199,8 @@ def _text(leaf: DiffLeaf) -> str:
         case "-":
             return leaf.text_before or scalar(leaf.before)
         case _:
-            before = leaf.text_before or scalar(leaf.before)
-            return f"{before} -> {leaf.text_after or scalar(leaf.after)}"
+            old = leaf.text_before or scalar(leaf.before)
+            return f"{old} -> {leaf.text_after or scalar(leaf.after)}"
 
 
 def _remark(leaf: DiffLeaf, styler: Styler) -> str:
@@ -225,7 +225,7 @@ def _long(leaf: DiffLeaf, styler: Styler, indent: int) -> Iterator[str]:
 
 def _listed(value: Data) -> list[str]:
     if isinstance(value, list):
-        return [scalar(one) if not isinstance(one, dict) else _flow(one) for one in value]
+        return [scalar(item) if not isinstance(item, dict) else _flow(item) for item in value]
     if value is None:
         return []
     return (
@@ -239,13 +239,11 @@ def _flow(value: Mapping[str, Data]) -> str:
     return text if len(value) == 1 else f"{{{text}}}"
 
 
-def _items(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _items(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Signed items; an item without a sign is the number of those left out."""
-    for tag, low, high, start, end in SequenceMatcher(
-        None, before, after, autojunk=False
-    ).get_opcodes():
+    for tag, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             yield "", str(high - low)
             continue
-        yield from (("-", one) for one in before[low:high])
-        yield from (("+", one) for one in after[start:end])
+        yield from (("-", item) for item in old[low:high])
+        yield from (("+", item) for item in new[start:end])

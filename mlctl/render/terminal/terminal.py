@@ -26,20 +26,20 @@ def clean_lines(text: str, *, color: bool = False) -> str:
 def cells(text: str) -> list[tuple[str, int]]:
     """Each character of a line as it is shown, and how many columns it takes."""
     column = 0
-    shown: list[tuple[str, int]] = []
+    line: list[tuple[str, int]] = []
     escaped = inert.command_positions(text)
     for index, character in enumerate(text):
         glyph = " " * (_TAB - column % _TAB) if character == "\t" else inert.visible(character)
         glyph = escaped.get(index, glyph)
         width = _width(glyph)
-        shown.append((glyph, width))
+        line.append((glyph, width))
         column += width
-    return shown
+    return line
 
 
-def width(shown: Iterable[tuple[str, int]]) -> int:
+def width(line: Iterable[tuple[str, int]]) -> int:
     """How many columns `shown` takes."""
-    return sum(columns for _, columns in shown)
+    return sum(columns for _, columns in line)
 
 
 def _width(glyph: str) -> int:
