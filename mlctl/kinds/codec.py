@@ -26,7 +26,7 @@ from mlctl.kinds import (
     sweeps,
 )
 from mlctl.kinds.address import Reference, Scope
-from mlctl.kinds.field import Field
+from mlctl.kinds.field import Field, bare
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 
@@ -47,6 +47,8 @@ def encode(value: Data, field: Field, scope: Scope) -> Data:
 
 def decode(value: Data, field: Field, scope: Scope) -> Data:
     """The YAML spelling of a wire value; None means absent."""
+    if value is None and not field.enum:  # no other codec has a word for null
+        return None
     return CODECS[field.codec].decode(value, field, scope)
 
 
@@ -109,30 +111,20 @@ def _region(value: Data, _field: Field, _scope: Scope) -> Data:
     return catalog.region(value)
 
 
-def _bare(word: Data) -> str:
-    text = json.dumps(word) if isinstance(word, bool) else str(word)
-    return text.replace("_", "").replace(" ", "").casefold()
-
-
 def _enum_encode(value: Data, field: Field, _scope: Scope | None = None) -> Data:
-    return next((wire for word, wire in field.enum.items() if _bare(word) == _bare(value)), value)
+    wires = field.wire_by_word
+    known = isinstance(value, str) and value in wires
+    return wires.get(value if known else bare(value), value)
 
 
 def _enum_decode(value: Data, field: Field, _scope: Scope) -> Data:
-    if value is None:
-        return next((word for word, wire in field.enum.items() if wire is None), None)
-    return next(
-        (
-            word
-            for word, wire in field.enum.items()
-            if wire is not None and _bare(wire) == _bare(value)
-        ),
-        value,
-    )
+    words = field.word_by_wire
+    known = value is None or (isinstance(value, str) and value in words)
+    return words.get(value if known else bare(value), value)
 
 
 def _enum_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
-    return _bare(value)
+    return bare(value)
 
 
 def _switch_decode(value: Data, field: Field, scope: Scope) -> Data:

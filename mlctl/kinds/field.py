@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -54,6 +55,18 @@ class Field:
     def key(self) -> str:
         """Where it is in a document, as text."""
         return pointer.text(self.at)
+
+    @cached_property
+    def wire_by_word(self) -> Mapping[str, str | None]:
+        """The words of an enum as they are and bare, and their spelling on the wire."""
+        words = [*self.enum.items()][::-1]  # of equal ones the first counts
+        return {bare(word): wire for word, wire in words} | dict(words)
+
+    @cached_property
+    def word_by_wire(self) -> Mapping[str | None, str]:
+        """The spellings of an enum on the wire, as they are and bare, and their words."""
+        words = [(wire, word) for word, wire in [*self.enum.items()][::-1]]
+        return {bare(wire): word for wire, word in words if wire is not None} | dict(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +123,39 @@ class Form:
         return tuple(one for one in self.fields if one.mutability is not Mutability.READ_ONLY)
 
     @cached_property
+    def shown(self) -> tuple[Field, ...]:
+        """The fields that are no secret."""
+        return tuple(field for field in self.fields if not field.secret)
+
+    @cached_property
+    def shown_writable(self) -> tuple[Field, ...]:
+        """The fields that a file can say and that are no secret."""
+        return tuple(field for field in self.writable if not field.secret)
+
+    @cached_property
+    def with_default(self) -> tuple[Field, ...]:
+        """The fields that a file can say and that have a default."""
+        return tuple(field for field in self.writable if field.default is not None)
+
+    @cached_property
+    def defaulted(self) -> tuple[Field, ...]:
+        """The fields that have their default where a file does not say them."""
+        return tuple(field for field in self.fields if field.absent is Absent.DEFAULT)
+
+    @cached_property
+    def read_only_wires(self) -> tuple[Pointer, ...]:
+        """Where the service's own fields are in a body."""
+        return tuple(one.wire for one in self.fields if one.mutability is Mutability.READ_ONLY)
+
+    @cached_property
+    def constants_by_fields(self) -> tuple[tuple[frozenset[Pointer], Mapping[Pointer, Data]], ...]:
+        """`constants`, each with the fields of its object; none for those of the document."""
+        return tuple(
+            (frozenset(one.at for one in self.fields if at and one.at[: len(at)] == at), constants)
+            for at, constants in self.constants
+        )
+
+    @cached_property
     def discriminators(self) -> tuple[Field, ...]:
         """The fields that its condition looks at."""
         names = (self.condition or {}).get("required", [])
@@ -164,6 +210,12 @@ class Form:
             isinstance(data.get(name), str) and re.search(rule["pattern"], data[name]) is not None
             for name, rule in wanted.get("properties", {}).items()
         )
+
+
+def bare(word: Data) -> str:
+    """A word of an enum without what its spellings differ in: letter case, `_` and blanks."""
+    text = json.dumps(word) if isinstance(word, bool) else str(word)
+    return text.replace("_", "").replace(" ", "").casefold()
 
 
 def read_forms(root: Schema) -> Iterator[Form]:

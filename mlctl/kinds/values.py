@@ -13,7 +13,7 @@ from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.claim import Claims
 from mlctl.kinds.facts import Effective
-from mlctl.kinds.field import Absent, Field, Form, Mutability
+from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data, Pointer
 
@@ -93,14 +93,16 @@ def written(data: Data, form: Form) -> dict[Pointer, Data]:
 def complete(values: Values, form: Form) -> dict[Pointer, Data]:
     """`values` with the defaults that silence stands for (`x-mlctl-absent: default`)."""
     full = dict(values)
-    for field in form.fields:
-        if field.at not in full and field.absent is Absent.DEFAULT and applies(field, values, form):
+    for field in form.defaulted:
+        if field.at not in full and applies(field, values, form):
             full[field.at] = field.default
     return full
 
 
 def applies(field: Field, values: Values, form: Form) -> bool:
     """Whether no sibling has another value than the field asks for (`x-mlctl-when`)."""
+    if not field.when:
+        return True
     for name, wanted in field.when.items():
         at = (*field.at[:-1], name)
         sibling = form.field(at)
@@ -113,8 +115,8 @@ def applies(field: Field, values: Values, form: Form) -> bool:
 def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
     """The ARM body that says `values`, secrets included."""
     body: dict[str, Data] = {}
-    for at, constants in form.constants:
-        if not at or any(one[: len(at)] == at for one in values):
+    for fields, constants in form.constants_by_fields:
+        if not fields or not fields.isdisjoint(values):
             for wire, value in constants.items():
                 pointer.put(body, wire, value)
     return _onto(body, encode_fields(values, form, scope))
@@ -150,8 +152,8 @@ def decode(
     A field that the body leaves out has its default, if it has one and it applies.
     """
     values = said(body, form, scope, own=own)
-    for field in form.writable:
-        if field.at not in values and field.default is not None and applies(field, values, form):
+    for field in form.with_default:
+        if field.at not in values and applies(field, values, form):
             values[field.at] = field.default
     return values
 
@@ -161,10 +163,12 @@ def said(
 ) -> dict[Pointer, Data]:
     """The values that a body itself gives, without defaults and secrets."""
     values: dict[Pointer, Data] = {}
-    for field in form.fields if own else form.writable:
-        value = codec.decode(pointer.get(body, field.wire), field, scope)
-        if value is not None and not field.secret:
-            values[field.at] = value
+    for field in form.shown if own else form.shown_writable:
+        value = pointer.get(body, field.wire)
+        if value is not None or field.enum:
+            value = codec.decode(value, field, scope)
+            if value is not None:
+                values[field.at] = value
     return values
 
 
@@ -174,18 +178,15 @@ def not_kept(values: Values, form: Form) -> tuple[Pointer, ...]:
     These are the service's own fields, and the fields that `values` say. All others are kept: a PUT
     replaces the whole resource, so what the file leaves to the service is sent back as it came.
     """
-    return (
-        _SYSTEM
-        + tuple(
-            field.wire
-            for field in form.fields
-            if field.mutability is Mutability.READ_ONLY
-            or (field.at in values and not field.additive)
-            # a managed identity is said as a whole: its type and its ids belong together
-            or (field.codec == "identities" and (*field.at[:-1], "type") in values)
-            or not applies(field, values, form)
-        )
+    replaced = tuple(
+        field.wire
+        for field in form.writable
+        if (field.at in values and not field.additive)
+        # a managed identity is said as a whole: its type and its ids belong together
+        or (field.codec == "identities" and (*field.at[:-1], "type") in values)
+        or not applies(field, values, form)
     )
+    return (*_SYSTEM, *form.read_only_wires, *replaced)
 
 
 def not_renewed(known: Values, form: Form) -> tuple[Pointer, ...]:

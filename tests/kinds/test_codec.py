@@ -179,6 +179,14 @@ def test_zero_and_false_say_something(value: Data, at: str) -> None:
     assert not codec.says_nothing(value, field("compute", at))
 
 
+def test_what_is_absent_on_the_wire_is_absent_in_files_but_for_words_of_an_enum() -> None:
+    fields = [field for kind in ALL.values() for form in kind.forms for field in form.fields]
+    assert {field.codec for field in fields if field.enum} == {"enum", "switch"}
+    for field in fields:
+        if not field.enum:
+            assert codec.CODECS[field.codec].decode(None, field, SCOPE) is None
+
+
 def test_every_field_has_a_codec_that_there_is() -> None:
     forms = [form for kind in ALL.values() for form in kind.forms]
     assert {one.codec for form in forms for one in form.fields} <= codec.CODECS.keys()
