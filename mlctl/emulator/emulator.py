@@ -21,7 +21,6 @@ from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
-LARGEST_BODY = 16 * 2**20
 _OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
 _BUSY_RETRY = 1.0  # seconds after which to ask again while another process holds the state file
 _TICK = 0.02  # seconds of the wall clock between two advances of the virtual one

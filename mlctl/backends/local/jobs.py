@@ -14,16 +14,10 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import metrics as measured
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane.jobs import (
-    artifacts,
-    creation,
-    job_events,
-    pool_jobs,
-    records,
-)
+from mlctl.simulator.control_plane.jobs import artifacts, creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import Bucket
@@ -117,7 +111,7 @@ class LocalJobs:
             NotFound: there is no such pool.
             ServiceError: refused.
         """
-        return self._job(pool_jobs.submit(self.handle, pool, seconds, name))
+        return self._job(creation.submit_pool_job(self.handle, pool, seconds, name))
 
     def show(self, name: str) -> Job:
         """A job.

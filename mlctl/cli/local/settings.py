@@ -136,12 +136,12 @@ def tenancy_set(
 
     No figure of it was ever published: all of them are assumptions.
     """
-    from mlctl.simulator.control_plane.jobs import pool_jobs
+    from mlctl.simulator.control_plane.jobs import creation
     from mlctl.simulator.engine.model import SharedQueueSettings
 
     length = duration(mean)
     with opened(session) as cloud:
-        pool_jobs.set_tenancy(cloud.handle, SharedQueueSettings(slots, arrivals, length))
+        creation.set_shared_queue(cloud.handle, SharedQueueSettings(slots, arrivals, length))
     return Exit.OK
 
 

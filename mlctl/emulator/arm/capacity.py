@@ -14,8 +14,7 @@ from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.control import QuotaStatus
-from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import quota
+from mlctl.simulator.control_plane.resources import arm_body, quota
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 _UNLIMITED = -1
@@ -45,12 +44,12 @@ def usages(call: Call) -> Response:
 
 def quotas(call: Call) -> Response:
     """GET of the limits of a region: of each VM family, and of each workspace in it."""
-    location = part.region_name(call.names["location"])
+    location = arm_body.region_name(call.names["location"])
     subscription = call.names["subscription"]
     scopes = [
         workspace.scope
         for workspace in control.status(_region(call)).workspaces
-        if part.region_name(workspace.location) == location
+        if arm_body.region_name(workspace.location) == location
         and workspace.scope.subscription.casefold() == subscription.casefold()
     ]
     rows: list[Data] = []
@@ -73,13 +72,13 @@ def sizes(_: Call) -> Response:
 
 
 def _quotas(call: Call) -> tuple[QuotaStatus, ...]:
-    return control.quotas(_region(call), part.region_name(call.names["location"]))
+    return control.quotas(_region(call), arm_body.region_name(call.names["location"]))
 
 
 def _region(call: Call) -> WorkspaceHandle:
     home = call.settings.home
     scope = Scope(call.names["subscription"], home.resource_group, home.workspace)
-    return WorkspaceHandle(call.store, scope, part.region_name(call.names["location"]))
+    return WorkspaceHandle(call.store, scope, arm_body.region_name(call.names["location"]))
 
 
 def _total(call: Call, status: QuotaStatus, unit: str, words: str) -> Data:

@@ -8,8 +8,8 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind, StoredItem
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes.connection import CONNECTION
 from mlctl.emulator.shapes.shape import Occasion, render
+from mlctl.emulator.shapes.workspace import CONNECTION
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
-from mlctl.emulator.arm import scoring
 from mlctl.emulator.arm.job_bodies import invocation_body, job_body
-from mlctl.emulator.http import bodies
+from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.http.messages import not_found as nothing
 from mlctl.emulator.requests import listing
@@ -22,7 +22,7 @@ from mlctl.simulator.control_plane.jobs import (
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import missing
 
@@ -50,7 +50,7 @@ def invoke(call: Call) -> Response:
     if call.peek(Address("batch-deployment", deployment_name, endpoint.address.name)) is None:
         text = f"There is no deployment `{deployment_name}` in endpoint `{endpoint.address.name}`."
         raise NotFound("DeploymentNotFound", text, target=deployment_name)
-    sent = bodies.read(call.request.body).get("properties") or {}
+    sent = messages.read_json_body(call.request.body).get("properties") or {}
     properties = {**sent, "name": sent.get("jobName") or sent.get("name")}
     job = creation.invoke(
         call.handle, Invocation(endpoint.address.name, deployment_name, properties)
@@ -152,14 +152,14 @@ def _find_job(call: Call, name: str) -> JobRecord | None:
 
 def _stored_name(job: JobRecord) -> str:
     """The name under which the simulated cloud keeps a job."""
-    return str(job.row.parent) if scoring.is_step(job) else job.row.name
+    return str(job.row.parent) if is_scoring_step(job) else job.row.name
 
 
 def _step(call: Call, name: str) -> JobRecord | None:
-    """The step that scores of a job of an endpoint."""
-    above = scoring.job_name(name)
+    """The scoring step of this name."""
+    above = _job_of_scoring_step(name)
     job = _find_job(call, above) if above else None
-    return scoring.step(job) if job and job.row.endpoint else None
+    return scoring_step(job) if job and job.row.endpoint else None
 
 
 def _jobs(call: Call) -> list[JobRecord]:
@@ -178,3 +178,36 @@ def _is_listed(job: JobRecord, view: str) -> bool:
 
 def _key(job: JobRecord) -> str:
     return f"{clock.iso(job.row.created)} {job.row.name.casefold()}"
+
+
+_SUFFIX = "-score"
+_MODULE = "batchscoring"  # as azure-ai-ml 1.35.2 calls it (BATCH_JOB_CHILD_RUN_NAME)
+
+
+def _job_of_scoring_step(name: str) -> str | None:
+    """The job whose scoring step has this name; None where it is no name of one."""
+    job = name.removesuffix(_SUFFIX)
+    return job if job and job != name else None
+
+
+def is_scoring_step(job: JobRecord) -> bool:
+    """Whether a job is a scoring step, which the simulated cloud does not keep."""
+    return job.row.parent is not None and _job_of_scoring_step(job.row.name) == job.row.parent
+
+
+def scoring_step(job: JobRecord) -> JobRecord:
+    """The step that scores: the service runs it as a child of the job of an endpoint.
+
+    The simulated cloud keeps the two as one. Here the step has a name, a parent and properties of
+    its own, and all else of the job.
+    """
+    properties = {
+        "azureml.runsource": "azureml.StepRun",
+        "azureml.pipelinerunid": job.row.name,
+        "azureml.rootpipelinerunid": job.row.name,
+        "azureml.moduleName": _MODULE,
+    }
+    note = {**job.row.note, "displayName": _MODULE, "properties": properties, "tags": {}}
+    name = f"{job.row.name}{_SUFFIX}"
+    row = replace(job.row, name=name, parent=job.row.name, endpoint=None, note=note)
+    return replace(job, row=row)

@@ -17,7 +17,7 @@ from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.resources import instances
+from mlctl.simulator.control_plane.resources import compute
 from mlctl.simulator.control_plane.service import AcceptedPut
 from mlctl.simulator.control_plane.state.errors import missing
 
@@ -118,12 +118,12 @@ def nodes(call: Call) -> Response:
 
 def start(call: Call) -> Response:
     """POST start and restart of a compute instance."""
-    return _set_power(call, instances.RUNNING)
+    return _set_power(call, compute.INSTANCE_RUNNING)
 
 
 def stop(call: Call) -> Response:
     """POST stop of a compute instance."""
-    return _set_power(call, instances.STOPPED)
+    return _set_power(call, compute.INSTANCE_STOPPED)
 
 
 def _set_power(call: Call, state: str) -> Response:

@@ -1,19 +1,20 @@
-"""The run history of jobs: details and logs of runs, as `MLClient.jobs.stream` reads them.
+"""The run history of jobs: details, logs and outputs, as `MLClient.jobs` reads them.
 
-The paths and fields are those of azure-ai-ml 1.35.2's client of the run history service.
+The paths and fields are those of azure-ai-ml 1.35.2's clients of the run history and of the data
+plane; where artifacts lie (`workspaceartifactstore`, `ExperimentRun/dcid.RUN/`) is the SDK's too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl.emulator.arm import jobs, outputs, scoring
-from mlctl.emulator.http import bodies
+from mlctl.emulator.arm import jobs
+from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes.run import RUN
+from mlctl.emulator.shapes.job import RUN
 from mlctl.emulator.shapes.shape import Occasion, render
-from mlctl.emulator.storage import blobs
+from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts, records
@@ -35,7 +36,7 @@ def details(call: Call) -> Response:
     job = jobs.wait_for(call)
     name, view = job.row.name, job.view
     if view.started is not None:
-        outputs.write_blobs(call, job)  # where a job has a default output, logs are read from it
+        _write_blobs(call, job)  # where a job has a default output, logs are read from it
     body: dict[str, Data] = {
         "runId": name,
         "target": job.row.note.get("compute"),
@@ -68,9 +69,9 @@ def children(call: Call) -> Response:
         ServiceError: 404, there is no such run.
     """
     job = jobs.job_of(call)
-    beneath_job = [] if scoring.is_step(job) else records.children(call.handle, job.row.name)
+    beneath_job = [] if jobs.is_scoring_step(job) else records.children(call.handle, job.row.name)
     if job.row.endpoint and not beneath_job:
-        beneath_job = [scoring.step(job)]
+        beneath_job = [jobs.scoring_step(job)]
     return json_response({"value": [_run(call, child) for child in beneath_job]})
 
 
@@ -80,7 +81,7 @@ def modify(call: Call) -> Response:
     Raises:
         ServiceError: 404, there is no such run.
     """
-    job, changes_sent = jobs.job_of(call), bodies.read(call.request.body)
+    job, changes_sent = jobs.job_of(call), messages.read_json_body(call.request.body)
     changes = {
         name: changes_sent[key]
         for key, name in _CHANGEABLE.items()
@@ -182,3 +183,59 @@ def _warnings(job: JobRecord) -> Iterator[str]:
 def _url(call: Call, name: str, path: str) -> str:
     log_path = f"{ROOT}{call.scope.id}/runs/{name}/logs/{path}"
     return f"{call.request.base}{log_path}?{blobs.sas(call.settings)}"
+
+
+_LEFT = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
+_NAMED = "azureml/{run}"  # of the named outputs, in the default store
+
+
+def run_data(call: Call) -> Response:
+    """POST of a run id: the run data; the files of the run are written as blobs.
+
+    Raises:
+        ServiceError: 404, there is no such run.
+    """
+    name = str(messages.read_json_body(call.request.body).get("runId") or "")
+    job = jobs.get_job(call, name)
+    outputs = {
+        output: {"assetId": f"{job.row.name}/{output}", "type": "uri_folder"}
+        for output in _write_blobs(call, job)
+    }
+    status = job.view.status.value
+    return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
+
+
+def resolve_uris(call: Call) -> Response:
+    """POST of the ids of outputs: their URIs."""
+    ids = messages.read_json_body(call.request.body).get("values") or []
+    return json_response(
+        {"values": {output_id: {"uri": _uri(call, str(output_id))} for output_id in ids}}
+    )
+
+
+def _write_blobs(call: Call, job: JobRecord) -> list[str]:
+    """Write the files that a job has so far as blobs; the names of its named outputs."""
+    names: dict[str, None] = {}
+    for path, text in artifacts.files_of(job):
+        of_all, *inner = path.parts
+        if of_all == artifacts.OUTPUTS:
+            names[inner[0]] = None
+        store, folder = (
+            (uploads.ARTIFACTS, _LEFT)
+            if of_all == artifacts.ARTIFACTS
+            else (uploads.DEFAULT, _NAMED)
+        )
+        blob_name = "/".join([folder.format(run=job.row.name), *inner])
+        blobs.write_blob(call, uploads.container(call, store), blob_name, text.encode())
+    return list(names)
+
+
+def _uri(call: Call, asset: str) -> Data:
+    run, _, output = asset.partition("/")
+    scope = call.scope
+    workspace = (
+        f"subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
+        f"/workspaces/{scope.workspace}"
+    )
+    folder = f"{_NAMED.format(run=run)}/{output}/"
+    return f"azureml://{workspace}/datastores/{uploads.DEFAULT}/paths/{folder}"

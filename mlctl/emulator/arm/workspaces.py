@@ -16,7 +16,7 @@ from mlctl.emulator.shapes.workspace import WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
@@ -89,7 +89,7 @@ def create(call: Call) -> Response:
     """
     names = call.names
     scope = Scope(names["subscription"], names["group"], names["workspace"])
-    location = part.region_name(call.data.get("location") or DEFAULT_LOCATION)
+    location = arm_body.region_name(call.data.get("location") or DEFAULT_LOCATION)
     if location not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise Permanent("LocationNotAvailableForResourceType", text, target="location")

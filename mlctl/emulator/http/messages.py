@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlsplit
 
-from mlctl.pointer import Data
-from mlctl.service_errors import CONFLICT, NotFound, ServiceError, Transient
+from mlctl.pointer import Data, check_depth
+from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError, Transient
 
 HERE = "https://127.0.0.1"
 COMPLETE, DROPPED = (
@@ -155,3 +155,30 @@ def not_found(resource: str, scope: str) -> NotFound:
     """ARM's 404: `resource` is a type and a name, `scope` where it was searched."""
     text = f"The Resource '{resource}' under {scope} was not found."
     return NotFound("ResourceNotFound", text)
+
+
+def read_json_body(body: bytes) -> dict[str, Data]:
+    """The JSON object in a request body, with an object as `properties`; {} without a body.
+
+    Raises:
+        ServiceError: 400, it is something else, has NaN or a lone surrogate, or is too deep.
+    """
+    if not body.strip():
+        return {}
+    try:
+        data = json.loads(body.decode())
+        # What JSON cannot hold (NaN), and what UTF-8 cannot (a lone surrogate), fails here.
+        json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+        check_depth(data)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(str(error) or type(error).__name__) from None
+    if not isinstance(data, dict):
+        raise _unreadable("an object was expected")
+    if not isinstance(data.get("properties") or {}, dict):
+        raise _unreadable("`properties` must be an object")
+    return data
+
+
+def _unreadable(why: str) -> Permanent:
+    text = f"The request content was invalid and could not be deserialized: '{why}'."
+    return Permanent("InvalidRequestContent", text)

@@ -10,7 +10,7 @@ from functools import cached_property
 from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
-from mlctl.emulator.http import bodies
+from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Request, not_found
 from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
@@ -114,7 +114,7 @@ class Call:
         Raises:
             ServiceError: 400, the body is no JSON object.
         """
-        return bodies.read(self.request.body)
+        return messages.read_json_body(self.request.body)
 
     def peek(self, address: Address) -> StoredResource | None:
         """A resource as stored; unlike reads of the control plane, no fault applies."""

@@ -1,13 +1,17 @@
-"""Clusters, as recorded in July 2024 with api-version 2024-04-01."""
+"""Clusters and compute instances, as recorded in July 2024 with api-version 2024-04-01."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from mlctl.emulator.shapes.shape import (
     Phase,
     ResponseField,
+    Rule,
     Shape,
     always,
     as_sent,
+    dotnet_time,
     if_any,
     if_set,
     null,
@@ -22,6 +26,8 @@ from mlctl.emulator.shapes.shape import (
     when_done,
 )
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.state import clock
 
 
 def batch_cluster(field: ResponseField) -> Data:
@@ -103,6 +109,98 @@ COMPUTE: Shape = {
             "provisioningWarnings": once_created(always({})),
             "isAttachedCompute": stored,
             "properties": section(_NODES),
+        }
+    ),
+}
+
+
+def _own(computed: Callable[[ResponseField], Data]) -> Rule:
+    """What is stored, or what the service says of its own; null while an operation goes on."""
+    return when_done(lambda field: computed(field) if field.stored is None else field.stored)
+
+
+def _creator(field: ResponseField) -> Data:
+    call = field.occasion.call
+    return {"userOrgId": call.guid("tenant"), "userId": call.guid("user")}
+
+
+def _applications(field: ResponseField) -> Data:
+    address, region = field.occasion.address, field.occasion.call.state.location
+    host = f"https://{address.name if address else ''}.{region}.instances.azureml.ms"
+    return [
+        {"displayName": "Jupyter", "endpointUri": f"{host}/tree/"},
+        {"displayName": "Jupyter Lab", "endpointUri": f"{host}/lab"},
+    ]
+
+
+def _creation(field: ResponseField) -> Data:
+    return {
+        "operationName": "Create",
+        "operationTime": dotnet_time(clock.iso(control.now(field.occasion.call.handle))),
+        "operationStatus": "Succeeded",
+        "operationTrigger": "User",
+    }
+
+
+_ADDRESSES = {"publicIpAddress": "20.0.0.4", "privateIpAddress": "10.0.0.4"}
+_SSH = {
+    "sshPublicAccess": "Disabled",
+    "adminUserName": "azureuser",
+    "sshPort": 50000,
+    "adminPublicKey": None,
+}
+_IMAGE: Shape = {
+    "currentImageVersion": otherwise("24.06.10"),
+    "latestImageVersion": otherwise("24.06.10"),
+    "isLatestOsImageVersion": otherwise(default=True),
+    "osPatchingStatus": stored,
+}
+_MACHINE: Shape = {
+    "vmSize": stored,
+    "imageVersion": stored,
+    "subnet": stored,
+    "sshSettings": when_done(section({key: otherwise(value) for key, value in _SSH.items()})),
+    "autologgerSettings": stored,
+    "errors": when_done(always([])),
+    "connectivityEndpoints": when_done(otherwise(_ADDRESSES)),
+    "applications": _own(_applications),
+    "state": when_done(stored),
+    "lastOperation": _own(_creation),
+    "createdBy": lambda field: field.stored or _creator(field),
+    "applicationSharingPolicy": when_done(otherwise("Shared")),
+    "computeInstanceAuthorizationType": stored,
+    "personalComputeInstanceSettings": stored,
+    "setupScripts": stored,
+    "schedules": when_done(otherwise({"computeStartStop": []}), omitted),
+    "enableNodePublicIp": otherwise(default=True),
+    "enableBatchPrivateLink": always(value=False),
+    "enableOSPatching": otherwise(default=False),
+    "releaseQuotaOnStop": otherwise(default=False),
+    "enableSSO": otherwise(default=True),
+    "dataMounts": stored,
+    "dataDisks": stored,
+    "containers": stored,
+    "updateStatus": null,
+    "versions": when_done(otherwise({"runtime": "3.0.02755.0006"})),
+    "customServices": when_done(otherwise([])),
+    "osImageMetadata": when_done(section(_IMAGE)),
+}
+COMPUTE_INSTANCE: Shape = {
+    **COMPUTE,
+    "properties": section(
+        {
+            "createdOn": time,
+            "modifiedOn": time,
+            "disableLocalAuth": otherwise(default=False),
+            "description": stored,
+            "resourceId": batch_cluster,
+            "computeType": stored,
+            "computeLocation": once_created(stored, omitted),
+            "provisioningState": compute_state,
+            "provisioningErrors": null,
+            "provisioningWarnings": once_created(always({})),
+            "isAttachedCompute": always(value=False),
+            "properties": section(_MACHINE),
         }
     ),
 }

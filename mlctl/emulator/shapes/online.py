@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.emulator.shapes.batch_endpoint import SYSTEM_DATA
+from mlctl.emulator.shapes.batch import SYSTEM_DATA
 from mlctl.emulator.shapes.protocols import operation_url
 from mlctl.emulator.shapes.shape import (
     Phase,

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.assets import ASSETS
-from mlctl.emulator.shapes.batch_deployment import BATCH_DEPLOYMENT
-from mlctl.emulator.shapes.batch_endpoint import BATCH_ENDPOINT
-from mlctl.emulator.shapes.compute import COMPUTE
-from mlctl.emulator.shapes.compute_instance import COMPUTE_INSTANCE
+from mlctl.emulator.shapes.batch import BATCH_DEPLOYMENT, BATCH_ENDPOINT
+from mlctl.emulator.shapes.compute import COMPUTE, COMPUTE_INSTANCE
 from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
 from mlctl.emulator.shapes.schedule import SCHEDULE
 from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, render

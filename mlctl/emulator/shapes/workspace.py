@@ -1,8 +1,12 @@
-"""Workspaces, as recorded (api-versions 2023-04-01 and 2023-08-01-preview)."""
+"""Workspaces, as recorded (api-versions 2023-04-01 and 2023-08-01-preview).
+
+And their connections and datastores, as recorded with api-version 2024-04-01.
+"""
 
 from __future__ import annotations
 
 from mlctl.emulator.requests.settings import TENANT
+from mlctl.emulator.shapes.assets import SYSTEM_DATA
 from mlctl.emulator.shapes.shape import (
     ResponseField,
     Rule,
@@ -15,6 +19,7 @@ from mlctl.emulator.shapes.shape import (
     section,
     since,
     stored,
+    until,
 )
 from mlctl.pointer import Data
 
@@ -114,3 +119,69 @@ WORKSPACE: Shape = {
     "sku": otherwise({"name": "Basic", "tier": "Basic"}),
     "systemData": stored,
 }
+
+
+CONNECTION: Shape = {
+    "tags": stored,
+    "location": null,
+    "id": stored,
+    "name": stored,
+    "type": stored,
+    "properties": section(
+        {
+            "authType": stored,
+            "group": otherwise("Azure"),
+            "category": stored,
+            "expiryTime": stored,
+            "target": stored,
+            "createdByWorkspaceArmId": lambda field: field.occasion.call.scope.id,
+            "useWorkspaceManagedIdentity": otherwise(default=False),
+            "isSharedToAll": otherwise(default=False),
+            "sharedUserList": otherwise([]),
+            "peRequirement": otherwise("NotRequired"),
+            "peStatus": otherwise("NotApplicable"),
+            "error": null,
+            "metadata": otherwise({}),
+        }
+    ),
+    "systemData": section(dict.fromkeys(SYSTEM_DATA, stored)),
+}
+
+
+# The ones that come with a workspace are by an application; later versions show less of it.
+_MADE_BY_SERVICE: Shape = {
+    **SYSTEM_DATA,
+    "createdBy": until("2023", stored),
+    "createdByType": until("2023", stored),
+}
+
+
+def _datastore(system_data: Shape) -> Shape:
+    return {
+        "id": stored,
+        "name": stored,
+        "type": stored,
+        "properties": section(
+            {
+                "description": stored,
+                "tags": stored,
+                "properties": stored,
+                "isDefault": otherwise(default=False),
+                "credentials": otherwise({"credentialsType": "None"}),
+                "subscriptionId": since("2023", stored),
+                "resourceGroup": since("2023", stored),
+                "datastoreType": stored,
+                "accountName": if_set,
+                "containerName": if_set,
+                "fileShareName": if_set,
+                "endpoint": stored,
+                "protocol": stored,
+                "serviceDataAccessAuthIdentity": otherwise("None"),
+            }
+        ),
+        "systemData": section(system_data),
+    }
+
+
+DATASTORE = _datastore(SYSTEM_DATA)
+OWN_DATASTORE = _datastore(_MADE_BY_SERVICE)

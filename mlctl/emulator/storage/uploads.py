@@ -9,8 +9,8 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes.datastore import DATASTORE, OWN_DATASTORE
 from mlctl.emulator.shapes.shape import Occasion, render
+from mlctl.emulator.shapes.workspace import DATASTORE, OWN_DATASTORE
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data

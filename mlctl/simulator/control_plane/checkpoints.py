@@ -8,13 +8,15 @@ else a thousand of them would be read by each command.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from sqlite3 import Connection
+from typing import Any
 
-from mlctl.simulator.control_plane import ended_jobs
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine import snapshot
 from mlctl.simulator.engine.ended_jobs import may_leave
+from mlctl.simulator.engine.jobs import AnyJob
 from mlctl.simulator.engine.model import SimulationSettings
 from mlctl.simulator.engine.state import World
 
@@ -47,7 +49,7 @@ def load(store: Store, db: Connection) -> EngineCache:
     row = db.execute("SELECT generation, last_at, last_command, state FROM engine").fetchone()
     generation, last_at, last_command, text = row
     world = snapshot.load(json.loads(text)) if text else new_world(db)
-    world.ended_jobs = ended_jobs.EndedJobs(db, world.number)
+    world.ended_jobs = EndedJobs(db, world.number)
     cache = store.engine_cache = EngineCache(
         generation, world, (last_at, last_command), world.number
     )
@@ -88,10 +90,59 @@ def save(db: Connection, cache: EngineCache) -> None:
         (world.now, *cache.last, _encode(data), cache.generation, world.now),
     )
     if stored.rowcount:
-        ended_jobs.add(db, world.number, (job for job in jobs if job[0] in leaving))
-        world.ended_jobs = ended_jobs.EndedJobs(db, world.number)
+        _add_ended_jobs(db, world.number, (job for job in jobs if job[0] in leaving))
+        world.ended_jobs = EndedJobs(db, world.number)
         for name in leaving:
             del world.jobs[name]
+
+
+class EndedJobs(Mapping[str, AnyJob]):
+    """Jobs that have left the engine's state, as rows that are read when somebody asks for one.
+
+    They are those that had left at the checkpoint after the engine's event number `event`, by name.
+
+    Later ones are not among them: an engine that is not there yet has them still to come.
+    """
+
+    def __init__(self, db: Connection, event: int) -> None:
+        self._db, self._event = db, event
+
+    def __getitem__(self, name: str) -> AnyJob:
+        query = "SELECT state FROM ended_jobs WHERE name = ? AND event <= ?"
+        row = self._db.execute(query, (name, self._event)).fetchone()
+        if row is None:
+            raise KeyError(name)
+        return snapshot.load_job(json.loads(row[0]))
+
+    def __iter__(self) -> Iterator[str]:
+        query = "SELECT name FROM ended_jobs WHERE event <= ?"
+        return (str(name) for (name,) in self._db.execute(query, (self._event,)).fetchall())
+
+    def __len__(self) -> int:
+        query = "SELECT count(*) FROM ended_jobs WHERE event <= ?"
+        return int(self._db.execute(query, (self._event,)).fetchone()[0])
+
+
+def _add_ended_jobs(db: Connection, event: int, jobs: Iterable[tuple[str, Any]]) -> None:
+    """Store the states of jobs, as `snapshot.dump` has them, that leave after an event.
+
+    Another process may have stored some already: they are as they were.
+    """
+    db.executemany(
+        "INSERT INTO ended_jobs VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET event = min(event, excluded.event)",
+        ((name, event, _encode(state)) for name, state in jobs),
+    )
+
+
+def check_ended_jobs(db: Connection) -> None:
+    """Read all rows.
+
+    Raises:
+        Exception: one is damaged.
+    """
+    for (text,) in db.execute("SELECT state FROM ended_jobs").fetchall():
+        snapshot.load_job(json.loads(text))
 
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode

@@ -108,9 +108,9 @@ def _engine(db: Connection) -> None:
 
 
 def _ended_jobs(db: Connection) -> None:
-    from mlctl.simulator.control_plane import ended_jobs  # noqa: PLC0415 - loads the engine
+    from mlctl.simulator.control_plane import checkpoints  # noqa: PLC0415 - loads the engine
 
-    ended_jobs.check(db)
+    checkpoints.check_ended_jobs(db)
 
 
 def _objects(query: str) -> Check:

@@ -14,7 +14,7 @@ from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.commands import SubmitBatch
@@ -129,21 +129,20 @@ def compute_of(deployment: StoredResource, state: WorkspaceState) -> Address:
     """
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
-    reference = Reference.parse(reference_text(str(text)), "compute") if text else None
-    if (
-        reference is None
-        or reference.address is None
-        or reference.within(state.scope).scope is not None
-    ):
+    address = address_in(state, str(text or ""), "compute")
+    if address is None:
         name = deployment.address.name
         text = f"The deployment `{name}` names no cluster of this workspace that a job can run on."
         raise Permanent("ComputeNotFound", text)
+    return address
+
+
+def address_in(state: WorkspaceState, text: str, kind: str) -> Address | None:
+    """The address that a text names in this workspace; None if it names nothing there."""
+    reference = Reference.parse(f"azureml:{text}" if text.startswith("/") else text, kind)
+    if reference is None or reference.within(state.scope).scope is not None:
+        return None
     return reference.address
-
-
-def reference_text(text: str) -> str:
-    """An ARM id as a reference in YAML: `azureml:/subscriptions/...`."""
-    return f"azureml:{text}" if text.startswith("/") else text
 
 
 def _engine_fields(
@@ -151,14 +150,14 @@ def _engine_fields(
 ) -> dict[str, Any]:
     """The fields of the engine's specification: the job's values, or else the deployment's."""
     work: dict[str, Any] = {"files": workload.files or 0, "workload": batch_work(workload)}
-    retry = part.section(deployment, "retrySettings") | part.section(job, "retrySettings")
-    nodes = part.section(deployment, "resources") | part.section(job, "compute")
+    retry = arm_body.section(deployment, "retrySettings") | arm_body.section(job, "retrySettings")
+    nodes = arm_body.section(deployment, "resources") | arm_body.section(job, "compute")
     settings = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
     least = {
-        field: part.whole_number(settings.get(name), low, name, _MOST)
+        field: arm_body.whole_number(settings.get(name), low, name, _MOST)
         for field, name, low in _WHOLE
     }
-    timeout = parse_iso(part.duration(settings.get("timeout"), "retrySettings.timeout"))
+    timeout = parse_iso(arm_body.duration(settings.get("timeout"), "retrySettings.timeout"))
     return {**work, **least, "timeout_s": timeout}
 
 
@@ -198,7 +197,7 @@ def invocation_note(
     invocation: Invocation, cluster: Address, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
     """The properties of the job's body that are not of the engine."""
-    free = part.section(invocation.body, "properties")
+    free = arm_body.section(invocation.body, "properties")
     return {
         "displayName": name,
         "experimentName": free.get("experimentName") or invocation.endpoint,

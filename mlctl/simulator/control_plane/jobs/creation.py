@@ -1,24 +1,28 @@
-"""Jobs that people submit, by ARM's type of job."""
+"""Jobs that people submit: by ARM's type of job, and those of the classic batch service."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane import replay
+from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import (
     batch_jobs,
     pipelines,
+    records,
     sweeps,
     training_jobs,
     workloads,
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
+from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
+from mlctl.simulator.engine.model import SharedQueueSettings
 
 _CREATE = {
     "Command": training_jobs.create,
@@ -50,7 +54,7 @@ def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
         deployment = batch_jobs.deployment_of(transaction, state, invocation)
-        configured = part.section(deployment.body["properties"], "deploymentConfiguration")
+        configured = arm_body.section(deployment.body["properties"], "deploymentConfiguration")
         if configured.get("deploymentConfigurationType") != "PipelineComponent":
             return batch_jobs.invoke(transaction, state, deployment, invocation)
         name = batch_jobs.name_of(transaction, state, invocation)
@@ -68,13 +72,13 @@ def _pipeline_request(
     configured: Mapping[str, Data], row: JobRow, invocation: Invocation
 ) -> JobRequest:
     """The pipeline job that an invocation is, with the settings of its deployment."""
-    settings = part.section(configured, "settings")
+    settings = arm_body.section(configured, "settings")
     properties = {
-        "componentId": part.section(configured, "componentId").get("assetId"),
+        "componentId": arm_body.section(configured, "componentId").get("assetId"),
         "computeId": row.note["computeId"],
         "settings": settings,
-        "inputs": part.section(invocation.body, "inputData"),
-        "outputs": part.section(invocation.body, "outputData"),
+        "inputs": arm_body.section(invocation.body, "inputData"),
+        "outputs": arm_body.section(invocation.body, "outputData"),
         "experimentName": row.note["experimentName"],
     }
     return JobRequest(row.name, properties, invocation.workload, invocation.workload_name)
@@ -83,3 +87,35 @@ def _pipeline_request(
 def _enumerate(words: Mapping[str, Data]) -> str:
     *first_words, last = (word.lower() for word in words)
     return f"{', '.join(first_words)} and {last}"
+
+
+def submit_pool_job(
+    workspace: WorkspaceHandle, pool: str | None, duration: float, name: str | None
+) -> JobRecord:
+    """Submit a job that takes one VM for `duration` seconds.
+
+    Raises:
+        ServiceError: there is no such pool (404), or the request is not valid.
+    """
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        name = name or records.new_name(transaction.db, state, "pooljob")
+        pool_name, note = None, {}
+        if pool is not None:
+            resource = records.require_resource(transaction.db, state, Address("batch-pool", pool))
+            batch_jobs.ensure_in_engine(transaction, state, resource)
+            pool_name = command_log.engine_name(state.id, resource.address.name)
+            note = {"poolName": resource.address.name}
+        row = JobRow(name, "Pool", None, None, state.now, note)
+        command = SubmitPoolJob(command_log.engine_name(state.id, name), duration, pool_name)
+        return records.submit(transaction, state, row, command)
+
+
+def set_shared_queue(workspace: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
+    """How the shared queue behaves.
+
+    Raises:
+        ServiceError: it makes no sense.
+    """
+    with replay.transaction(workspace.store) as transaction, records.translate_refusals(0):
+        replay.run_command(transaction, SetSharedQueue(tenancy))

@@ -13,11 +13,18 @@ from uuid import NAMESPACE_URL, uuid5
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import bindings, nodes, records, reuse, sweeps, workloads
-from mlctl.simulator.control_plane.jobs.nodes import PipelineNode
+from mlctl.simulator.control_plane.jobs import (
+    bindings,
+    pipeline_nodes,
+    records,
+    reuse,
+    sweeps,
+    workloads,
+)
+from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
@@ -53,20 +60,23 @@ def submit(
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
     properties = request.properties
-    component = nodes.spec_of(transaction.db, state, properties.get("componentId"))
-    settings = part.section(properties, "settings")
+    component = pipeline_nodes.spec_of(transaction.db, state, properties.get("componentId"))
+    settings = arm_body.section(properties, "settings")
     compute = properties.get("computeId") or settings.get("default_compute")
     inputs = bindings.input_texts(
-        part.section(properties, "inputs"), part.section(component, "inputs")
+        arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
     plan = _Plan(transaction, state, request, row.name, reuse.is_allowed(state, settings))
     group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
-    outputs = part.section(component, "outputs") | part.section(properties, "outputs")
+    outputs = arm_body.section(component, "outputs") | arm_body.section(properties, "outputs")
     declared = {key: value for key, value in properties.items() if key != "status"}
     note = {**declared, **row.note}
     note |= {"outputs": outputs, "displayName": note.get("displayName") or row.name}
-    note["properties"] = {**_run_properties(settings, compute), **part.section(note, "properties")}
+    note["properties"] = {
+        **_run_properties(settings, compute),
+        **arm_body.section(note, "properties"),
+    }
     return records.submit(
         transaction, state, replace(row, note=note), SubmitGroup(group), plan.rows
     )
@@ -82,11 +92,11 @@ def _steps(
 
     A component whose steps nobody knows (of a registry, a command) is a step by itself.
     """
-    steps = part.section(properties, "jobs") or part.section(component, "jobs")
+    steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
     source = str(component.get("sourceJobId") or "").rpartition("/")[2]
     if not steps and source:
         with suppress(NotFound):
-            steps = part.section(records.job_row(transaction.db, state, source).note, "jobs")
+            steps = arm_body.section(records.job_row(transaction.db, state, source).note, "jobs")
     component_id = properties.get("componentId")
     if steps or not component_id:
         return steps
@@ -120,7 +130,10 @@ class _Plan:
         if not steps:
             raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
         keys: dict[str, str] = {}  # by which steps before are the same as others
-        members = {step: self._member(step, steps, outer, keys) for step in nodes.sort_steps(steps)}
+        members = {
+            step: self._member(step, steps, outer, keys)
+            for step in pipeline_nodes.sort_steps(steps)
+        }
         declared = tuple(members[step] for step in steps)
         return GroupSpec(self._engine_name(name), declared, goes_on=outer.goes_on)
 
@@ -129,7 +142,7 @@ class _Plan:
     ) -> MemberSpec:
         path = f"{outer.path}/{step}"
         name = self._name(path)
-        node = nodes.read(self.transaction.db, self.state, step, steps[step], outer.inputs)
+        node = pipeline_nodes.read(self.transaction.db, self.state, step, steps[step], outer.inputs)
         needed = bindings.needed_steps(step, steps[step], steps)
         needed_names = tuple(
             self._engine_name(self._name(f"{outer.path}/{needed_step}")) for needed_step in needed
@@ -142,7 +155,7 @@ class _Plan:
             compute = node.compute or outer.compute
             inner = PipelineContext(name, path, inputs, compute, outer.goes_on)
             return MemberSpec(self.group(name, node.component["jobs"], inner), needed_names)
-        run = nodes.NodeContext(
+        run = pipeline_nodes.NodeContext(
             self.transaction, self.state, self._engine_name(name), outer.compute
         )
         stored = workloads.part_workload(self.transaction.db, step, self.request.workload_name)
@@ -153,12 +166,9 @@ class _Plan:
             )
             self.rows += [row, *rows]
             return MemberSpec(trials, needed_names)
-        spec, own_cluster = nodes.leaf(run, node, workload)
+        spec, own_cluster = pipeline_nodes.leaf(run, node, workload)
         figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
-        source = workloads.WorkloadSource(
-            self.request.workload, self.request.workload_name, "the submission"
-        )
-        work = workloads.describe(self.transaction.db, source, figures, step)
+        work = workloads.describe(self.transaction.db, self.request.source, figures, step)
         row = replace(row, note={**row.note, "work": work})
         reused = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
         self.rows.append(reuse.note_reuse(row, keys[step], reused))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs.nodes import PipelineNode
+from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
 from mlctl.simulator.control_plane.jobs.records import JobRow
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine import ended_jobs

@@ -18,10 +18,10 @@ from mlctl.durations import parse_iso
 from mlctl.kinds.sweeps import DISTRIBUTIONS
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import nodes, records, training_jobs, workloads
+from mlctl.simulator.control_plane.jobs import pipeline_nodes, records, training_jobs, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine import rng
@@ -57,7 +57,7 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         name = request.name or records.new_name(transaction.db, state, "sweep")
         properties = request.properties
         compute = str(properties.get("computeId") or "")
-        run = nodes.NodeContext(
+        run = pipeline_nodes.NodeContext(
             transaction, state, command_log.engine_name(state.id, name), compute
         )
         stored = workloads.part_workload(transaction.db, name, request.workload_name)
@@ -69,7 +69,7 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         return records.submit(transaction, state, row, SubmitGroup(group), rows)
 
 
-def sweep_of_node(run: nodes.NodeContext, node: nodes.PipelineNode) -> Sweep:
+def sweep_of_node(run: pipeline_nodes.NodeContext, node: pipeline_nodes.PipelineNode) -> Sweep:
     """The sweep that a step of a pipeline is."""
     algorithm = node.setting("sampling_algorithm")
     return Sweep(
@@ -77,12 +77,12 @@ def sweep_of_node(run: nodes.NodeContext, node: nodes.PipelineNode) -> Sweep:
         str(algorithm.get("type") if isinstance(algorithm, Mapping) else algorithm or "random"),
         node.section("limits"),
         node.section("early_termination"),
-        nodes.training_properties(run, node),
+        pipeline_nodes.training_properties(run, node),
     )
 
 
 def trials(
-    run: nodes.NodeContext, name: str, sweep: Sweep, workload: Workload, now: float
+    run: pipeline_nodes.NodeContext, name: str, sweep: Sweep, workload: Workload, now: float
 ) -> tuple[GroupSpec, list[JobRow]]:
     """The trials of the sweep `name` as a job of the engine, and their rows.
 
@@ -114,21 +114,27 @@ def trials(
         }
         rows.append(JobRow(trial, "Command", None, None, now, note, name))
     timeout = _time(sweep, "timeout")
-    length = parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None
+    length = parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None
     group = GroupSpec(run.name, tuple(members), at_once, any_will_do=True, max_runtime_s=length)
     return group, rows
 
 
 def _sweep_of_job(properties: Mapping[str, Data]) -> Sweep:
     """The sweep of ARM's properties."""
-    limits, early = part.section(properties, "limits"), part.section(properties, "earlyTermination")
+    limits, early = (
+        arm_body.section(properties, "limits"),
+        arm_body.section(properties, "earlyTermination"),
+    )
     words = {word: limits.get(_camel(word)) for word in _WORDS}
     policy = ("policy_type", "delay_evaluation", "evaluation_interval", "truncation_percentage")
     job = {key: properties[key] for key in ("computeId", "queueSettings") if key in properties}
-    trial = part.section(properties, "trial")
+    trial = arm_body.section(properties, "trial")
     return Sweep(
-        part.section(properties, "searchSpace"),
-        str(part.section(properties, "samplingAlgorithm").get("samplingAlgorithmType") or "random"),
+        arm_body.section(properties, "searchSpace"),
+        str(
+            arm_body.section(properties, "samplingAlgorithm").get("samplingAlgorithmType")
+            or "random"
+        ),
         words,
         {word: early.get(_camel(word)) for word in policy} if early else {},
         {**job, "resources": properties.get("resources") or trial.get("resources") or {}},
@@ -145,11 +151,11 @@ def _limit(sweep: Sweep, name: str) -> int | None:
     if value in (None, ""):
         return None
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    return part.whole_number(number, 1, name)
+    return arm_body.whole_number(number, 1, name)
 
 
 def _time(sweep: Sweep, name: str) -> str | None:
-    return nodes.seconds_of(sweep.limits.get(name))
+    return pipeline_nodes.seconds_of(sweep.limits.get(name))
 
 
 def _steps_until_stopped(seed: str, name: str, sweep: Sweep, steps: int) -> int:

@@ -8,14 +8,14 @@ from sqlite3 import Connection
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.durations import parse_iso
-from mlctl.kinds.address import Address, Reference, kind_of
+from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -50,8 +50,7 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         note = {key: value for key, value in request.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
-        source = workloads.WorkloadSource(request.workload, request.workload_name, "the submission")
-        note["work"] = workloads.describe(transaction.db, source, workloads.TRAINING)
+        note["work"] = workloads.describe(transaction.db, request.source, workloads.TRAINING)
         row = JobRow(name, "Command", None, None, state.now, note)
         return records.submit(transaction, state, row, SubmitTraining(spec))
 
@@ -60,16 +59,12 @@ def _check_environment(
     transaction: replay.EngineTransaction, state: WorkspaceState, properties: Mapping[str, Data]
 ) -> None:
     text = str(properties.get("environmentId") or "")
-    reference = Reference.parse(batch_jobs.reference_text(text), "environment")
-    if (
-        reference is None
-        or reference.address is None
-        or reference.within(state.scope).scope is not None
-    ):
+    address = batch_jobs.address_in(state, text, "environment")
+    if address is None:
         return
-    curated = kind_of(reference.address).content.curated
-    if not (curated and reference.address.name.startswith(curated)):  # it is taken, there or not
-        records.require_resource(transaction.db, state, reference.address)
+    curated = kind_of(address).content.curated
+    if not (curated and address.name.startswith(curated)):  # it is taken, there or not
+        records.require_resource(transaction.db, state, address)
 
 
 def training_spec(
@@ -84,8 +79,8 @@ def training_spec(
     Raises:
         ServiceError: its cluster does not exist (404), or a value is not valid.
     """
-    nodes = part.section(properties, "resources").get("instanceCount", 1)
-    timeout = part.section(properties, "limits").get("timeout")
+    nodes = arm_body.section(properties, "resources").get("instanceCount", 1)
+    timeout = arm_body.section(properties, "limits").get("timeout")
     cluster, own_cluster = nodes_of(transaction, state, name, properties)
     return TrainingSpec(
         name,
@@ -96,8 +91,8 @@ def training_spec(
         workload.checkpoint_every or 0,
         workload.seconds_per_checkpoint or 0.0,
         workload.seconds_to_restore or 0.0,
-        part.whole_number(nodes, 1, "instanceCount", greatest=_MOST),
-        parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None,
+        arm_body.whole_number(nodes, 1, "instanceCount", greatest=_MOST),
+        parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None,
         workload.fail_probability or 0.0,
     )
 
@@ -127,14 +122,10 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
     text = str(properties.get("computeId") or _SERVERLESS)
     if text.rpartition("/")[2].casefold() == _SERVERLESS:
         return None
-    reference = Reference.parse(batch_jobs.reference_text(text), "compute")
-    if (
-        reference is None
-        or reference.address is None
-        or reference.within(state.scope).scope is not None
-    ):
+    address = batch_jobs.address_in(state, text, "compute")
+    if address is None:
         raise NotFound("ComputeNotFound", f"`{text}` is no cluster of this workspace.")
-    return reference.address
+    return address
 
 
 def _instance(db: Connection, state: WorkspaceState, address: Address) -> Mapping[str, Data] | None:
@@ -150,8 +141,8 @@ def _own_nodes(
     machine: Mapping[str, Data] | None,
 ) -> ClusterSpec:
     """The nodes that a job gets for itself: serverless ones, or a compute instance."""
-    spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
-    vm_size = str(part.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
+    spot = arm_body.section(properties, "queueSettings").get("jobTier") == "Spot"
+    vm_size = str(arm_body.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
     if machine is not None:
         vm_size, spot = str(machine["vmSize"]), False
     size = catalog.size_of(vm_size)

@@ -10,25 +10,31 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from sqlite3 import Connection
 
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.workload import DEFAULT_NAME, Workload
 
-if TYPE_CHECKING:
-    from sqlite3 import Connection
-
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
 # Which figures are those of a batch job, and which those of a training job.
 BATCH = (
-    *("files", "seconds_per_file", "seconds_per_mini_batch", "seconds_per_start", "times"),
-    *("cv", "fail_probability"),
+    "files",
+    "seconds_per_file",
+    "seconds_per_mini_batch",
+    "seconds_per_start",
+    "times",
+    "cv",
+    "fail_probability",
 )
 TRAINING = (
-    *("steps", "seconds_per_step", "checkpoint_every", "seconds_per_checkpoint"),
-    *("seconds_to_restore", "fail_probability"),
+    "steps",
+    "seconds_per_step",
+    "checkpoint_every",
+    "seconds_per_checkpoint",
+    "seconds_to_restore",
+    "fail_probability",
 )
 _DEFAULT_PART = Workload(steps=10)  # of a pipeline or sweep, whose parts are smaller than a job
 
@@ -40,6 +46,25 @@ class WorkloadSource:
     workload: Workload
     name: str
     by: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A job to submit: its name (None: one is made up), ARM's properties, how much work there is.
+
+    A step of a pipeline has the workload that is stored under its name, or else `workload_name`;
+    `workload` goes over both.
+    """
+
+    name: str | None
+    properties: Mapping[str, Data]
+    workload: Workload = Workload()
+    workload_name: str = DEFAULT_NAME
+
+    @property
+    def source(self) -> WorkloadSource:
+        """Where the figures of its work are from."""
+        return WorkloadSource(self.workload, self.workload_name, "the submission")
 
 
 def check(workload: Workload) -> None:

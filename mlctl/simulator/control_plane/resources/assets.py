@@ -9,9 +9,8 @@ from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.pointer import Data
-from mlctl.service_errors import ServiceError
-from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import by_schema, component_spec
+from mlctl.service_errors import Permanent, ServiceError
+from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
@@ -50,7 +49,7 @@ def accept(
             "starting with a letter or digit.",
             "UserError",
         )
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     for name in _READ_ONLY:
         properties.pop(name, None)
     by_schema.fill_in(context, kind_of(address), top)
@@ -59,7 +58,7 @@ def accept(
     _keep_content(context, address, old, properties)
     by_schema.require(kind_of(address), top)
     top["properties"] = dict(sorted(properties.items()))
-    body = part.stored_body(context, address, old, top)
+    body = arm_body.stored_body(context, address, old, top)
     if old is None and address.kind in _CHANGED_BY_NOBODY:
         for key in ("lastModifiedBy", "lastModifiedByType"):
             del body["systemData"][key]
@@ -75,7 +74,7 @@ def _fill_in(address: Address, properties: dict[str, Data]) -> None:
         properties["isAnonymous"] = True
     for name in ("tags", "properties"):
         if name in properties or address.kind not in _WITHOUT_MAPS:
-            properties[name] = part.text_map(properties, name)
+            properties[name] = arm_body.text_map(properties, name)
 
 
 def _spell(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
@@ -83,9 +82,9 @@ def _spell(context: RequestContext, address: Address, properties: dict[str, Data
     for name, groups in _RESPELLED.items():
         if isinstance(properties.get(name), str):
             properties[name] = datastore_uri.long(properties[name], context.scope, groups)
-    spec = properties.get(component_spec.KEY)
+    spec = properties.get(_SPEC)
     if spec is not None:
-        properties[component_spec.KEY] = component_spec.normalize(context, address, spec)
+        properties[_SPEC] = _normalize_spec(context, address, spec)
 
 
 def _keep_content(
@@ -101,9 +100,8 @@ def _keep_content(
     if old is None:
         return
     stored: Mapping[str, Data] = old.body["properties"]
-    if component_spec.KEY in stored:
-        spec = component_spec.KEY
-        component_spec.refuse_change(address, stored[spec], properties.get(spec))
+    if _SPEC in stored:
+        _refuse_change_of_spec(address, stored[_SPEC], properties.get(_SPEC))
         return
     for name in _KEPT:
         if name in stored:
@@ -112,6 +110,64 @@ def _keep_content(
         ("properties", name) for name in {*stored, *properties} - _MAY_CHANGE - set(_READ_ONLY)
     ]
     try:
-        part.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))
+        arm_body.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))
     except ServiceError as refusal:
         raise conflict(f"{refusal.message} Register another version instead.") from None
+
+
+_SPEC = "componentSpec"  # where it is, of the properties of a component
+_DROPPED = ("_source",)
+_SHORT = re.compile(r"azureml:([^/:@]+):([^/:]+)")
+_OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PUT may change these
+
+
+def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Data:
+    """A spec with the name and version of its address, values as texts, and what is added to it
+    (recorded: component-put-create).
+
+    An anonymous component keeps the name and version of its spec; its steps are known by that name
+    (test_anonymous_registration_from_load_component of azure-sdk-for-python). An environment that
+    is not in the workspace is one of the registry of Azure Machine Learning.
+    """
+    if not isinstance(spec, Mapping):
+        return spec
+    fields = {key: value for key, value in spec.items() if key not in _DROPPED}
+    identity = {"name": address.name, "version": address.version}
+    out = (
+        {**identity, **_texts(fields)}
+        if address.name == ANONYMOUS
+        else {**_texts(fields), **identity}
+    )
+    short = _SHORT.fullmatch(str(out.get("environment", "")))
+    if (
+        short is not None
+        and context.find(Address("environment", short[1], version=short[2]), None) is None
+    ):
+        name, version = short.groups()
+        out["environment"] = f"azureml://registries/azureml/environments/{name}/versions/{version}"
+    if out.get("type") == "command":
+        out["resources"] = {"instance_count": "1", **(out.get("resources") or {})}
+    return out
+
+
+def _refuse_change_of_spec(address: Address, was: Data, now: Data) -> None:
+    """A version is immutable.
+
+    Raises:
+        ServiceError: 400, another content of a version that is there (component-put-400-immutable).
+    """
+    if not isinstance(was, Mapping) or not isinstance(now, Mapping):
+        return
+    for key in sorted({*was, *now} - {*_OF_VERSION}):
+        if was.get(key) != now.get(key):
+            why = f'Failed to update component {address.name} since field "{key}" is immutable'
+            inner = ("BadArgument", "ArgumentInvalid", "UpdateComponentFailed")
+            raise Permanent("UserError", f"{why}, try specifying a new version.", inner=inner)
+
+
+def _texts(data: Data) -> Data:
+    if isinstance(data, Mapping):
+        return {key: _texts(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_texts(value) for value in data]
+    return str(data) if isinstance(data, bool | int | float) else data

@@ -9,8 +9,7 @@ from mlctl import pointer
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import endpoints, references
+from mlctl.simulator.control_plane.resources import arm_body, endpoints, references
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 
@@ -34,18 +33,18 @@ def accept_endpoint(
         ServiceError: the request is not valid.
     """
     endpoints.check_name(address, old)
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     for name in _ENDPOINT_READ_ONLY:
         properties.pop(name, None)
-    part.normalize_location(context, top, old.body["location"] if old else context.location)
-    part.normalize_tags(top)
-    part.normalize_identity(context, address, top)
-    part.keep_immutable(context, address, old, top, [("location",)])
-    properties["authMode"] = part.enum_value(
+    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    arm_body.normalize_tags(top)
+    arm_body.normalize_identity(context, address, top)
+    arm_body.keep_immutable(context, address, old, top, [("location",)])
+    properties["authMode"] = arm_body.enum_value(
         properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode"
     )
     _check_default(context, address, properties)
-    part.merge_properties(
+    arm_body.merge_properties(
         context,
         address,
         old,
@@ -57,12 +56,12 @@ def accept_endpoint(
     )
     host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
     properties["scoringUri"] = f"{host}/jobs"
-    return part.stored_body(context, address, old, top)
+    return arm_body.stored_body(context, address, old, top)
 
 
 def _check_default(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
     """Check that the default deployment exists, if one is named."""
-    defaults = part.section(properties, "defaults")
+    defaults = arm_body.section(properties, "defaults")
     deployment = defaults.get("deploymentName")
     if not deployment:
         properties.pop("defaults", None)
@@ -87,21 +86,21 @@ def accept_deployment(
     """
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     properties.pop("provisioningState", None)
-    part.normalize_location(context, top, old.body["location"] if old else context.location)
-    part.normalize_tags(top)
-    part.normalize_identity(context, address, top)
+    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    arm_body.normalize_tags(top)
+    arm_body.normalize_identity(context, address, top)
     _normalize(properties)
     _require_what_runs(properties)
     for at, kind in kind_of(address).references:
         text = pointer.get(top, at)
         if text:
             pointer.put(top, at, references.resolve(context, text, kind))
-    part.keep_immutable(context, address, old, top, _CREATE_ONLY)
-    part.merge_properties(context, address, old, properties, {})
+    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
+    arm_body.merge_properties(context, address, old, properties, {})
     top["properties"] = dict(sorted(properties.items()))
-    return part.stored_body(context, address, old, top)
+    return arm_body.stored_body(context, address, old, top)
 
 
 def _require_what_runs(properties: Mapping[str, Data]) -> None:
@@ -133,48 +132,48 @@ def _require_what_runs(properties: Mapping[str, Data]) -> None:
 
 def _normalize(properties: dict[str, Data]) -> None:
     """Normalize values and set defaults (REST reference; YAML reference for the defaults)."""
-    properties["errorThreshold"] = part.whole_number(
+    properties["errorThreshold"] = arm_body.whole_number(
         properties.get("errorThreshold", -1), -1, "errorThreshold"
     )
-    properties["loggingLevel"] = part.enum_value(
+    properties["loggingLevel"] = arm_body.enum_value(
         properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel"
     )
     for name, default in (("maxConcurrencyPerInstance", 1), ("miniBatchSize", 10)):
-        properties[name] = part.whole_number(
+        properties[name] = arm_body.whole_number(
             properties.get(name, default), 1, name, greatest=2**63 - 1
         )
-    properties["outputAction"] = part.enum_value(
+    properties["outputAction"] = arm_body.enum_value(
         properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction"
     )
     if properties["outputAction"] == "SummaryOnly":
         properties.pop("outputFileName", None)
     else:
         properties.setdefault("outputFileName", "predictions.csv")
-    retry = properties["retrySettings"] = part.section(properties, "retrySettings")
-    retry["maxRetries"] = part.whole_number(retry.get("maxRetries", 3), 0, "maxRetries")
-    retry["timeout"] = part.duration(retry.get("timeout", "PT30S"), "retrySettings.timeout")
-    resources = properties["resources"] = part.section(properties, "resources")
-    resources["instanceCount"] = part.whole_number(
+    retry = properties["retrySettings"] = arm_body.section(properties, "retrySettings")
+    retry["maxRetries"] = arm_body.whole_number(retry.get("maxRetries", 3), 0, "maxRetries")
+    retry["timeout"] = arm_body.duration(retry.get("timeout", "PT30S"), "retrySettings.timeout")
+    resources = properties["resources"] = arm_body.section(properties, "resources")
+    resources["instanceCount"] = arm_body.whole_number(
         resources.get("instanceCount", 1), 1, "instanceCount"
     )
     resources.setdefault("properties", {})
     if "environmentVariables" in properties:
-        properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
+        properties["environmentVariables"] = arm_body.text_map(properties, "environmentVariables")
     _normalize_kinds(properties)
 
 
 def _normalize_kinds(properties: dict[str, Data]) -> None:
-    model = part.section(properties, "model")
+    model = arm_body.section(properties, "model")
     if model:
         properties["model"] = model
         words = ("Id", "DataPath", "OutputPath")
-        model["referenceType"] = part.enum_value(
+        model["referenceType"] = arm_body.enum_value(
             model.get("referenceType", "Id"), words, "referenceType"
         )
-    configured = part.section(properties, "deploymentConfiguration")
+    configured = arm_body.section(properties, "deploymentConfiguration")
     if configured:
         properties["deploymentConfiguration"] = configured
-        configured["deploymentConfigurationType"] = part.enum_value(
+        configured["deploymentConfigurationType"] = arm_body.enum_value(
             configured.get("deploymentConfigurationType"),
             ("Model", "PipelineComponent"),
             "deploymentConfigurationType",

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import quota
+from mlctl.simulator.control_plane.resources import arm_body, quota
 from mlctl.simulator.control_plane.state import clock, quota_usage
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
@@ -39,12 +38,12 @@ def accept(
     if old is None and not _NAME.fullmatch(address.name):
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     for key in _READ_ONLY:
         properties.pop(key, None)
-    part.normalize_tags(top)
-    part.keep_immutable(context, address, old, top, _CREATE_ONLY)
-    properties["vmCount"] = part.whole_number(
+    arm_body.normalize_tags(top)
+    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
+    properties["vmCount"] = arm_body.whole_number(
         properties.get("vmCount"), 0, "vmCount", greatest=_MOST
     )
     properties["swaggerUrl"] = url = properties.get("swaggerUrl")
@@ -57,7 +56,7 @@ def accept(
         unchanged = ("poolId", "provisionedVmCount", "createdOn")
         properties |= {name: old.body["properties"][name] for name in unchanged}
     top["properties"] = dict(sorted(properties.items()))
-    return part.stored_body(context, address, old, top)
+    return arm_body.stored_body(context, address, old, top)
 
 
 def refuse_too_many_vms(

@@ -17,10 +17,9 @@ from mlctl.simulator.control_plane.resources import (
     assets,
     batch,
     batch_pools,
+    by_schema,
     compute,
-    instances,
     online,
-    plain,
 )
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 
@@ -60,10 +59,10 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     ),
     "batch-endpoint": Behaviour(batch.accept_endpoint),
     "batch-deployment": Behaviour(batch.accept_deployment, always_operates=True),
-    "compute-instance": Behaviour(instances.accept, always_operates=True),
+    "compute-instance": Behaviour(compute.accept_instance, always_operates=True),
     "online-endpoint": Behaviour(online.accept_endpoint),
     "online-deployment": Behaviour(online.accept_deployment, always_operates=True),
-    "schedule": Behaviour(plain.accept, always_operates=True),
+    "schedule": Behaviour(by_schema.accept, always_operates=True),
     "batch-pool": Behaviour(
         batch_pools.accept,
         batch_pools.create_command,
@@ -71,7 +70,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         provisioned=batch_pools.provision,
     ),
 }
-_ASSET, _PLAIN = Behaviour(assets.accept), Behaviour(plain.accept)
+_ASSET, _PLAIN = Behaviour(assets.accept), Behaviour(by_schema.accept)
 
 
 def behaviour_of(kind: Kind) -> Behaviour:

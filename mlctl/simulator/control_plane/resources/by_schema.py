@@ -1,15 +1,20 @@
-"""Defaults and required fields of a body, from the schema of its kind."""
+"""Rules from the schema of a kind: defaults, required fields, and all of a plain resource."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from mlctl import pointer
 from mlctl.kinds import Kind, codec
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import form_of_body
 from mlctl.pointer import Data
 from mlctl.schema.text import with_article
-from mlctl.simulator.control_plane.state.context import RequestContext
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane.resources import arm_body, references
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 
 
@@ -32,3 +37,52 @@ def require(kind: Kind, top: Mapping[str, Data]) -> None:
         if not any(pointer.get(top, at) for at in choice):
             alternatives = " or ".join(f"`{at[-1]}`" for at in choice)
             raise bad(f"{with_article(title).capitalize()} needs {alternatives}.", "UserError")
+
+
+def accept(
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of `body` over `old`.
+
+    Checks the name, required fields, references and the parent. Missing fields get the schema's
+    defaults, create-only fields keep their values, and secrets are not stored.
+
+    Raises:
+        ServiceError: the request is not valid, or names a resource that does not exist (404).
+    """
+    kind = kind_of(address)
+    if old is None:
+        _check_name(kind, address.name)
+    if address.up is not None and context.find(address.up, None) is None:
+        raise NotFound("ParentResourceNotFound", f"`{address.up}` does not exist.")
+    top, properties = arm_body.read_body(body)
+    properties.pop("provisioningState", None)
+    form = form_of_body(kind, top, context.scope)
+    for field in form.fields:
+        if field.mutability is Mutability.READ_ONLY or field.secret:
+            pointer.drop(top, field.wire)
+    if kind.arm.tracked:
+        arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    if "tags" in top:
+        arm_body.normalize_tags(top)
+    if "identity" in top:
+        arm_body.normalize_identity(context, address, top)
+    fill_in(context, kind, top)
+    require(kind, top)
+    for at, target_kind in kind.references:
+        text = pointer.get(top, at)
+        if text:
+            pointer.put(top, at, references.resolve(context, text, target_kind))
+    fixed = [
+        writable.wire for writable in form.writable if writable.mutability is Mutability.REPLACE
+    ]
+    arm_body.keep_immutable(
+        context, address, old, top, [wire_path for wire_path in fixed if wire_path]
+    )
+    return arm_body.stored_body(context, address, old, top)
+
+
+def _check_name(kind: Kind, name: str) -> None:
+    pattern = kind.forms[-1].schema.get("properties", {}).get("name", {}).get("pattern", "")
+    if not re.search(pattern, name):
+        raise bad(f"The {kind.title} name `{name}` is invalid.", "InvalidResourceName")

@@ -10,7 +10,7 @@ from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
 from mlctl.kinds.claim import is_low_priority
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
@@ -78,26 +78,26 @@ def accept(
             "`-`, starting with a letter and ending with a letter or digit.",
             "InvalidComputeName",
         )
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     for name in _OUTER_READ_ONLY:
         properties.pop(name, None)
-    declared = part.section(properties, "properties")
+    declared = arm_body.section(properties, "properties")
     inner = {key: declared[key] for key in declared if key not in _INNER_READ_ONLY}
     properties["properties"] = inner
-    part.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
+    arm_body.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
-    part.normalize_location(context, top, old.body["location"] if old else context.location)
-    part.normalize_tags(top)
-    part.normalize_identity(context, address, top)
+    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    arm_body.normalize_tags(top)
+    arm_body.normalize_identity(context, address, top)
     _normalize(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
         del inner[_PORT]  # fixed since the creation of the cluster
-    part.keep_immutable(context, address, old, top, _CREATE_ONLY)
+    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
     _fill_in(properties, inner)
     if old is None:
         check_size(context, inner["vmSize"])
     _add_read_only(context, top, properties, inner, old)
-    out = part.stored_body(context, address, old, top)
+    out = arm_body.stored_body(context, address, old, top)
     if old is not None:
         out["properties"]["modifiedOn"] = clock.iso(context.now)
     return out
@@ -107,27 +107,29 @@ def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
     if "vmSize" in inner:
         inner["vmSize"] = str(inner["vmSize"]).upper()
     if "vmPriority" in inner:
-        inner["vmPriority"] = part.enum_value(
+        inner["vmPriority"] = arm_body.enum_value(
             inner["vmPriority"], ("Dedicated", "LowPriority"), "vmPriority"
         )
     if "osType" in inner:
-        inner["osType"] = part.enum_value(inner["osType"], ("Linux", "Windows"), "osType")
+        inner["osType"] = arm_body.enum_value(inner["osType"], ("Linux", "Windows"), "osType")
     if _PORT in inner:
-        inner[_PORT] = part.enum_value(inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT)
-    subnet = part.section(inner, "subnet").get("id")
+        inner[_PORT] = arm_body.enum_value(
+            inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT
+        )
+    subnet = arm_body.section(inner, "subnet").get("id")
     if subnet:
-        inner["subnet"] = {"id": part.arm_id(str(subnet))}
+        inner["subnet"] = {"id": arm_body.arm_id(str(subnet))}
     else:
         inner.pop("subnet", None)
-    scale = inner["scaleSettings"] = part.section(inner, "scaleSettings")
-    least = scale["minNodeCount"] = part.whole_number(
+    scale = inner["scaleSettings"] = arm_body.section(inner, "scaleSettings")
+    least = scale["minNodeCount"] = arm_body.whole_number(
         scale.get("minNodeCount", 0), 0, "minNodeCount"
     )
-    greatest = scale["maxNodeCount"] = part.whole_number(
+    greatest = scale["maxNodeCount"] = arm_body.whole_number(
         scale.get("maxNodeCount", 4), 0, "maxNodeCount", greatest=_NODES_MOST
     )
     idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT2M")
-    scale["nodeIdleTimeBeforeScaleDown"] = part.duration(idle, "nodeIdleTimeBeforeScaleDown")
+    scale["nodeIdleTimeBeforeScaleDown"] = arm_body.duration(idle, "nodeIdleTimeBeforeScaleDown")
     if least > greatest:
         raise bad(f"minNodeCount ({least}) must not be larger than maxNodeCount ({greatest}).")
     _hide_secrets(inner, fresh=fresh)
@@ -135,7 +137,7 @@ def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
 
 def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
     """Drop the password of the credentials; a new cluster needs it, or a key, with the name."""
-    account = part.section(inner, _ACCOUNT)
+    account = arm_body.section(inner, _ACCOUNT)
     inner.pop(_ACCOUNT, None)
     if not account:
         return
@@ -226,3 +228,30 @@ def note_failure(body: dict[str, Data], error: Mapping[str, Data], time: str) ->
     """Note in the body of a cluster why its operation failed."""
     body["properties"]["provisioningErrors"] = [{"error": error}]
     body["properties"]["modifiedOn"] = time
+
+
+INSTANCE_RUNNING, INSTANCE_STOPPED = "Running", "Stopped"
+
+
+def accept_instance(
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of a compute instance, on which nothing runs.
+
+    Raises:
+        ServiceError: the request is not valid.
+    """
+    stored = by_schema.accept(context, address, body, old)
+    properties, now = stored["properties"], clock.iso(context.now)
+    arm_body.enum_value(properties.get("computeType"), ("ComputeInstance",), "computeType")
+    inner = arm_body.section(properties, "properties")
+    inner["vmSize"] = str(inner.get("vmSize", "STANDARD_DS3_V2")).upper()
+    inner.setdefault("state", INSTANCE_RUNNING)
+    properties |= {
+        "computeType": "ComputeInstance",
+        "createdOn": old.body["properties"]["createdOn"] if old else now,
+        "modifiedOn": now,
+        "computeLocation": stored["location"],
+        "properties": inner,
+    }
+    return stored

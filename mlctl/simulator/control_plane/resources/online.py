@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import compute, endpoints, plain
+from mlctl.simulator.control_plane.resources import arm_body, by_schema, compute, endpoints
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 
@@ -27,23 +26,23 @@ def accept_endpoint(
         ServiceError: the request is not valid.
     """
     endpoints.check_name(address, old)
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     for name in ("scoringUri", "swaggerUri", "keys"):
         properties.pop(name, None)
-    properties["authMode"] = part.enum_value(
+    properties["authMode"] = arm_body.enum_value(
         properties.get("authMode", "Key"), ("Key", "AMLToken", "AADToken"), "authMode"
     )
     access = properties.get("publicNetworkAccess", "Enabled")
-    properties["publicNetworkAccess"] = part.enum_value(access, _ACCESS, "publicNetworkAccess")
+    properties["publicNetworkAccess"] = arm_body.enum_value(access, _ACCESS, "publicNetworkAccess")
     properties["traffic"] = _shares(context, address, properties, "traffic")
     properties["mirrorTraffic"] = _shares(context, address, properties, "mirrorTraffic")
     _check_sums(properties["traffic"], properties["mirrorTraffic"])
-    part.merge_properties(context, address, old, properties, {})
-    region = part.region_name(top.get("location") or context.location)
+    arm_body.merge_properties(context, address, old, properties, {})
+    region = arm_body.region_name(top.get("location") or context.location)
     host = (
         f"https://{address.name}.{old.body['location'] if old else region}.inference.ml.azure.com"
     )
-    stored = plain.accept(context, address, {**top, "properties": properties}, old)
+    stored = by_schema.accept(context, address, {**top, "properties": properties}, old)
     uris = {"scoringUri": f"{host}/score", "swaggerUri": f"{host}/swagger.json"}
     stored["properties"] = dict(sorted({**stored["properties"], **uris}.items()))
     return {**stored, "kind": "Managed"}
@@ -59,47 +58,51 @@ def accept_deployment(
     """
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
-    top, properties = part.read_body(body)
+    top, properties = arm_body.read_body(body)
     kind = properties.get("endpointComputeType", "Managed")
-    properties["endpointComputeType"] = part.enum_value(kind, ("Managed",), "endpointComputeType")
+    properties["endpointComputeType"] = arm_body.enum_value(
+        kind, ("Managed",), "endpointComputeType"
+    )
     size = properties.get("instanceType")
     if old is None and isinstance(size, str):
         compute.check_size(context, size)
     access = properties.get("egressPublicNetworkAccess", "Enabled")
-    properties["egressPublicNetworkAccess"] = part.enum_value(
+    properties["egressPublicNetworkAccess"] = arm_body.enum_value(
         access, _ACCESS, "egressPublicNetworkAccess"
     )
     _normalize_times(properties)
     _normalize_collector(properties)
     if "environmentVariables" in properties:
-        properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
-    part.merge_properties(context, address, old, properties, {})
-    sku = part.section(top, "sku")
-    capacity = part.whole_number(sku.get("capacity", 1), 1, "sku.capacity")
+        properties["environmentVariables"] = arm_body.text_map(properties, "environmentVariables")
+    arm_body.merge_properties(context, address, old, properties, {})
+    sku = arm_body.section(top, "sku")
+    capacity = arm_body.whole_number(sku.get("capacity", 1), 1, "sku.capacity")
     sku = {"name": "Default", "tier": "Standard", **sku, "capacity": capacity}
-    stored = plain.accept(context, address, {**top, "properties": properties, "sku": sku}, old)
+    stored = by_schema.accept(context, address, {**top, "properties": properties, "sku": sku}, old)
     stored["properties"] = dict(sorted(stored["properties"].items()))
     return {**stored, "kind": "Managed"}
 
 
 def _normalize_collector(properties: dict[str, Data]) -> None:
-    collector = part.section(properties, "dataCollector")
+    collector = arm_body.section(properties, "dataCollector")
     if not collector:
         properties.pop("dataCollector", None)
         return
     properties["dataCollector"] = collector
-    collections = part.section(collector, "collections")
+    collections = arm_body.section(collector, "collections")
     if not collections:
         raise bad("`dataCollector.collections` must not be empty.")
     collector["collections"] = {
         name: {**collection, "dataCollectionMode": _mode(collection)}
-        for name, collection in ((name, part.section(collections, name)) for name in collections)
+        for name, collection in (
+            (name, arm_body.section(collections, name)) for name in collections
+        )
     }
 
 
 def _mode(collection: Mapping[str, Data]) -> str:
     mode = collection.get("dataCollectionMode", "Disabled")
-    return part.enum_value(mode, _ACCESS, "dataCollectionMode")
+    return arm_body.enum_value(mode, _ACCESS, "dataCollectionMode")
 
 
 def _shares(
@@ -110,8 +113,8 @@ def _shares(
     The error codes are unverified.
     """
     shares: dict[str, int] = {}
-    for name, share in part.section(properties, property_name).items():
-        part_of = part.whole_number(share, 0, f"{property_name}.{name}", _ALL)
+    for name, share in arm_body.section(properties, property_name).items():
+        part_of = arm_body.whole_number(share, 0, f"{property_name}.{name}", _ALL)
         deployment = context.find(Address("online-deployment", name, address.name), None)
         if deployment is None or deployment.state in ("Creating", "Deleting", "Failed"):
             if not part_of:
@@ -134,12 +137,12 @@ def _check_sums(traffic: Mapping[str, int], mirrored: Mapping[str, int]) -> None
 
 def _normalize_times(properties: dict[str, Data]) -> None:
     for name in (probe for probe in _PROBES if probe in properties):
-        probe = properties[name] = part.section(properties, name)
+        probe = properties[name] = arm_body.section(properties, name)
         for key in (time for time in _TIMES if time in probe):
-            probe[key] = part.duration(probe[key], f"{name}.{key}")
+            probe[key] = arm_body.duration(probe[key], f"{name}.{key}")
         for key in (count for count in _COUNTS if count in probe):
-            probe[key] = part.whole_number(probe[key], 1, f"{name}.{key}")
+            probe[key] = arm_body.whole_number(probe[key], 1, f"{name}.{key}")
     if "requestSettings" in properties:
-        settings = properties["requestSettings"] = part.section(properties, "requestSettings")
+        settings = properties["requestSettings"] = arm_body.section(properties, "requestSettings")
         for key in (time for time in ("requestTimeout", "maxQueueWait") if time in settings):
-            settings[key] = part.duration(settings[key], f"requestSettings.{key}")
+            settings[key] = arm_body.duration(settings[key], f"requestSettings.{key}")

@@ -15,7 +15,7 @@ from mlctl.simulator.control_plane import disruptions, replay
 from mlctl.simulator.control_plane.jobs import artifacts, creation, job_events, records, workloads
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.workload import Workload
 from tests.builders.bodies import CPU
 from tests.builders.simulated import finish_operations

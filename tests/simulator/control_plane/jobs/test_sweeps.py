@@ -10,7 +10,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord
-from mlctl.simulator.control_plane.jobs.requests import JobRequest
+from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 
 SPACE: dict[str, Any] = {
     "lr": ["uniform", [0.1, 0.5]],

@@ -12,14 +12,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import (
-    billing,
-    checkpoints,
-    control,
-    disruptions,
-    ended_jobs,
-    replay,
-)
+from mlctl.simulator.control_plane import billing, checkpoints, control, disruptions, replay
 from mlctl.simulator.control_plane.integrity import check
 from mlctl.simulator.control_plane.state.store import LocalStateError, Store
 from mlctl.simulator.engine import snapshot
@@ -147,13 +140,13 @@ def test_an_engine_that_is_not_there_yet_does_not_see_what_left_later() -> None:
     local = worked(cloud(), 1)
     with replay.transaction(local.handle.store) as now:
         ((name, state),) = snapshot.dump(now.world)["jobs"]
-        ended_jobs.add(now.db, 70, [(name, state)])
-        assert name not in ended_jobs.EndedJobs(now.db, 69)
-        assert list(ended_jobs.EndedJobs(now.db, 70)) == [name]
-        ended_jobs.add(now.db, 60, [(name, state)])  # by a process that was behind
-        ended_jobs.add(now.db, 80, [(name, state)])
-        assert ended_jobs.EndedJobs(now.db, 60)[name] == now.world.jobs[name]
-        assert len(ended_jobs.EndedJobs(now.db, 59)) == 0
+        checkpoints._add_ended_jobs(now.db, 70, [(name, state)])
+        assert name not in checkpoints.EndedJobs(now.db, 69)
+        assert list(checkpoints.EndedJobs(now.db, 70)) == [name]
+        checkpoints._add_ended_jobs(now.db, 60, [(name, state)])  # by a process that was behind
+        checkpoints._add_ended_jobs(now.db, 80, [(name, state)])
+        assert checkpoints.EndedJobs(now.db, 60)[name] == now.world.jobs[name]
+        assert len(checkpoints.EndedJobs(now.db, 59)) == 0
 
 
 @pytest.mark.usefixtures("often")

@@ -1,21 +1,68 @@
-"""Batch deployments, as recorded in July 2024 with api-version 2024-04-01."""
+"""Batch endpoints, as recorded from 2023-12 on (api-versions 2023-10-01 and 2024-04-01).
+
+And batch deployments, as recorded in July 2024 with api-version 2024-04-01.
+"""
 
 from __future__ import annotations
 
-from mlctl.emulator.shapes.batch_endpoint import SYSTEM_DATA
 from mlctl.emulator.shapes.shape import (
     Phase,
     ResponseField,
     Shape,
     if_set,
+    null,
+    omitted,
+    once_created,
     or_null,
     otherwise,
     section,
     since,
     state,
     stored,
+    time,
 )
 from mlctl.pointer import Data
+
+SYSTEM_DATA: Shape = {  # of endpoints and deployments: by whom they were changed is not shown
+    "createdAt": time,
+    "createdBy": stored,
+    "lastModifiedAt": time,
+    "createdByType": omitted,
+    "lastModifiedBy": omitted,
+    "lastModifiedByType": omitted,
+}
+
+
+def _scoring_uri(field: ResponseField) -> Data:
+    # The service has a host for every endpoint. The SDK takes what stands before "/subscriptions/"
+    # for the service's base URL, and an emulator has one host: a path at it stands for the host.
+    occasion = field.occasion
+    if occasion.address is None:
+        return None
+    return f"{occasion.call.request.base}{occasion.address.id(occasion.call.scope)}/jobs"
+
+
+BATCH_ENDPOINT: Shape = {
+    "id": stored,
+    "name": stored,
+    "type": stored,
+    "properties": section(
+        {
+            "description": stored,
+            "properties": otherwise({}),
+            "scoringUri": once_created(_scoring_uri),
+            "swaggerUri": null,
+            "authMode": stored,
+            "defaults": section({"deploymentName": stored}),
+            "provisioningState": state,
+        }
+    ),
+    "systemData": section(SYSTEM_DATA),
+    "tags": otherwise({}),
+    "location": stored,
+    "identity": if_set,
+}
+
 
 _CONFIGURED = "2022-10-01"  # the first api-version with deploymentConfiguration
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from sqlite3 import Connection
 
-from mlctl.kinds.address import Reference
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, records, training_jobs
-from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
@@ -78,7 +77,10 @@ class PipelineNode:
     @property
     def declared_outputs(self) -> dict[str, Data]:
         """Its outputs: those of its component, and what the step says of them."""
-        return {**part.section(self.component, "outputs"), **part.section(self.data, "outputs")}
+        return {
+            **arm_body.section(self.component, "outputs"),
+            **arm_body.section(self.data, "outputs"),
+        }
 
     @property
     def own_fields(self) -> dict[str, Data]:
@@ -93,9 +95,11 @@ class PipelineNode:
     def section(self, name: str) -> dict[str, Data]:
         """Settings in a group: the step's, and its component's where it says nothing."""
         settings = {
-            key: value for key, value in part.section(self.data, name).items() if value is not None
+            key: value
+            for key, value in arm_body.section(self.data, name).items()
+            if value is not None
         }
-        return {**part.section(self.component, name), **settings}
+        return {**arm_body.section(self.component, name), **settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,9 @@ def read(
         raise bad(text, "UnsupportedStep")
     declared = bound.get("componentId") or bound.get("component")
     component = declared if isinstance(declared, Mapping) else spec_of(db, state, declared)
-    texts = bindings.input_texts(part.section(bound, "inputs"), part.section(component, "inputs"))
+    texts = bindings.input_texts(
+        arm_body.section(bound, "inputs"), arm_body.section(component, "inputs")
+    )
     return PipelineNode(step, bound, component, texts)
 
 
@@ -136,16 +142,11 @@ def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[s
     Raises:
         ServiceError: the workspace has none of that name (404).
     """
-    text = batch_jobs.reference_text(str(component or ""))
-    reference = Reference.parse(text, "component") if text else None
-    if (
-        reference is None
-        or reference.address is None
-        or reference.within(state.scope).scope is not None
-    ):
+    address = batch_jobs.address_in(state, str(component or ""), "component")
+    if address is None:
         return {}
-    resource = records.require_resource(db, state, reference.address)
-    return part.section(resource.body["properties"], "componentSpec")
+    resource = records.require_resource(db, state, address)
+    return arm_body.section(resource.body["properties"], "componentSpec")
 
 
 def sort_steps(steps: Mapping[str, Data]) -> list[str]:
@@ -199,8 +200,8 @@ def _mini_batch_size(node: PipelineNode) -> int:
     """How many files a mini-batch has; that of a table is in bytes, which says nothing of them."""
     data = re.fullmatch(r"\$\{\{\s*inputs\.(\w+)\s*\}\}", str(node.setting("input_data") or ""))
     name = data[1] if data else ""
-    given_input = part.section(part.section(node.data, "inputs"), name)
-    declared = part.section(part.section(node.component, "inputs"), name)
+    given_input = arm_body.section(arm_body.section(node.data, "inputs"), name)
+    declared = arm_body.section(arm_body.section(node.component, "inputs"), name)
     if _TABLE in (given_input.get("job_input_type"), declared.get("type")):
         return _FILES
     return _whole(node.setting("mini_batch_size"), _FILES, 1, "mini_batch_size")
@@ -234,4 +235,4 @@ def _whole(value: Data, default: int, least: int, name: str) -> int:
     if value in (None, ""):
         return default
     number = int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else value
-    return part.whole_number(number, least, name)
+    return arm_body.whole_number(number, least, name)

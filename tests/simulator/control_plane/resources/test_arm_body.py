@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.service_errors import ServiceError
-from mlctl.simulator.control_plane.resources import body
+from mlctl.simulator.control_plane.resources import arm_body
 
 
 @pytest.mark.parametrize(
@@ -24,22 +24,22 @@ from mlctl.simulator.control_plane.resources import body
     ],
 )
 def test_a_duration_is_respelt_as_dotnet_does(written: str, respelt: str) -> None:
-    assert body.duration(written, "idle") == respelt
+    assert arm_body.duration(written, "idle") == respelt
 
 
 @pytest.mark.parametrize("wrong", ["P", "PT", "P1DT", "2m", "00:02:00", 120, None, "", "PT-1S"])
 def test_what_is_no_duration_is_refused(wrong: object) -> None:
     with pytest.raises(ServiceError, match="`idle` must be an ISO 8601 duration"):
-        body.duration(wrong, "idle")
+        arm_body.duration(wrong, "idle")
 
 
 @given(st.integers(0, 10**9))
 def test_a_respelt_duration_stays_as_it_is(seconds: int) -> None:
-    once = body.duration(f"PT{seconds}S", "idle")
-    assert body.duration(once, "idle") == once
+    once = arm_body.duration(f"PT{seconds}S", "idle")
+    assert arm_body.duration(once, "idle") == once
 
 
 @pytest.mark.parametrize("wrong", [True, "3", 1.5, None, 0, 11])
 def test_what_is_no_whole_number_between_the_bounds_is_refused(wrong: object) -> None:
     with pytest.raises(ServiceError, match="`nodes` must be"):
-        body.whole_number(wrong, 1, "nodes", greatest=10)
+        arm_body.whole_number(wrong, 1, "nodes", greatest=10)
