@@ -20,7 +20,7 @@ from tests.builders.shell import Run, cluster, edit
 FOLDER = ROOT / "schemas" / "output"
 PAGE = ROOT / "docs" / "output.md"
 NAMES = sorted(path.name.removesuffix(".schema.json") for path in FOLDER.glob("*.schema.json"))
-ELSEWHERE = {"advice", "forecast", "pool-forecast", "training-forecast"}  # tests of their commands
+ELSEWHERE = {"advice", "forecast", "training-forecast"}  # tests of their commands
 TRAINING = (
     "import pathlib\n"
     "for epoch in range(2):\n"

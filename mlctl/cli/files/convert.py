@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mlctl import files, source
-from mlctl.cli import migrate_pool as to_cluster
+from mlctl.cli.files import convert_pool as to_cluster
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit

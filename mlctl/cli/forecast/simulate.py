@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlctl.cli import simulate_pool
 from mlctl.cli.files.validate import SomePaths
 from mlctl.cli.forecast import training as simulate_training
 from mlctl.cli.forecast.args import (
@@ -81,7 +80,6 @@ def register(app: typer.Typer, verb: str) -> None:
     command(app, verb)(simulate)
     below = typer.Typer(name=verb)
     simulate_training.register(below)
-    simulate_pool.register(below)
     app.add_typer(below, name=verb)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mlctl.simulator.engine import rules
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, SimulationSettings, Tier
 from mlctl.simulator.engine.processes import PreemptionProcess
 
@@ -25,13 +26,14 @@ class Scenario:
     @property
     def mini_batches(self) -> int:
         """How many mini-batches the job has."""
-        return -(-self.job.files // self.job.mini_batch_size)
+        return self.job.mini_batches
 
     @property
     def nodes(self) -> int:
         """R2: the nodes that the job seeks."""
-        wanted = -(-self.mini_batches // self.job.concurrency)
-        return min(self.job.instance_count, self.cluster.max_instances, wanted)
+        job = self.job
+        useful = rules.useful_nodes(self.mini_batches, job.concurrency, job.instance_count)
+        return min(useful, self.cluster.max_instances)
 
     @property
     def is_certain(self) -> bool:

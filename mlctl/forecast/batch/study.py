@@ -13,7 +13,6 @@ from itertools import chain
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from mlctl.forecast import skip_first
 from mlctl.forecast.batch import policy
 from mlctl.forecast.batch.history import Cloud, EngineCloud
 from mlctl.forecast.batch.policy import History, Policy, Way
@@ -47,10 +46,7 @@ class Study:
         lossless = exact and self.policy.way is Way.DEDICATED
         if (self.scenario.dedicated if lossless else self.scenario).is_certain:
             return [carry_out(0)] * len(runs)
-        if not exact or not skip_first.covers(self.scenario, self.policy):
-            return [carry_out(run) for run in runs]
-        first = skip_first.FirstRuns(self.scenario, self.policy)
-        return [first.carry_out(self.seed_of(run)) or carry_out(run) for run in runs]
+        return [carry_out(run) for run in runs]
 
     def _by_shortcut(self, run: int) -> History:
         cloud = skip.SkipCloud(self.scenario, self.seed_of(run))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from heapq import heapify, heappop, heappush, heapreplace
-from typing import TYPE_CHECKING
+from heapq import heappop
+from math import inf
+from operator import itemgetter
 
 from mlctl.forecast.shortcut.nodes import READY, Inexact
+from mlctl.forecast.shortcut.run import ShortRun
+from mlctl.simulator.engine import rules
 from mlctl.simulator.engine.jobs import JobStatus
 
-if TYPE_CHECKING:
-    from mlctl.forecast.shortcut.history import Run
-
-_Attempt = tuple[float, int, int, int, float]  # (end, number, node, slot, seconds)
+_Attempt = tuple[float, int, int, float]  # (end, node, slot, seconds)
 
 
 class LastRounds:
@@ -22,21 +22,17 @@ class LastRounds:
     nodes of which some are.
     """
 
-    def __init__(self, run: Run, at: float) -> None:
+    def __init__(self, run: ShortRun, at: float) -> None:
         run.count(at)
         self.run = run
         fleet, seconds, slots = run.fleet, run.seconds, run.slots
         self.fleet = fleet
         fleet.tick()
-        self.number = 0
-        self.flight: list[_Attempt] = []
-        for node in fleet.up:  # in the order in which they were ready
-            since = fleet.since[node]
-            end = since + (int((at - since) // seconds) + 1) * seconds
-            for slot in range(slots):
-                self.number += 1
-                self.flight.append((end, self.number, node, slot, seconds))
-        heapify(self.flight)
+        since = [(node, fleet.since[node]) for node in fleet.up]  # in the order of time
+        ends = [(node, ready + ((at - ready) // seconds + 1) * seconds) for node, ready in since]
+        flight = [(end, node, slot, seconds) for node, end in ends for slot in range(slots)]
+        flight.sort(key=itemgetter(0))
+        self.flight = deque(flight)
         self.busy = dict.fromkeys(fleet.up, slots)
         self.idle: set[tuple[int, int]] = set()
         self.queue = deque([seconds] * (run.total - run.done - len(self.flight)))
@@ -49,55 +45,74 @@ class LastRounds:
             Inexact: something happened that only the engine knows.
         """
         run, fleet, queue = self.run, self.fleet, self.queue
-        events, until, total, busy = fleet.events, run.until, run.total, self.busy
+        events, until, total, full = fleet.events, run.until, run.total, run.seconds
         while True:
             at = min(events[0][0], fleet.due) if events else fleet.due
-            flight = self.flight
+            flight, limit = self.flight, self._limit()
+            if not queue and limit == inf and flight[-1][0] <= min(at, until):
+                run.attempts -= run.total - run.done
+                run.count_all()
+                run.complete(flight[-1][0])
+                return JobStatus.COMPLETED
             while flight and flight[0][0] <= at:
-                end, _, node, slot, _ = flight[0]
+                end, node, slot, _ = flight.popleft()
                 if end > until:
-                    self._give_up()
+                    run.give_up()
                     return None
                 fleet.now = end
                 run.done += 1
                 if run.done == total:
-                    fleet.end_job(completed=True)
+                    run.complete(end)
                     return JobStatus.COMPLETED
                 if queue:
                     seconds = queue.popleft()
-                    self.number += 1
                     run.attempts += 1
-                    heapreplace(flight, (end + seconds, self.number, node, slot, seconds))
-                else:
-                    heappop(flight)
-                    if busy[node] == 1:
-                        self._leave(node)
+                    attempt = (end + seconds, node, slot, seconds)
+                    if seconds == full and (not flight or flight[-1][0] <= attempt[0]):
+                        flight.append(attempt)
                     else:
-                        self.idle.add((node, slot))
-                    busy[node] -= 1
-                if (fleet.coming or fleet.waiting) and self._scale(before_nodes=True):
+                        self._insert(attempt)
+                else:
+                    self._rest(node, slot)
+                if run.done >= limit and self._scale(before_nodes=True):
                     at = min(events[0][0], fleet.due) if events else fleet.due
+                    limit = self._limit()
             if at > until:
-                self._give_up()
+                run.give_up()
                 return None
             if self._happen(at):
                 return JobStatus.CANCELED
 
-    def _give_up(self) -> None:
-        self.fleet.now = self.run.until
-        self.fleet.end_job(completed=False)
-
     def _start(self, node: int, slot: int) -> None:
         seconds = self.queue.popleft()
-        self.number += 1
         self.run.attempts += 1
-        attempt = (self.fleet.now + seconds, self.number, node, slot, seconds)
-        heappush(self.flight, attempt)
+        self._insert((self.fleet.now + seconds, node, slot, seconds))
+
+    def _insert(self, attempt: _Attempt) -> None:
+        """Put an attempt where it ends, after those that end at the same moment."""
+        flight, place = self.flight, len(self.flight)
+        while place and flight[place - 1][0] > attempt[0]:
+            place -= 1
+        flight.insert(place, attempt)
+
+    def _rest(self, node: int, slot: int) -> None:
+        """A slot has nothing left to do."""
+        if self.busy[node] == 1:
+            self._leave(node)
+        else:
+            self.idle.add((node, slot))
+        self.busy[node] -= 1
+
+    def _limit(self) -> float:
+        """R2: how many mini-batches may be done before fewer nodes are wanted; infinity: any."""
+        run, fleet = self.run, self.fleet
+        pending = len(fleet.coming) + len(fleet.waiting)
+        return run.total - (len(fleet.up) + pending - 1) * run.slots if pending else inf
 
     def _leave(self, node: int) -> None:
         """A node has nothing left to do: its slots are not idle, but it is."""
         if self.idle:
-            self.idle = {one for one in self.idle if one[0] != node}
+            self.idle = {place for place in self.idle if place[0] != node}
 
     def _scale(self, *, before_nodes: bool) -> bool:
         """R2: keep as many nodes as what is left can use, and those that are up.
@@ -105,9 +120,8 @@ class LastRounds:
         Whether that changed anything.
         """
         run, fleet = self.run, self.fleet
-        left, up = run.total - run.done, len(fleet.up)
-        wanted = min(run.instance_count, (left + run.slots - 1) // run.slots)
-        target = min(max(wanted, up), len(fleet.comes))
+        up = len(fleet.up)
+        target = max(run.useful_nodes(run.total - run.done), up)
         if target == up + len(fleet.coming) + len(fleet.waiting) and not fleet.to_request:
             return False
         fleet.scale(target, before_nodes=before_nodes)
@@ -130,8 +144,7 @@ class LastRounds:
             lost = [node]
         for node in lost:
             self._lose(node)
-        if self.run.cancels and not fleet.up and fleet.lost_usable:
-            fleet.end_job(completed=False)
+        if self.run.is_cancelled():
             return True
         self._fill()
         self._scale(before_nodes=False)
@@ -161,11 +174,12 @@ class LastRounds:
         """Lose a node: what it had in flight is queued again, first."""
         run, fleet = self.run, self.fleet
         if node in fleet.up:
-            mine = sorted((one for one in self.flight if one[2] == node), key=lambda one: one[3])
-            self.flight = [one for one in self.flight if one[2] != node]
-            heapify(self.flight)
-            run.lost_s += sum(fleet.now - (end - seconds) for end, *_, seconds in mine) / run.slots
-            self.queue.extendleft(seconds for *_, seconds in reversed(mine))
+            attempts = [attempt for attempt in self.flight if attempt[1] == node]
+            attempts.sort(key=itemgetter(2))
+            self.flight = deque([attempt for attempt in self.flight if attempt[1] != node])
+            starts = [end - seconds for end, *_, seconds in attempts]
+            run.lost_s += rules.lost_node_s(fleet.now, starts, run.slots)
+            self.queue.extendleft(seconds for *_, seconds in reversed(attempts))
             self._leave(node)
             del self.busy[node]
         fleet.lose(node, cancels=run.cancels)

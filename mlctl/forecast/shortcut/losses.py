@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, log1p
 
 from mlctl.forecast.batch.scenario import Scenario
-from mlctl.forecast.skip_draws import Lives, are_known
 from mlctl.simulator.engine import capacity, processes, rng
-from mlctl.simulator.engine.model import Tier
+from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import (
     ALL,
     Bathtub,
@@ -19,10 +18,10 @@ from mlctl.simulator.engine.processes import (
 )
 from mlctl.simulator.engine.state import ActiveProcess, World
 
-_LIVES = (Poisson, HyperExponential, Weibull, Bathtub)
+_LIFETIMES = (Poisson, HyperExponential, Weibull, Bathtub)
 
 
-class Losses:
+class LossProcesses:
     """The losses of single nodes, and what strikes many: shocks, scripts and outages.
 
     The next of those is `due`; `out` says whether there is an outage.
@@ -32,67 +31,80 @@ class Losses:
         self.seed = seed
         self.due = inf
         self.out = False
-        self._lives: list[tuple[str, processes.LifetimeProcess]] = []
-        self._usual: Lives | None = None  # what is quicker than `_lives`
+        self._lifetimes: list[tuple[str, processes.LifetimeProcess]] = []
+        self._poisson = ("", 0.0)  # key and rate, where losses are of one rate at all hours
         self._sources: list[ActiveProcess] = []
         if tier is not Tier.LOW_PRIORITY or not scenario.processes:
             return
         for serial, process in enumerate(scenario.processes, 1):
-            if isinstance(process, _LIVES):
-                self._lives.append((f"{seed}/life/{serial}/{tag}/", process))
-        if are_known(scenario.processes):
-            for key, process in self._lives:
-                self._usual = Lives(key, process.rate if isinstance(process, Poisson) else 0.0)
-        if len(self._lives) == len(scenario.processes):
+            if isinstance(process, _LIFETIMES):
+                self._lifetimes.append((f"{seed}/life/{serial}/{tag}/", process))
+        match self._lifetimes:
+            case [(key, Poisson(rate, None))] if rate > 0:
+                self._poisson = (key, rate)
+        if len(self._lifetimes) == len(scenario.processes):
             return
         self._world = World(seed, settings=scenario.settings)
         self._world.preemption = tuple(map(_by_time, scenario.processes))
         self._region = capacity.region_capacity(self._world, scenario.cluster.region, tier)
-        self._sources = [one for one in self._region.processes if one.due is not None]
+        self._sources = [active for active in self._region.processes if active.due is not None]
         self._find_next()
 
     def _find_next(self) -> None:
-        self.due = min((one.due for one in self._sources if one.due is not None), default=inf)
+        self.due = min(
+            (active.due for active in self._sources if active.due is not None), default=inf
+        )
 
     def of(self, node: int, time: int, at: float) -> float:
         """When a node that exists from `at` on, for the time `time`, is lost by its own."""
-        if self._usual is not None:
-            return at + self._usual.of(node, time)
+        if self._poisson[1]:
+            u = rng.uniform_of_row(f"{self._poisson[0]}{time}", node)
+            return at - log1p(-u) / self._poisson[1] * HOUR
         soonest = inf
-        for key, process in self._lives:
+        for key, process in self._lifetimes:
             life = processes.lifetime(process, rng.uniform_of_row(f"{key}{time}", node))
             by_hour = process.by_hour if isinstance(process, Poisson) else None
             soonest = min(soonest, processes.later(by_hour, 0.0, at, life))
         return soonest
 
-    def strike(self, there: list[int]) -> tuple[list[int], bool]:
-        """Let what is due happen: which nodes of those that are there it takes.
+    def of_all(self, count: int, at: float) -> list[float]:
+        """The same of all nodes up to a number, which exist from `at` on for the first time."""
+        if not self._poisson[1]:
+            return [self.of(node, 1, at) for node in range(count)]
+        words: tuple[int, ...] = ()
+        for row in range(-(-count // rng.ROW)):
+            words += rng.words_of_row(f"{self._poisson[0]}1/{row}")
+        rate, scale = self._poisson[1], -rng.SCALE
+        return [at - log1p((word >> 11) * scale) / rate * HOUR for word in words[:count]]
+
+    def strike(self, nodes: list[int]) -> tuple[list[int], bool]:
+        """Let what is due happen: which of the nodes, all that exist, it takes.
 
         And whether an outage begins.
         """
-        active = next(one for one in self._sources if one.due == self.due)
+        active = next(source for source in self._sources if source.due == self.due)
         self._sources.remove(active)
         self._sources.append(active)  # what was scheduled first comes first, as in the engine
-        hit = self._hit(active, there)
+        hit = self._hit(active, nodes)
         capacity.advance_process(self._world, self._region, active)
-        self.out = any(one.limit == 0 for one in self._sources)
+        self.out = any(source.limit == 0 for source in self._sources)
         self._find_next()
         return hit, active.limit == 0
 
-    def _hit(self, active: ActiveProcess, there: list[int]) -> list[int]:
-        if not there:
-            return there
+    def _hit(self, active: ActiveProcess, nodes: list[int]) -> list[int]:
+        if not nodes:
+            return nodes
         match active.process:
             case Shock(_, fraction):
-                where = capacity.key_of(self._region.region, self._region.tier)
-                key = f"{self.seed}/shock/{where}/{active.serial}/{active.tick}"
+                region = capacity.key_of(self._region.region, self._region.tier)
+                key = f"{self.seed}/shock/{region}/{active.serial}/{active.tick}"
                 random = rng.generator(key).random
-                return [node for node in there if random() < fraction]
+                return [node for node in nodes if random() < fraction]
             case LossScript(losses):
-                _, which = losses[active.tick]
-                return [node for node in there if which in (ALL, node)]
+                _, target = losses[active.tick]
+                return [node for node in nodes if target in (ALL, node)]
             case _:
-                return there if active.limit != 0 else []
+                return nodes if active.limit != 0 else []
 
 
 def _by_time(process: processes.PreemptionProcess) -> processes.PreemptionProcess:

@@ -7,17 +7,30 @@ event; that it is ready is one in the last rounds only, and otherwise noted when
 
 from __future__ import annotations
 
-from heapq import heappush
-from math import floor, inf
+from collections.abc import Iterable, Mapping
+from heapq import heapify, heappush
+from math import inf
+from typing import Protocol
 
 from mlctl.forecast.batch.scenario import Scenario
-from mlctl.forecast.shortcut.losses import Losses
-from mlctl.simulator.engine import billing, rng
-from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.forecast.shortcut.losses import LossProcesses
+from mlctl.simulator.engine import billing, rng, rules
+from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier
 
 READY, LOST = 1, 3  # the engine's priorities of these events
 _TWIN = "#dedicated"
 _Event = tuple[float, int, int, int, int]  # (time, priority, number, node, epoch)
+
+
+class FirstNodes(Protocol):
+    """The nodes of a first run, by number, as `Fleet` has them, and when any were lost."""
+
+    comes: list[float]
+    since: list[float]
+    loss: list[float]
+    times: list[int]
+    lost_at: list[float]
+    losses: LossProcesses
 
 
 class Inexact(Exception):
@@ -38,9 +51,11 @@ class Fleet:
         self.seed = seed
         self.ticks = False  # whether readiness is an event
         self.plain_s = settings.preparation_s if settings.delay_cv == 0 else None
-        self.tag = cluster.name if tier is cluster.tier else cluster.name + _TWIN
+        self.tag = tag_of(cluster, tier)
         self.settings = settings
-        self.unit_s, self.least_s = settings.billing_granularity_s, settings.min_bill_s
+        again = settings.replacement_s
+        self.again_s = settings.allocation_s if again is None else again
+        self.restore_window_s = settings.restore_window_h * HOUR
         self.idle_s = cluster.idle_s
         self.bills = bills
         self.paying: int | None = None  # the run that nodes work for
@@ -59,11 +74,17 @@ class Fleet:
         self.billed_until = [0.0] * most
         self.payer = [0] * most
         self.was_lost = [False] * most
-        self.entered = [0] * most
+        self.entered = [0.0] * most
         self.to_request: list[int] = []
         self.preempted = 0
         self.lost_usable = False
-        self.losses = Losses(scenario, seed, self.tag, tier)
+        self.losses = LossProcesses(scenario, seed, self.tag, tier)
+
+    @property
+    def next_loss(self) -> float:
+        """When the next node is lost by its own, of those that have capacity."""
+        loss = self.loss
+        return min([loss[node] for nodes in (self.up, self.coming) for node in nodes], default=inf)
 
     @property
     def due(self) -> float:
@@ -79,8 +100,8 @@ class Fleet:
         """Let the next shock, script or outage happen; the nodes that it takes, by number."""
         self.now = at = self.due
         self.note_ready(at)
-        there = sorted([*self.up, *(one for one in self.coming if self.comes[one] <= at)])
-        hit, goes_out = self.losses.strike(there)
+        existing = sorted([*self.up, *(node for node in self.coming if self.comes[node] <= at)])
+        hit, goes_out = self.losses.strike(existing)
         if goes_out:
             self._revoke()
         if self.waiting and not self.losses.out:
@@ -91,12 +112,38 @@ class Fleet:
     def _revoke(self) -> None:
         """Take back what was granted to nodes that do not exist yet, the latest first."""
         pending = self._pending(before_nodes=False)
-        pending.sort(key=lambda node: (self.was_lost[node], -self.entered[node]))
+        pending.sort(key=lambda node: (self.was_lost[node], -self.entered[node], -node))
         for node in pending:
             self._forget(node)
             self.waiting[node] = None
 
     # Nodes come and go.
+
+    def take_over(self, nodes: FirstNodes, at: float, billed_s: float) -> None:
+        """Go on with nodes that were on their own until now."""
+        count = len(nodes.comes)
+        self.now, self.paying = at, 0
+        self.losses = nodes.losses
+        self.preempted = len(nodes.lost_at)
+        self.bills[0] += billed_s
+        self.comes[:count] = self.billed_until[:count] = nodes.comes
+        self.since[:count], self.times[:count], self.loss[:count] = (
+            nodes.since,
+            nodes.times,
+            nodes.loss,
+        )
+        in_order = sorted(range(count), key=self.since.__getitem__)
+        ready = sum([since <= at for since in nodes.since])
+        self.up = dict.fromkeys(in_order[:ready])
+        self.coming = dict.fromkeys(in_order[ready:])
+        for node in self.coming:
+            self.was_lost[node] = True
+            self.entered[node] = self.comes[node] - self.again_s
+        self.events = [
+            (loss, LOST, number, number, 0) for number, loss in enumerate(nodes.loss) if loss < inf
+        ]
+        self.number = count
+        heapify(self.events)
 
     def begin_job(self, wanted: int, now: float) -> None:
         """Have so many nodes for a new run: those that prepare still, and new ones.
@@ -134,26 +181,20 @@ class Fleet:
         """Ask for one more node."""
         self.was_lost[node] = False
         self.payer[node] = self.paying or 0
-        self._enter(node)
+        self.entered[node] = self.now
         if self.losses.out:
             self.waiting[node] = None
         else:
             self._grant(node)
 
-    def _enter(self, node: int) -> None:
-        self.number += 1
-        self.entered[node] = self.number
-
     def _grant(self, node: int) -> None:
         """Give a node capacity: its times are known from here on."""
         settings, again, now = self.settings, self.was_lost[node], self.now
-        if again and now - self.comes[node] > settings.restore_window_h * HOUR:
+        if again and now - self.comes[node] > self.restore_window_s:
             raise Inexact  # the platform may have given it up
         if self.waiting:
             self.waiting.pop(node, None)
-        mean = settings.allocation_s
-        if again and settings.replacement_s is not None:
-            mean = settings.replacement_s
+        mean = self.again_s if again else settings.allocation_s
         if self.plain_s is None:
             comes = now + self._delay(node, mean, "allocation")
             self.times[node] += 1
@@ -192,24 +233,34 @@ class Fleet:
         """Note which nodes are ready by now, the first ones first."""
         if self.coming:
             since, loss = self.since, self.loss
-            there = [one for one in self.coming if since[one] <= at and since[one] <= loss[one]]
-            if len(there) > 1:
-                there.sort(key=since.__getitem__)
-            for node in there:
-                self.ready(node)
+            ready = [
+                node for node in self.coming if since[node] <= at and since[node] <= loss[node]
+            ]
+            if len(ready) > 1:
+                ready.sort(key=since.__getitem__)
+            if len(self.bills) > 1:
+                for node in ready:
+                    self._change_payer(node)
+            self.up.update(dict.fromkeys(ready))
+            for node in ready:
+                del self.coming[node]
 
     def ready(self, node: int) -> None:
         """A node is ready."""
+        self._change_payer(node)
+        del self.coming[node]
+        self.up[node] = None
+
+    def _change_payer(self, node: int) -> None:
+        """Bill a node to the run that it works for from when it was ready."""
         if self.payer[node] != self.paying and self.paying is not None:
             self._book(node)
             self.payer[node] = self.paying
-        del self.coming[node]
-        self.up[node] = None
 
     def lose(self, node: int, *, cancels: bool) -> None:
         """A node is preempted; it is asked for again by `request_lost`."""
         usable = node in self.up
-        ended = cancels and self.lost_usable and not self.up  # by a loss a moment before
+        ended = rules.lost_last_node(len(self.up), cancels=cancels, was_usable=self.lost_usable)
         if self.payer[node] == self.paying and not ended:
             self.preempted += 1
         self.stop(node)
@@ -221,7 +272,7 @@ class Fleet:
             del self.coming[node]
         self.was_lost[node] = True
         self.comes[node] = self.now  # since when it is lost
-        self._enter(node)
+        self.entered[node] = self.now
         self.to_request.append(node)
         self.waiting[node] = None
 
@@ -243,7 +294,7 @@ class Fleet:
         excess = len(self.up) + len(self.coming) + len(self.waiting) - target
         if excess > 0:
             pending = [*self.waiting, *self._pending(before_nodes=before_nodes)]
-            pending.sort(key=lambda node: (not self.was_lost[node], -self.entered[node]))
+            pending.sort(key=lambda node: (not self.was_lost[node], -self.entered[node], -node))
             for node in pending[:excess]:
                 self.remove(node)
         self.request_lost()
@@ -289,8 +340,36 @@ class Fleet:
 
     def stop(self, node: int) -> None:
         """Bill a node until now, for the last time."""
-        now, unit = self.now, self.unit_s
-        elapsed = now - self.comes[node]
-        whole = floor(elapsed / unit + billing.ROUNDING_S) * unit if unit else elapsed
-        whole = max(whole, self.least_s)
-        self.bills[self.payer[node]] += now - self.billed_until[node] + (whole - elapsed)
+        comes = self.comes[node]
+        billed = self.billed_until[node] - comes
+        self.bills[self.payer[node]] += billed_s((self.now - comes,), self.settings) - billed
+
+    def leave_all(self, ends: Mapping[int, float]) -> None:
+        """After the last run: all nodes go, each by its own loss if that is before its end."""
+        if len(self.bills) > 1:
+            for node, end in ends.items():
+                self.leave(node, end)
+        else:
+            loss, comes = self.loss, self.comes
+            lives = [min(end, loss[node]) - comes[node] for node, end in ends.items()]
+            self.bills[0] += billed_s(lives, self.settings)
+
+    def leave(self, node: int, end: float) -> None:
+        """After the last run: a node goes, by its own loss if that is before `end`."""
+        self.now = min(end, self.loss[node])
+        self.stop(node)
+        self.up.pop(node, None)
+        self.coming.pop(node, None)
+
+
+def tag_of(cluster: ClusterSpec, tier: Tier) -> str:
+    """What the draws of a cluster's nodes are keyed by; its dedicated twin has another name."""
+    return cluster.name if tier is cluster.tier else cluster.name + _TWIN
+
+
+def billed_s(lives: Iterable[float], settings: SimulationSettings) -> float:
+    """What nodes bill that were there for so long: whole units, and no less than the least."""
+    unit, least = settings.billing_granularity_s, settings.min_bill_s
+    if unit:
+        lives = [(seconds / unit + billing.ROUNDING_S) // 1.0 * unit for seconds in lives]
+    return sum([max(seconds, least) for seconds in lives] if least else lives)

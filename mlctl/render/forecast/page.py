@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlctl.render import pool_forecast
 from mlctl.render.forecast import advice as forecast_advice
 from mlctl.render.forecast import tornado as forecast_tornado
 from mlctl.render.forecast import training as training_forecast
@@ -27,12 +26,6 @@ def training(data: Mapping[str, Any]) -> str:
     """The page of a training job."""
     lead = training_forecast.subject(data["scenario"])
     return page.document(Page("Forecast of a training job", lead, tuple(_of_training(data))))
-
-
-def pool(data: Mapping[str, Any]) -> str:
-    """The page of a Batch Pool."""
-    lead = pool_forecast.subject(data)
-    return page.document(Page("Forecast of a Batch Pool", lead, tuple(_of_pool(data))))
 
 
 def advice(data: Mapping[str, Any]) -> str:
@@ -81,15 +74,6 @@ def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
         title = f"Time to the end: {row['name']}, checkpoint every {every}"
         note = f"{row['runs']} histories; restarts {row['interruptions']['value']:.2f} on average"
         yield _ranges(title.replace("every never", "never"), row["histogram"], note)
-    yield _assumptions(data)
-
-
-def _of_pool(data: Mapping[str, Any]) -> Iterator[Part]:
-    yield Table("Waiting and cost", *pool_forecast.rows(data))
-    yield Prose("", tuple(pool_forecast.even(data)))
-    for row in data["rows"]:
-        note = f"Jobs of {row['runs']} histories"
-        yield _ranges(f"Waiting: {row['name']}", row["waits"], note)
     yield _assumptions(data)
 
 

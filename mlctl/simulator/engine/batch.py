@@ -10,7 +10,7 @@ from bisect import insort
 from heapq import heappush
 from math import inf
 
-from mlctl.simulator.engine import nodes, retry, sampling
+from mlctl.simulator.engine import nodes, retry, rules, sampling
 from mlctl.simulator.engine.jobs import BatchJob, JobStatus
 from mlctl.simulator.engine.state import (
     DONE_FIRST,
@@ -39,8 +39,7 @@ def restore(world: World, job: BatchJob) -> None:
 def wanted_nodes(job: BatchJob) -> int:
     """R2: the number of nodes that the remaining mini-batches can use."""
     left = job.total - job.done - job.failed
-    slots = job.spec.concurrency
-    return min(job.spec.instance_count, (left + slots - 1) // slots)
+    return rules.useful_nodes(left, job.spec.concurrency, job.spec.instance_count)
 
 
 def can_use_idle_node(job: BatchJob) -> bool:

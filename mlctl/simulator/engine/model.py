@@ -199,6 +199,10 @@ class BatchWork:
     trace: tuple[float, ...] = ()
     per_start_s: float = 0.0
 
+    def seconds_of(self, files: int) -> float:
+        """How long a mini-batch of so many files takes, without a trace, on average."""
+        return self.per_mini_batch_s + files * self.per_file_s
+
 
 @dataclass(frozen=True, slots=True)
 class BatchSpec:
@@ -217,6 +221,20 @@ class BatchSpec:
     max_retries: int = 3
     timeout_s: float = 30.0
     error_threshold: int = -1
+
+    @property
+    def mini_batches(self) -> int:
+        """The number of mini-batches."""
+        return -(-self.files // self.mini_batch_size)
+
+    def files_in(self, batch: int) -> int:
+        """The number of files in a mini-batch; the last one has the rest."""
+        return min(self.mini_batch_size, self.files - batch * self.mini_batch_size)
+
+    @property
+    def longest_s(self) -> float:
+        """How long a full mini-batch takes, on average; of a trace, the longest."""
+        return max(self.workload.trace, default=0.0) or self.workload.seconds_of(self.files_in(0))
 
 
 @dataclass(frozen=True, slots=True)

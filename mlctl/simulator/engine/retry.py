@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from mlctl.simulator.engine import nodes, sampling
-from mlctl.simulator.engine.jobs import BatchJob, JobStatus
+from mlctl.simulator.engine import nodes, rules, sampling
+from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus
 from mlctl.simulator.engine.model import PreemptedJob, QueueEnd, SingleNode
 from mlctl.simulator.engine.state import (
     Cluster,
@@ -48,7 +48,7 @@ def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> N
             again.append(batch)
         else:
             job.failed += 1
-            job.failed_files += sampling.files_in(spec, batch)
+            job.failed_files += spec.files_in(batch)
             _drop_counters(job, batch)
     if to is QueueEnd.TAIL:
         job.tail.extend(again)
@@ -81,7 +81,7 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
     started = job.starting.pop(node.number, None)
     if started is not None:
         job.lost_node_s += world.now - started
-    batches = []
+    batches, starts = [], []
     for slot in range(node.number * slots, (node.number + 1) * slots):
         job.idle_slots.pop(slot, None)
         attempt = job.attempts_by_slot.pop(slot, None)
@@ -89,11 +89,12 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
             del job.attempts_by_end[bisect_left(job.attempts_by_end, attempt)]
             at, _, _, batch, _ = attempt
             began = at - min(job.times[batch], job.spec.timeout_s)
-            job.lost_node_s += (world.now - began) / slots
+            starts.append(began)
             job.last_progress = max(job.last_progress, began)
             job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1
             batches.append(batch)
             log_mini_batch(world, "MB_LOST", job, batch, slot)
+    job.lost_node_s += rules.lost_node_s(world.now, starts, slots)
     job.running_nodes -= bool(batches) or started is not None
     job.usable_nodes -= 1
     _requeue(world, job, batches, world.settings.preempted_goes_to)
@@ -106,19 +107,19 @@ def node_preempted(world: World, cluster: Cluster, job: BatchJob | None) -> None
     `job` ran on the node that was lost. With `single_node=cluster` a job loses its last node when
     no node of the cluster is usable any more, whatever job that one ran.
     """
-    settings = world.settings
-    if not settings.cancel_when_preempted:
+    cancels = world.settings.cancel_when_preempted
+    if not cancels:
         return
-    alone: list[BatchJob] = []
-    if settings.single_node is SingleNode.JOB:
-        alone = [job] if job is not None else []
+    candidates: list[AnyJob] = []
+    if world.settings.single_node is SingleNode.JOB:
+        candidates = [job] if job is not None else []
     elif not any(cluster.nodes_by_state[state] for state in nodes.USABLE_STATES):
-        there = (world.jobs[name] for name in cluster.jobs)
-        alone = [one for one in there if isinstance(one, BatchJob)]
-    for one in alone:
-        had_nodes = one is job or one.started is not None  # R7b
-        if one.ended is None and had_nodes and not one.usable_nodes:
-            _cancel_after_grace(world, cluster, one)
+        candidates = [world.jobs[name] for name in cluster.jobs]
+    for other in candidates:
+        if isinstance(other, BatchJob) and other.ended is None:
+            had_nodes = other is job or other.started is not None  # R7b
+            if rules.lost_last_node(other.usable_nodes, cancels=cancels, was_usable=had_nodes):
+                _cancel_after_grace(world, cluster, other)
 
 
 def _cancel_after_grace(world: World, cluster: Cluster, job: BatchJob) -> None:

@@ -10,23 +10,30 @@ from hashlib import blake2b
 from math import cos, exp, log, log1p, sin, sqrt, tau
 from random import Random
 from statistics import NormalDist
+from struct import Struct
 
 _STANDARD = NormalDist()
-_SCALE = 2.0**-53
+SCALE = 2.0**-53
 ROW = 8  # numbers in a digest of BLAKE2b
+_WORDS = Struct(f"<{ROW}Q").unpack
 
 
 def uniform(key: str) -> float:
     """A number in [0, 1), six times as fast as seeding a generator for a single number."""
     digest = blake2b(key.encode(), digest_size=8).digest()
-    return (int.from_bytes(digest, "little") >> 11) * _SCALE
+    return (int.from_bytes(digest, "little") >> 11) * SCALE
 
 
 def uniform_of_row(key: str, number: int) -> float:
     """The number at `number` of a row of them that share a key; eight of them cost one hash."""
     at = number % ROW * 8
     digest = blake2b(f"{key}/{number // ROW}".encode()).digest()
-    return (int.from_bytes(digest[at : at + 8], "little") >> 11) * _SCALE
+    return (int.from_bytes(digest[at : at + 8], "little") >> 11) * SCALE
+
+
+def words_of_row(key: str) -> tuple[int, ...]:
+    """A row, whose key ends with its number: a word `w` is the number `(w >> 11) * SCALE`."""
+    return _WORDS(blake2b(key.encode()).digest())
 
 
 def generator(key: str) -> Random:
@@ -39,7 +46,7 @@ def log_normal(mean: float, cv: float, key: str) -> float:
     if cv == 0:
         return mean
     mu, sigma = log_normal_of(cv)
-    u = uniform(key) or _SCALE
+    u = uniform(key) or SCALE
     return mean * exp(mu + sigma * _STANDARD.inv_cdf(u))
 
 

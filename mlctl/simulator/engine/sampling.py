@@ -19,24 +19,13 @@ def sample_job(seed: str, job: BatchJob) -> None:
         job.has_timeouts = max(job.times) > job.spec.timeout_s
 
 
-def mini_batches(spec: BatchSpec) -> int:
-    """The number of mini-batches of a job."""
-    return -(-spec.files // spec.mini_batch_size)
-
-
-def files_in(spec: BatchSpec, batch: int) -> int:
-    """The number of files in a mini-batch; the last one has the rest."""
-    return min(spec.mini_batch_size, spec.files - batch * spec.mini_batch_size)
-
-
 def service_times(seed: str, spec: BatchSpec) -> list[float]:
     """The service time of each mini-batch in seconds; a rerun takes the same time."""
-    total, work = mini_batches(spec), spec.workload
+    total, work = spec.mini_batches, spec.workload
     if work.trace:
         return list(islice(cycle(work.trace), total))
-    full = work.per_mini_batch_s + spec.mini_batch_size * work.per_file_s
-    times = [full] * total
-    times[-1] = work.per_mini_batch_s + files_in(spec, total - 1) * work.per_file_s
+    times = [work.seconds_of(spec.mini_batch_size)] * total
+    times[-1] = work.seconds_of(spec.files_in(total - 1))
     if work.cv == 0:
         return times
     return list(map(mul, times, rng.log_normals(work.cv, total, f"{seed}/service/{spec.name}")))
@@ -52,10 +41,8 @@ def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:
     if probability <= 0:
         return {}
     if probability >= 1:
-        return dict.fromkeys(range(mini_batches(spec)), spec.max_retries + 1)
+        return dict.fromkeys(range(spec.mini_batches), spec.max_retries + 1)
     sample_job = rng.generator(f"{seed}/failures/{spec.name}").random
     scale = 1 / log(probability)
-    failures = (
-        (batch, floor(log(1 - sample_job()) * scale)) for batch in range(mini_batches(spec))
-    )
+    failures = ((batch, floor(log(1 - sample_job()) * scale)) for batch in range(spec.mini_batches))
     return {batch: times for batch, times in failures if times}

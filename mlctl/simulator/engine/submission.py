@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.simulator.engine import autoscaling, capacity, sampling
+from mlctl.simulator.engine import autoscaling, capacity
 from mlctl.simulator.engine.jobs import BatchJob, ClusterJob, JobStatus, TrainingJob
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
 from mlctl.simulator.engine.state import Cluster, CoreQuota, World, add_job, log_event
@@ -27,7 +27,7 @@ def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
     """A new job that has not begun."""
     job: ClusterJob
     if isinstance(spec, BatchSpec):
-        job = BatchJob(spec.name, world.now, spec=spec, total=sampling.mini_batches(spec))
+        job = BatchJob(spec.name, world.now, spec=spec, total=spec.mini_batches)
     else:
         own_cluster = spec.serverless
         job = TrainingJob(spec.name, world.now, own=own_cluster, spec=spec)

@@ -14,13 +14,11 @@ from mlctl.forecast.batch.history import Cloud, EngineCloud
 from mlctl.forecast.batch.policy import History, parse
 from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study, histories, histories_of, with_deadline
-from mlctl.forecast.pools import Place, PoolScenario, PoolStudy
 from mlctl.forecast.training.study import TrainingScenario, TrainingStudy
 from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
     ClusterSpec,
-    SharedQueueSettings,
     SimulationSettings,
     Tier,
     TrainingSpec,
@@ -34,11 +32,6 @@ SCENARIO = Scenario(CLUSTER, JOB, SETTINGS, 0.2, (Poisson(2.0),))
 BATCH = Study(SCENARIO)
 TRAINING = TrainingStudy(
     TrainingScenario(CLUSTER, TrainingSpec("1/t", 60, 60.0, "1/c"), SETTINGS, 0.2, (Poisson(1.0),))
-)
-POOL = PoolStudy(
-    PoolScenario(2, 40.0, 900.0, True, 1.0, 1.0, 0.2, 120.0, SharedQueueSettings(), SETTINGS),
-    Place.POOL,
-    20,
 )
 
 
@@ -55,7 +48,7 @@ def test_more_runs_begin_with_the_same_ones() -> None:
 
 def test_every_executor_makes_the_same_histories_of_every_kind() -> None:
     with ThreadPoolExecutor(2) as pool:
-        for each in (BATCH, TRAINING, POOL):
+        for each in (BATCH, TRAINING):
             (alone,), (shared,) = histories_of([each], 40), histories_of([each], 40, pool)
             assert shared == alone
             assert [type(one) for one in shared] == [type(one) for one in alone]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from math import isclose
 
 from hypothesis import given, settings
@@ -15,7 +14,6 @@ from mlctl.forecast.batch.policy import History, Policy, Way
 from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.shortcut import history as skip
-from mlctl.forecast.skip_first import FirstRuns, covers
 from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
@@ -130,73 +128,6 @@ def same(one: object, other: object) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return isclose(one, other, rel_tol=1e-9, abs_tol=1e-6)
     return one == other
-
-
-@st.composite
-def usual_scenarios(draw: st.DrawFn) -> Scenario:
-    """Scenarios whose first runs are gone through node by node."""
-    scenario = draw(scenarios())
-    files = draw(st.integers(1, draw(st.sampled_from([12, 60, 900]))))
-    job = replace(scenario.job, files=files, instance_count=draw(st.integers(1, 12)))
-    given_settings = replace(
-        scenario.settings, delay_cv=0.0, min_bill_s=draw(st.sampled_from([0.0, 0.0, 600.0]))
-    )
-    cluster = replace(scenario.cluster, max_instances=draw(st.integers(1, 12)))
-    return replace(
-        scenario,
-        job=job,
-        settings=given_settings,
-        cluster=cluster,
-        processes=draw(usual_processes),
-    )
-
-
-lives = st.builds(Poisson, st.sampled_from([0.05, 0.5, 2.0, 6.0]))
-shocks = st.builds(Shock, st.sampled_from([0.3, 2.0, 6.0]), st.sampled_from([0.3, 0.8, 1.0]))
-outages = st.builds(OnOff, st.sampled_from([0.5, 1.5]), st.just(900.0))
-usual_processes: st.SearchStrategy[tuple[PreemptionProcess, ...]] = st.one_of(
-    st.tuples(lives),
-    st.tuples(shocks),
-    st.tuples(lives, shocks),
-    st.tuples(shocks, lives, shocks),
-    st.tuples(lives, shocks, outages),
-    st.tuples(outages, lives),
-)
-
-
-@settings(max_examples=EXAMPLES)
-@given(usual_scenarios(), policies)
-def test_first_runs_node_by_node_are_those_of_the_engine(scenario: Scenario, plan: Policy) -> None:
-    assert skip.obstacle(scenario) is None
-    if not covers(scenario, plan):
-        return
-    runs, job = FirstRuns(scenario, plan), scenario.job
-    for run in range(SEEDS):
-        short = runs.carry_out(f"law/{run}")
-        if short is not None:
-            engine = EngineCloud(scenario, f"law/{run}")
-            full = policy.carry_out(plan, engine, job.files, job.mini_batch_size)
-            assert all(map(same, short, full)), (run, short, full)
-
-
-def test_a_first_run_that_outlasts_its_policy_is_left_to_the_general_shortcut() -> None:
-    job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
-    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4)
-    scenario = Scenario(cluster, job, SimulationSettings(), 0.2, (Poisson(0.5),))
-    runs = FirstRuns(scenario, Policy(Way.DEADLINE, switch_s=1650.0))
-    found = [runs.carry_out(f"law/{run}") for run in range(50)]
-    assert None in found
-    assert all(one.time_s <= 1650.0 for one in found if one is not None)
-
-
-def test_most_first_runs_need_no_other_way() -> None:
-    job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
-    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4)
-    scenario = Scenario(cluster, job, SimulationSettings(), 0.2, (Poisson(0.5),))
-    runs = FirstRuns(scenario, Policy())
-    found = [runs.carry_out(f"law/{run}") for run in range(100)]
-    assert found.count(None) < 5
-    assert len({one.lost_node_s for one in found if one is not None}) > 30
 
 
 @settings(max_examples=EXAMPLES)

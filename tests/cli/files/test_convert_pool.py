@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import source
-from mlctl.cli.migrate_pool import convert, names
+from mlctl.cli.files.convert_pool import convert, names
 from tests.builders.findings import check, codes
 from tests.builders.plans import actions, applied, planned
 from tests.builders.resources import declared, pool

@@ -1,0 +1,165 @@
+"""The first run in a fresh cloud, node by node, while mini-batches are queued for certain.
+
+With fixed delays and outside of outages, what a node goes through hangs on no other one then, as
+long as some node is up. So each node's losses are gone through at once. Where that does not hold,
+the run is carried out from loss to loss (`queued_rounds`).
+"""
+
+from __future__ import annotations
+
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.shortcut.losses import LossProcesses
+from mlctl.forecast.shortcut.run import ShortRun
+from mlctl.simulator.engine.model import Tier
+
+
+class FirstRun:
+    """The nodes by number, as `nodes.Fleet` has them; `lived` is how long lost ones were there."""
+
+    def __init__(self, run: ShortRun, scenario: Scenario, seed: str, tag: str, tier: Tier) -> None:
+        settings, count = scenario.settings, run.wanted
+        self.run = run
+        self.losses = LossProcesses(scenario, seed, tag, tier)
+        again = settings.replacement_s
+        self.again_s = settings.allocation_s if again is None else again
+        self.preparation_s = settings.preparation_s
+        self.comes = [settings.allocation_s] * count
+        self.since = [settings.allocation_s + settings.preparation_s] * count
+        self.times = [1] * count
+        self.loss = self.losses.of_all(count, settings.allocation_s)
+        self.lost_at: list[float] = []
+        self.lived: list[float] = []
+
+    def carry_out(self) -> float | None:
+        """Until when mini-batches are queued; None where the nodes are not on their own."""
+        run, losses = self.run, self.losses
+        safe = run.safe_until(self.since[0], 0, 0)
+        while safe <= run.until:
+            while losses.due <= safe:
+                if not self._strike():
+                    return None
+            self._lose_until(safe)
+            following = run.safe_until(safe, *self._known(safe))
+            if following <= safe:
+                safe = self._lose_while_queued(safe)
+                return None if self._may_be_away() else safe
+            safe = following
+        return None
+
+    def _known(self, at: float) -> tuple[int, int]:
+        """How many mini-batches are done at a moment, and how many run then."""
+        run = self.run
+        ages = [at - ready for ready in self.since if ready <= at]
+        rounds = int(sum([age // run.seconds for age in ages]))
+        return run.done + rounds * run.slots, len(ages) * run.slots
+
+    def _lose_while_queued(self, at: float) -> float:
+        """Go from loss to loss while mini-batches are queued and all nodes wanted; until when."""
+        run = self.run
+        least = (run.wanted - 1) * run.slots
+        while True:
+            loss = min(self.loss)
+            if loss >= min(self.losses.due, run.until):
+                return at
+            done, running = self._known(loss)
+            if done + max(running, least) >= run.total:
+                return at
+            self._lose_until(loss)
+            at = loss
+
+    def _strike(self) -> bool:
+        """Let the next shock or script happen; False for an outage, or if R7 may cancel."""
+        losses, at = self.losses, self.losses.due
+        self._lose_until(at)
+        hit, goes_out = losses.strike(
+            [node for node, comes in enumerate(self.comes) if comes <= at]
+        )
+        for node in hit:
+            self.loss[node] = at
+        self._lose_until(at)
+        return not goes_out and (not self.run.cancels or min(self.since) <= at)
+
+    def _lose_until(self, bound: float) -> None:
+        """Let all losses of nodes up to a moment happen."""
+        run, loss, of = self.run, self.loss, self.losses.of
+        seconds, again_s, preparation_s = run.seconds, self.again_s, self.preparation_s
+        completed = attempts = 0
+        lost_s = 0.0
+        for node in [node for node, at in enumerate(loss) if at <= bound]:
+            at, comes, since, time = (
+                loss[node],
+                self.comes[node],
+                self.since[node],
+                self.times[node],
+            )
+            while at <= bound:
+                age = at - since
+                if age >= 0:
+                    rounds = int(age // seconds)  # `rules.progress`, without a call
+                    completed += rounds
+                    attempts += rounds + 1
+                    lost_s += age - rounds * seconds
+                self.lost_at.append(at)
+                self.lived.append(at - comes)
+                comes = at + again_s
+                since = comes + preparation_s
+                time += 1
+                at = of(node, time, comes)
+            loss[node], self.comes[node], self.since[node], self.times[node] = (
+                at,
+                comes,
+                since,
+                time,
+            )
+        run.add_progress(completed, attempts, lost_s)
+
+    def _may_be_away(self) -> bool:
+        """R7: whether all nodes may have been gone at once."""
+        least, away_s = self.run.wanted, self.again_s + self.preparation_s
+        if not self.run.cancels or len(self.lost_at) < least:
+            return False
+        moments = sorted(self.lost_at)
+        spans = zip(moments, moments[least - 1 :], strict=False)
+        return any(last - first <= away_s for first, last in spans)
+
+    def undisturbed_end(self, at: float) -> float | None:
+        """When the run is over; None where something happens to its nodes before.
+
+        Nodes that are not wanted any more are let go (R2).
+        """
+        since = [ready for ready in self.since if ready <= at]
+        coming: list[float] = []
+        if len(since) < len(self.since):
+            coming = sorted([ready for ready in self.since if ready > at])
+        while coming and not self._is_wanted(
+            coming[-1] - self.preparation_s, len(since) + len(coming)
+        ):
+            coming.pop()
+        self.latest = coming[-1] if coming else at
+        end, _ = self.run.undisturbed_end(at, since, coming)
+        first = min(self.loss)
+        if first <= end and len(since) + len(coming) < len(self.since):
+            nodes = zip(self.since, self.loss, strict=True)
+            first = min([loss for ready, loss in nodes if ready <= self.latest])
+        return None if end > min(first, self.losses.due, self.run.until) else end
+
+    def _is_wanted(self, comes: float, nodes: int) -> bool:
+        """R2: whether a node is still wanted when it comes, as the last of so many."""
+        done, _ = self._known(comes)
+        return done < self.run.total - (nodes - 1) * self.run.slots
+
+    def lives_until(self, end: float, idle_s: float) -> list[float]:
+        """How long nodes are there: those that were lost, and the others until they have idled."""
+        nodes = zip(self.comes, self.since, self.loss, strict=True)
+        stop, latest = end + idle_s, self.latest
+        if latest > end:  # it still prepares
+            return self.lived + [
+                min(loss, max(since, end) + idle_s) - comes
+                for comes, since, loss in nodes
+                if since <= latest
+            ]
+        return self.lived + [
+            (loss if loss < stop else stop) - comes  # noqa: FURB136  # quicker
+            for comes, since, loss in nodes
+            if since <= latest
+        ]
