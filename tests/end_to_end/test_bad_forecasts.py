@@ -12,9 +12,7 @@ from tests.builders.shell import Run, edit
 
 WORK = ("--files", "100", "--seconds-per-file", "8")
 STEPS = ("--steps", "100", "--seconds-per-step", "60", "--runs", "5")
-JOBS = ("--jobs-per-day", "60", "--seconds-per-job", "1800", "--jobs", "20", "--runs", "2")
 TRAINING = (ROOT / "samples/training/job.yml", ROOT / "samples/training/cluster.yml")
-POOL = (ROOT / "samples/batch-pool/scoring-pool.yml",)
 
 
 def refused(mlctl: Run, *flags: str | Path) -> str:
@@ -71,9 +69,8 @@ def test_a_missing_cluster_is_named_at_the_place_that_names_it(
         ("simulate", ROOT / "samples/low-priority-batch", *WORK),
         ("advise", ROOT / "samples/low-priority-batch", *WORK),
         ("simulate", "training", *TRAINING, *STEPS),
-        ("simulate", "pool", *POOL, *JOBS),
     ],
-    ids=["simulate", "advise", "training", "pool"],
+    ids=["simulate", "advise", "training"],
 )
 def test_weather_that_cannot_be_is_a_sentence(
     mlctl: Run, command: tuple[str | Path, ...], told: dict[str, object], why: str
@@ -85,8 +82,8 @@ def test_weather_that_cannot_be_is_a_sentence(
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("--seconds-per-step", "1"), "how much work there is stands in no file: say --steps"),
-        (("--steps", "10"), "how long a step takes stands in no file"),
+        (("--seconds-per-step", "1"), "no file says how much work there is: give --steps"),
+        (("--steps", "10"), "no file says how long a step takes"),
         ((*STEPS, "--override", "job.limits.timeout=60"), "limits.timeout ends the job after 60 s"),
         ((*STEPS, "--override", "job.resources.instance_count=99"), "it would wait for ever"),
         ((*STEPS, "--seconds-to-restore", "1e300"), "no job is forecast for more than 90 days"),
@@ -98,23 +95,6 @@ def test_a_training_job_that_cannot_be_forecast_is_a_sentence(
     mlctl: Run, flags: tuple[str, ...], why: str
 ) -> None:
     assert why in refused(mlctl, "simulate", "training", *TRAINING, *flags)
-
-
-@pytest.mark.parametrize(
-    ("flags", "why"),
-    [
-        (("--jobs-per-day", "inf"), "--jobs-per-day must be between 0.01 and 1e+06, not inf"),
-        (("--jobs-per-day", "1e-300"), "--jobs-per-day must be between 0.01"),
-        (("--seconds-per-job", "nan"), "--seconds-per-job must be between 0.01"),
-        (("--price", "inf"), "the price of an hour must be a number"),
-        (("--shared-arrivals", "inf"), "it grows without end"),
-    ],
-)
-def test_a_pool_that_cannot_be_forecast_is_a_sentence(
-    mlctl: Run, flags: tuple[str, ...], why: str
-) -> None:
-    given = dict(zip(JOBS[::2], JOBS[1::2], strict=True)) | {flags[0]: flags[1]}
-    assert why in refused(mlctl, "simulate", "pool", *POOL, *(x for p in given.items() for x in p))
 
 
 def test_a_quota_that_no_configuration_fits_is_told_at_the_nodes_of_the_cluster(
@@ -146,5 +126,3 @@ def test_jobs_that_never_end_are_counted_and_the_forecast_does(mlctl: Run, sampl
     training = mlctl("simulate", "training", *TRAINING, *STEPS, *storm).json
     assert training["rows"][1]["cancelled"]["value"] == 1
     assert training["intervals"] is None
-    told = mlctl("simulate", "pool", *POOL, *JOBS, *storm[:2]).out
-    assert "cluster, low priority: 32 jobs never ended; they are in no mean." in told

@@ -98,7 +98,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         files = wanted.mini_batches * size
     if files is None:
         raise ForecastError(
-            "how much work there is stands in no file: say --files N, --mini-batches N or"
+            "no file says how much work there is: give --files N, --mini-batches N or"
             " --input DIR"
         )
     if files < 1:
@@ -159,7 +159,7 @@ def _check(subject: Subject, *, timeout_grows: bool) -> None:
         longest = work.per_mini_batch_s + files * work.per_file_s
         if not longest:
             raise ForecastError(
-                "how long the work takes stands in no file: say --seconds-per-file S or"
+                "no file says how long the work takes: give --seconds-per-file S or"
                 " --seconds-per-mini-batch S"
             )
     check_length(longest, "a mini-batch")

@@ -47,9 +47,9 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
     job = _job(graph)
     work = wanted.workload
     if not work.steps:
-        raise ForecastError("how much work there is stands in no file: say --steps N")
+        raise ForecastError("no file says how much work there is: give --steps N")
     if not work.seconds_per_step:
-        raise ForecastError("how long a step takes stands in no file: say --seconds-per-step S")
+        raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
     found = cluster_of(graph, job)
     cluster, size = _serverless(job, wanted) if found is None else _cluster(found, wanted)
     nodes = number_of(job, "instance_count", 1)

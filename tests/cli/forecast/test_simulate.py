@@ -102,9 +102,9 @@ def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        ((), "how much work there is stands in no file"),
+        ((), "no file says how much work there is"),
         (("--files", "0", "--seconds-per-file", "1"), "the number of files must be 1 or more"),
-        (("--files", "10"), "how long the work takes stands in no file"),
+        (("--files", "10"), "no file says how long the work takes"),
         ((*FILES, "--mini-batches", "3"), "give one of them"),
         ((*FILES, "--policy", "hope"), "`hope` is no policy; there is resubmit"),
         ((*FILES, "--policy", "deadline"), "--policy deadline needs a --deadline"),
