@@ -98,8 +98,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         files = wanted.mini_batches * size
     if files is None:
         raise ForecastError(
-            "no file says how much work there is: give --files N, --mini-batches N or"
-            " --input DIR"
+            "no file says how much work there is: give --files N, --mini-batches N or --input DIR"
         )
     if files < 1:
         raise ForecastError("there is nothing to score: the number of files must be 1 or more")
