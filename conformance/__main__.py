@@ -50,23 +50,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m conformance", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("verify", help="compare an emulator with cards", description=VERIFY)
-    one.add_argument("folder", nargs="?", type=Path, default=RECORDED, help="the cards")
-    one.add_argument("--url", help="the emulator; the one that runs in this folder if not given")
-    one.add_argument("--ca-file", type=Path, help="the authority of its certificate, for --url")
-    one.add_argument("--token", help="what it wants of callers, for --url")
-    one.add_argument("--json", action="store_true", help="every deviation, as JSON")
-    one.add_argument("--verbose", action="store_true", help="print what deviates")
-    one = commands.add_parser("record", help="make cards of a recording", description=RECORD)
-    one.add_argument(
+    command = commands.add_parser(
+        "verify", help="compare an emulator with cards", description=VERIFY
+    )
+    command.add_argument("folder", nargs="?", type=Path, default=RECORDED, help="the cards")
+    command.add_argument(
+        "--url", help="the emulator; the one that runs in this folder if not given"
+    )
+    command.add_argument("--ca-file", type=Path, help="the authority of its certificate, for --url")
+    command.add_argument("--token", help="what it wants of callers, for --url")
+    command.add_argument("--json", action="store_true", help="every deviation, as JSON")
+    command.add_argument("--verbose", action="store_true", help="print what deviates")
+    command = commands.add_parser("record", help="make cards of a recording", description=RECORD)
+    command.add_argument(
         "recording",
         type=Path,
         help="a file of `mlctl emulator start --record`, a HAR file, or a recording of the tests of"
         " Azure's SDKs or of Azure PowerShell",
     )
-    one.add_argument("--to", type=Path, required=True, help="the folder of the cards")
-    one.add_argument("--source", help="where it is from; the file's name if not given")
-    one.add_argument("--recorded", type=date.fromisoformat, help="when; the file's date otherwise")
+    command.add_argument("--to", type=Path, required=True, help="the folder of the cards")
+    command.add_argument("--source", help="where it is from; the file's name if not given")
+    command.add_argument(
+        "--recorded", type=date.fromisoformat, help="when; the file's date otherwise"
+    )
     return parser
 
 
@@ -139,10 +145,10 @@ def record(options: argparse.Namespace) -> int:
             files.write(folder / f"{card.id}.json", text.encode())
     except OSError as error:
         raise CardError(f"cannot write to `{folder}`: {error.strerror or error}") from None
-    others = len(recorded) - len(new_cards)
-    left_out = f"; {others} other exchange{'s are' if others > 1 else ' is'} left out"
+    skipped = len(recorded) - len(new_cards)
+    left_out = f"; {skipped} other exchange{'s are' if skipped > 1 else ' is'} left out"
     cards_in = f"{len(new_cards)} card{'s' if len(new_cards) != 1 else ''} in {folder}"
-    print(cards_in + (left_out if others else ""))
+    print(cards_in + (left_out if skipped else ""))
     if new_cards:
         note = "names of resources, tags and variables stay in them: read them before use"
         print(f"note: {note}", file=sys.stderr)

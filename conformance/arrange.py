@@ -14,7 +14,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from conformance.card import Card, CardRequest, CardResponse
-from conformance.story import Learned, Place, as_told, ids
+from conformance.story import Learned, Place, filled, ids
 from mlctl.pointer import Data, get
 
 Service = Callable[[CardRequest], CardResponse]
@@ -45,20 +45,20 @@ class Arranger:
         """Write what an exchange presupposes; `card` is told with the names of the place."""
         request, response = card.request, card.response
         if request.host is not None and not response.is_error:
-            self._written(get(response.body, ("id",), ""), None, version, parents_only=True)
+            self._ensure(get(response.body, ("id",), ""), None, version, parents_only=True)
         for path in ids(request.body, self.place):
-            self._written(path, None, version)
+            self._ensure(path, None, version)
         if not request.path.casefold().startswith(self.place.path.casefold() + "/"):
             for row in (*_rows(response.body), response.body):
                 if get(row, ("id",)) == self.place.path:
-                    self._put(self.place.path, _shown(row), version)
+                    self._put(self.place.path, _writable(row), version)
             return
-        self._written(request.path, None, version, parents_only=True)
+        self._ensure(request.path, None, version, parents_only=True)
         immutable = _IMMUTABLE.search(str(get(response.body, ("error", "message"))))
         if not response.is_error:
             self._target(card, version)
         elif immutable:
-            self._written(request.path, _without(request.body, immutable[1]), version)
+            self._ensure(request.path, _without_key(request.body, immutable[1]), version)
 
     def older(self, listed: Card, card: Card, version: str) -> None:
         """Write what a page of a list leads on to, before a card writes or lists its last row.
@@ -68,29 +68,31 @@ class Arranger:
         rows = [*_rows(listed.response.body)]
         if not rows or not get(listed.response.body, ("nextLink",)):
             return
-        last, asked = rows[-1], (card.request.method, card.request.path)
-        begins = card.id == listed.id or asked == ("PUT", last["id"])
+        last, request = rows[-1], (card.request.method, card.request.path)
+        begins = card.id == listed.id or request == ("PUT", last["id"])
         if begins and self._ask("GET", last["id"], None, version).status == _MISSING:
-            self._written(f"{last['id']}0", last, version)
+            self._ensure(f"{last['id']}0", last, version)
 
     def _target(self, card: Card, version: str) -> None:
         request, body = card.request, card.response.body
         match request.method:
             case "GET" if isinstance(body, dict) and "id" in body:
-                self._written(body["id"], body, version)
+                self._ensure(body["id"], body, version)
             case "GET":
                 for row in reversed([*_rows(body)]):
-                    self._written(row["id"], row, version)
+                    self._ensure(row["id"], row, version)
             case "PUT" if card.response.status == _DONE or _was_there(body):
-                self._written(request.path, _merged(request.body, body), version)
+                self._ensure(request.path, _merged(request.body, body), version)
             case "DELETE" if card.response.status == _NOTHING:
                 pass  # it was not there
             case "DELETE" | "PATCH":
-                self._written(request.path, body, version)
+                self._ensure(request.path, body, version)
             case "POST" if not request.path.endswith(_ABOUT_NOTHING):
-                self._written(request.path.rpartition("/")[0], None, version)
+                self._ensure(request.path.rpartition("/")[0], None, version)
 
-    def _written(self, path: str, shown: Data, version: str, *, parents_only: bool = False) -> None:
+    def _ensure(
+        self, path: str, resource: Data, version: str, *, parents_only: bool = False
+    ) -> None:
         """Make sure that a resource is there, as it was shown, or as its like is written."""
         inside = path[len(self.place.path) :].strip("/").split("/")
         if not inside[1:] or path.casefold() in self._busy:
@@ -98,30 +100,30 @@ class Arranger:
         self._busy.append(path.casefold())
         for end in range(2, len(inside) - 1, 2):
             if inside[end] != "versions" and inside[0] != "providers":  # versions make containers
-                self._written("/".join((self.place.path, *inside[:end])), None, version)
+                self._ensure("/".join((self.place.path, *inside[:end])), None, version)
         if not parents_only and len(inside) % 2 == 0:
-            self._one(path, shown, version)
+            self._create(path, resource, version)
         self._busy.remove(path.casefold())
 
-    def _one(self, path: str, shown: Data, version: str) -> None:
+    def _create(self, path: str, resource: Data, version: str) -> None:
         if self._ask("GET", path, None, version).status != _MISSING:
             return
-        latest = get(shown, ("properties", "latestVersion"))
+        latest = get(resource, ("properties", "latestVersion"))
         if isinstance(latest, str):
-            self._written(f"{path}/versions/{latest}", None, version)
-        body = _shown(shown) if shown else self._exemplar(path)
+            self._ensure(f"{path}/versions/{latest}", None, version)
+        body = _writable(resource) if resource else self._exemplar(path)
         if body is None:
             self.troubles.append(f"no card tells how {path} is written")
             return
-        for named in ids(body, self.place):
-            self._written(named, None, version)
+        for named_path in ids(body, self.place):
+            self._ensure(named_path, None, version)
         answered = self._put(path, body, version)
         if answered.is_error:
             return
-        wanted = get(
-            shown, ("properties", "status"), get(shown, ("properties", "provisioningState"))
+        state = get(
+            resource, ("properties", "status"), get(resource, ("properties", "provisioningState"))
         )
-        self._until(path, wanted, version)
+        self._wait_for(path, state, version)
 
     def _put(self, path: str, body: Data, version: str) -> CardResponse:
         answered = self._ask("PUT", path, body, version)
@@ -131,7 +133,7 @@ class Arranger:
         self.settle(answered)
         return answered
 
-    def _until(self, path: str, state: Data, version: str) -> None:
+    def _wait_for(self, path: str, state: Data, version: str) -> None:
         """Read a resource until it has ended as it was shown to have."""
         for _ in range(_TRIES if state in ENDED else 0):
             body = self._ask("GET", path, None, version).body
@@ -145,8 +147,8 @@ class Arranger:
         if OPERATION not in headers:
             return
         for _ in range(_TRIES):
-            told = self.service(at_url(headers[OPERATION])).body
-            if get(told, ("status",)) in (*ENDED, None):
+            operation = self.service(at_url(headers[OPERATION])).body
+            if get(operation, ("status",)) in (*ENDED, None):
                 return
 
     def begun(self, kind: str, version: str) -> CardResponse | None:
@@ -154,9 +156,9 @@ class Arranger:
         for card in self.exemplars:
             headers = {name.lower() for name in card.response.headers}
             if card.kind == kind and card.request.method == "PUT" and OPERATION in headers:
-                told = as_told(card, self.place, Learned())
-                self.before(told, version)
-                return self._ask("PUT", told.request.path, told.request.body, version)
+                card_here = filled(card, self.place, Learned())
+                self.before(card_here, version)
+                return self._ask("PUT", card_here.request.path, card_here.request.body, version)
         return None
 
     def _exemplar(self, path: str) -> Data:
@@ -164,11 +166,12 @@ class Arranger:
 
         Cards about one of the same name come first.
         """
-        wanted = _collections(path[len(self.place.path) :])
+        collections = _collections(path[len(self.place.path) :])
         alike = [
             card
             for card in self.exemplars
-            if _collections(card.request.path.partition("/workspaces/{workspace}")[2]) == wanted
+            if _collections(card.request.path.partition("/workspaces/{workspace}")[2])
+            == collections
             and not card.response.is_error
         ]
         name = path.rpartition("/")[2]
@@ -178,8 +181,8 @@ class Arranger:
         card = next(writes, None) or next(reads, None)
         if card is None:
             return None
-        told = as_told(card, self.place, Learned())
-        return told.request.body or _shown(told.response.body)
+        card_here = filled(card, self.place, Learned())
+        return card_here.request.body or _writable(card_here.response.body)
 
     def _ask(self, method: str, path: str, body: Data, version: str) -> CardResponse:
         return self.service(CardRequest(method, path, query={"api-version": version}, body=body))
@@ -188,7 +191,7 @@ class Arranger:
 def at_url(url: str) -> CardRequest:
     """The GET of an absolute URL."""
     parts = urlsplit(url)
-    pairs = (each.partition("=") for each in parts.query.split("&") if each)
+    pairs = (pair.partition("=") for pair in parts.query.split("&") if pair)
     return CardRequest("GET", parts.path, query={name: value for name, _, value in pairs})
 
 
@@ -204,42 +207,42 @@ def _rows(body: Data) -> Iterator[Mapping[str, Data]]:
             yield row
 
 
-def _shown(body: Data) -> Data:
+def _writable(body: Data) -> Data:
     """What was shown, as a body to write: without nulls and without what the service says."""
-    kept = {key: held for key, held in body.items() if key not in _SAID_BY_SERVICE}
-    return _said(kept)
+    writable = {key: value for key, value in body.items() if key not in _SAID_BY_SERVICE}
+    return _without_nulls(writable)
 
 
-def _said(data: Data) -> Data:
+def _without_nulls(data: Data) -> Data:
     if isinstance(data, dict):
         return {
-            key: _said(held)
-            for key, held in data.items()
-            if held is not None and key != "provisioningState"
+            key: _without_nulls(value)
+            for key, value in data.items()
+            if value is not None and key != "provisioningState"
         }
-    return [_said(each) for each in data] if isinstance(data, list) else data
+    return [_without_nulls(item) for item in data] if isinstance(data, list) else data
 
 
-def _merged(sent: Data, shown: Data) -> Data:
+def _merged(sent: Data, recorded: Data) -> Data:
     """What was there before a PUT over it: what was shown, and what is sent and never shown."""
-    if not isinstance(sent, dict) or not isinstance(shown, dict):
-        return sent if shown is None else shown
-    return {**sent, **{key: _merged(sent.get(key), held) for key, held in shown.items()}}
+    if not isinstance(sent, dict) or not isinstance(recorded, dict):
+        return sent if recorded is None else recorded
+    return {**sent, **{key: _merged(sent.get(key), value) for key, value in recorded.items()}}
 
 
-def _without(data: Data, key: str) -> Data:
+def _without_key(data: Data, key: str) -> Data:
     """Plain data without a key, wherever that is."""
     if isinstance(data, dict):
-        return {name: _without(held, key) for name, held in data.items() if name != key}
-    return [_without(each, key) for each in data] if isinstance(data, list) else data
+        return {name: _without_key(value, key) for name, value in data.items() if name != key}
+    return [_without_key(item, key) for item in data] if isinstance(data, list) else data
 
 
 def _was_there(body: Data) -> bool:
     """Whether an answer shows what was made before: it was created well before its change."""
     for at in (("systemData",), ("properties",)):
-        made = get(body, (*at, "createdAt"), get(body, (*at, "createdOn")))
+        created = get(body, (*at, "createdAt"), get(body, (*at, "createdOn")))
         changed = get(body, (*at, "lastModifiedAt"), get(body, (*at, "modifiedOn")))
-        if isinstance(made, str) and isinstance(changed, str):
-            apart = datetime.fromisoformat(changed) - datetime.fromisoformat(made)
+        if isinstance(created, str) and isinstance(changed, str):
+            apart = datetime.fromisoformat(changed) - datetime.fromisoformat(created)
             return apart.total_seconds() > _MOMENT
     return False

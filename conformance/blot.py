@@ -63,12 +63,12 @@ class Blotter:
         """Remember the names of ids and hosts, which are blotted wherever they stand."""
         match data:
             case dict():
-                for key, held in data.items():
+                for key, value in data.items():
                     self.learn(key)
-                    self.learn(held)
+                    self.learn(value)
             case list():
-                for held in data:
-                    self.learn(held)
+                for value in data:
+                    self.learn(value)
             case str():
                 for pattern, mark in (*_IDS, *_HOSTS):
                     for name in pattern.findall(data):
@@ -78,23 +78,23 @@ class Blotter:
 
     def text(self, text: str) -> str:
         """The text, blotted."""
-        text = _URL.sub(lambda found: _without_signature(found[0]), text)
+        text = _URL.sub(lambda match: _without_signature(match[0]), text)
         for pattern, mark in _IDS:
             text = pattern.sub(partial(_renamed, mark), text)
         for name, mark in sorted(self._names.items(), key=lambda pair: -len(pair[0])):
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", mark, text)
         text = _MAIL.sub("user@example.com", text)
         text = _SSH_KEY.sub(rf"\1 {REDACTED} user", text)
-        text = _GUID.sub(lambda found: self._numbered(found[0]), text)
+        text = _GUID.sub(lambda match: self._numbered(match[0]), text)
         return str(masked(text)).replace(MASK, REDACTED)
 
     def data(self, data: Data, name: str = "") -> Data:
         """Plain data, blotted; `name` is the key that it stands under."""
         match data:
             case dict():
-                return {self.text(key): self.data(held, key) for key, held in data.items()}
+                return {self.text(key): self.data(value, key) for key, value in data.items()}
             case list():
-                return [self.data(held, name) for held in data]
+                return [self.data(value, name) for value in data]
             case str():
                 return self._value(data, name)
             case _:
@@ -115,19 +115,19 @@ class Blotter:
         return self.text(text)
 
     def _numbered(self, guid: str) -> str:
-        found = self._guids.setdefault(guid.casefold(), str(len(self._guids) + 1))
-        return f"00000000-0000-0000-0000-{found:>012}"
+        number = self._guids.setdefault(guid.casefold(), str(len(self._guids) + 1))
+        return f"00000000-0000-0000-0000-{number:>012}"
 
 
-def _renamed(mark: str, found: re.Match[str]) -> str:
-    return found[0][: found.start(1) - found.start()] + mark
+def _renamed(mark: str, match: re.Match[str]) -> str:
+    return match[0][: match.start(1) - match.start()] + mark
 
 
 def _without_signature(url: str) -> str:
     parts = urlsplit(url)
-    kept = [
+    pairs = [
         f"{name}={quote(value, safe='{}$:/')}"
         for name, value in parse_qsl(parts.query)
         if name.casefold() in _QUERY
     ]
-    return urlunsplit(parts._replace(query="&".join(kept)))
+    return urlunsplit(parts._replace(query="&".join(pairs)))

@@ -107,10 +107,10 @@ def _checked(card: Card) -> Card:
     request, response = card.request, card.response
     texts = (card.id, card.kind, card.operation, request.method, request.path, *card.follows)
     maps = (request.query, request.headers, response.headers)
-    pairs = [text for held in maps if isinstance(held, dict) for text in held.values()]
-    if not all(isinstance(each, dict) for each in maps):
+    pairs = [text for mapping in maps if isinstance(mapping, dict) for text in mapping.values()]
+    if not all(isinstance(mapping, dict) for mapping in maps):
         raise TypeError("a query, or headers, are no object")
-    if not all(isinstance(each, str) for each in (*texts, *pairs, request.host or "")):
+    if not all(isinstance(text, str) for text in (*texts, *pairs, request.host or "")):
         raise TypeError("a name, a path or a header is no text")
     if type(response.status) is not int:
         raise TypeError("the status is no number")

@@ -59,20 +59,20 @@ def _parsed(text: str) -> Iterator[Exchange]:
     except ValueError:
         for line in text.splitlines():
             if line.strip():
-                yield _of_line(json.loads(line))
+                yield _from_line(json.loads(line))
         return
     if "method" in data:
-        yield _of_line(data)
+        yield _from_line(data)
     elif "log" in data:
-        yield from (_of_har(entry) for entry in data["log"]["entries"])
+        yield from (_from_har(entry) for entry in data["log"]["entries"])
     elif "Entries" in data:
-        yield from (_of_sdk(entry) for entry in data["Entries"])
+        yield from (_from_sdk(entry) for entry in data["Entries"])
     else:
-        yield from (_of_powershell(entry) for entry in data.values())
+        yield from (_from_powershell(entry) for entry in data.values())
 
 
-def _of_line(line: Data) -> Exchange:
-    query = "&".join(f"{name}={held}" for name, held in line["query"].items())
+def _from_line(line: Data) -> Exchange:
+    query = "&".join(f"{name}={value}" for name, value in line["query"].items())
     host = line["headers"].get("host", "localhost")
     url = f"https://{host}{line['path']}" + (f"?{query}" if query else "")
     return Exchange(
@@ -86,7 +86,7 @@ def _of_line(line: Data) -> Exchange:
     )
 
 
-def _of_har(entry: Data) -> Exchange:
+def _from_har(entry: Data) -> Exchange:
     request, response = entry["request"], entry["response"]
     content = response.get("content") or {}
     text = content.get("text")
@@ -103,7 +103,7 @@ def _of_har(entry: Data) -> Exchange:
     )
 
 
-def _of_sdk(entry: Data) -> Exchange:
+def _from_sdk(entry: Data) -> Exchange:
     return Exchange(
         entry["RequestMethod"],
         entry["RequestUri"],
@@ -115,7 +115,7 @@ def _of_sdk(entry: Data) -> Exchange:
     )
 
 
-def _of_powershell(entry: Data) -> Exchange:
+def _from_powershell(entry: Data) -> Exchange:
     request, response = entry["Request"], entry["Response"]
     return Exchange(
         request["Method"],
@@ -129,14 +129,14 @@ def _of_powershell(entry: Data) -> Exchange:
 
 
 def _pairs(headers: Iterable[Data]) -> dict[str, str]:
-    return {str(one["name"]): str(one["value"]) for one in headers}
+    return {str(header["name"]): str(header["value"]) for header in headers}
 
 
 def _flat(headers: Data) -> dict[str, str]:
     """Headers whose values are texts, or lists of texts."""
     return {
-        name: ", ".join(map(str, held)) if isinstance(held, list) else str(held)
-        for name, held in (headers or {}).items()
+        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in (headers or {}).items()
     }
 
 

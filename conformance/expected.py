@@ -59,7 +59,7 @@ def unexpected(
     card: Card, deviations: Iterable[Deviation], expected: Iterable[Expected]
 ) -> Iterator[Deviation]:
     """The deviations of a card that are not expected."""
-    held = tuple(expected)
-    for each in deviations:
-        if not any(one.covers(card, each) for one in held):
-            yield each
+    entries = tuple(expected)
+    for deviation in deviations:
+        if not any(entry.covers(card, deviation) for entry in entries):
+            yield deviation

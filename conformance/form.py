@@ -60,14 +60,14 @@ def compare(recorded: CardResponse, answered: CardResponse) -> tuple[Deviation, 
 
     Where one of the two is an error and the other is not, that is all there is to say.
     """
-    found: list[Deviation] = []
+    deviations: list[Deviation] = []
     if recorded.status != answered.status:
-        found.append(Deviation("/status", recorded.status, answered.status))
+        deviations.append(Deviation("/status", recorded.status, answered.status))
         if recorded.is_error != answered.is_error:
             why = Deviation("/body", _error(recorded.body), _error(answered.body))
-            return (*found, why)
-    found += _headers(recorded.headers, answered.headers)
-    return (*found, *compare_data(recorded.body, answered.body, ("body",)))
+            return (*deviations, why)
+    deviations += _headers(recorded.headers, answered.headers)
+    return (*deviations, *compare_data(recorded.body, answered.body, ("body",)))
 
 
 def _error(body: Data) -> Data:
@@ -79,15 +79,15 @@ def _error(body: Data) -> Data:
 def compare_data(recorded: Data, answered: Data, at: Pointer = ()) -> Iterator[Deviation]:
     """Where plain data is not as recorded."""
     if isinstance(recorded, Mapping) and isinstance(answered, Mapping):
-        for key in [*recorded, *(each for each in answered if each not in recorded)]:
-            here = (*at, key)
+        for key in [*recorded, *(extra for extra in answered if extra not in recorded)]:
+            below = (*at, key)
             if key not in answered or key not in recorded:
                 pair = (recorded.get(key, ABSENT), answered.get(key, ABSENT))
-                yield Deviation(pointer.text(here), *pair)
+                yield Deviation(pointer.text(below), *pair)
             else:
-                yield from compare_data(recorded[key], answered[key], here)
+                yield from compare_data(recorded[key], answered[key], below)
     elif isinstance(recorded, list) and isinstance(answered, list):
-        rows = bool(at) and at[-1] in _ROWS and all(isinstance(one, dict) for one in recorded)
+        rows = bool(at) and at[-1] in _ROWS and all(isinstance(row, dict) for row in recorded)
         yield from (_rows if rows else _items)(recorded, answered, at)
     elif isinstance(recorded, str) and isinstance(answered, str):
         if not _same_form(recorded, answered):
@@ -97,12 +97,12 @@ def compare_data(recorded: Data, answered: Data, at: Pointer = ()) -> Iterator[D
 
 
 def _headers(recorded: Mapping[str, str], answered: Mapping[str, str]) -> Iterator[Deviation]:
-    said = {name.lower(): text for name, text in recorded.items()}
+    expected = {name.lower(): text for name, text in recorded.items()}
     ours = {name.lower(): text for name, text in answered.items()}
-    for name in [*said, *sorted(_STRICT & {*ours} - {*said})]:
+    for name in [*expected, *sorted(_STRICT & {*ours} - {*expected})]:
         if name in _UNTOLD:
             continue
-        pair = (said.get(name, ABSENT), ours.get(name, ABSENT))
+        pair = (expected.get(name, ABSENT), ours.get(name, ABSENT))
         counts = name.startswith("x-ms-ratelimit-")  # how many are left, not which limit it is
         if ABSENT in pair or not (pair[1].isdecimal() if counts else _same_form(*pair)):
             yield Deviation(f"/headers/{name}", *pair)
@@ -112,8 +112,8 @@ def _items(recorded: Sequence[Data], answered: Sequence[Data], at: Pointer) -> I
     if len(recorded) != len(answered):
         yield Deviation(pointer.text(at), list(recorded), list(answered))
         return
-    for number, (one, other) in enumerate(zip(recorded, answered, strict=True)):
-        yield from compare_data(one, other, (*at, number))
+    for number, (expected, actual) in enumerate(zip(recorded, answered, strict=True)):
+        yield from compare_data(expected, actual, (*at, number))
 
 
 def _rows(recorded: Sequence[Data], answered: Sequence[Data], at: Pointer) -> Iterator[Deviation]:
@@ -122,36 +122,36 @@ def _rows(recorded: Sequence[Data], answered: Sequence[Data], at: Pointer) -> It
         if recorded or answered:
             yield Deviation(pointer.text(at), list(recorded), list(answered))
         return
-    known = {one["id"]: one for one in recorded if _is_resource(one)}
-    ours = [one.get("id") for one in answered if isinstance(one, dict)]
-    for number, one in enumerate(answered):
-        here = (*at, number)
-        partner = known.get(one.get("id")) if isinstance(one, dict) else None
+    rows_by_id = {row["id"]: row for row in recorded if _is_resource(row)}
+    ours = [row.get("id") for row in answered if isinstance(row, dict)]
+    for number, row in enumerate(answered):
+        below = (*at, number)
+        partner = rows_by_id.get(row.get("id")) if isinstance(row, dict) else None
         if partner is not None:
-            yield from compare_data(partner, one, here)
+            yield from compare_data(partner, row, below)
         else:
-            tries = (tuple(_of_another(each, one, here)) for each in recorded)
+            tries = (tuple(_of_another(candidate, row, below)) for candidate in recorded)
             yield from min(tries, key=len)
-    common = [each for each in known if each in ours]
-    for missing in known.keys() - {*common}:
+    common = [row_id for row_id in rows_by_id if row_id in ours]
+    for missing in rows_by_id.keys() - {*common}:
         yield Deviation(pointer.text((*at, missing)), missing, ABSENT)
-    order = [each for each in ours if each in known]
+    order = [row_id for row_id in ours if row_id in rows_by_id]
     if order != common:
         yield Deviation(pointer.text(at), common, order)
 
 
 def _of_another(recorded: Data, answered: Data, at: Pointer) -> Iterator[Deviation]:
     """The deviations of a row about something else than the recorded one."""
-    for each in compare_data(recorded, answered, at):
-        values = (each.recorded, each.answered)
-        told = ABSENT not in values and all(
-            isinstance(one, bool | int | float | str) for one in values
+    for deviation in compare_data(recorded, answered, at):
+        values = (deviation.recorded, deviation.answered)
+        plain = ABSENT not in values and all(
+            isinstance(value, bool | int | float | str) for value in values
         )
-        same_type = type(each.recorded) is type(each.answered)
-        key = each.at.rpartition("/")[2]
-        free = told and same_type and (key in _NAMES or not isinstance(each.recorded, str))
+        same_type = type(deviation.recorded) is type(deviation.answered)
+        key = deviation.at.rpartition("/")[2]
+        free = plain and same_type and (key in _NAMES or not isinstance(deviation.recorded, str))
         if not free:
-            yield each
+            yield deviation
 
 
 def _is_resource(row: Data) -> bool:
@@ -163,15 +163,18 @@ def _same_form(recorded: str, answered: str) -> bool:
         return True
     if not _URL.match(recorded):
         return _pattern(recorded).fullmatch(answered) is not None
-    one, other = urlsplit(recorded), urlsplit(answered)
+    expected, actual = urlsplit(recorded), urlsplit(answered)
     names = [
-        sorted(name for name, _ in parse_qsl(each.query, keep_blank_values=True))
-        for each in (one, other)
+        sorted(name for name, _ in parse_qsl(url.query, keep_blank_values=True))
+        for url in (expected, actual)
     ]
-    same_query = names[0] == names[1] or "REDACTED" in one.query
-    scheme = other.scheme == one.scheme or (one.scheme, other.scheme) == ("https", "http")
-    path = _pattern(one.path).fullmatch(other.path)
-    return bool(other.netloc and scheme and path and same_query)
+    same_query = names[0] == names[1] or "REDACTED" in expected.query
+    scheme = actual.scheme == expected.scheme or (expected.scheme, actual.scheme) == (
+        "https",
+        "http",
+    )
+    path = _pattern(expected.path).fullmatch(actual.path)
+    return bool(actual.netloc and scheme and path and same_query)
 
 
 @lru_cache(maxsize=4096)
@@ -180,19 +183,21 @@ def _pattern(recorded: str) -> re.Pattern[str]:
     if _MADE_UP.fullmatch(recorded):
         return _MADE_UP
     out, end = "", 0
-    for found in _VARYING.finditer(recorded):
-        out += _literal(recorded[end : found.start()])
-        operation, guid, dashed, moment, _ = found.groups()
+    for match in _VARYING.finditer(recorded):
+        out += _literal(recorded[end : match.start()])
+        operation, guid, dashed, moment, _ = match.groups()
         forms = ((operation, _OPERATION), (guid, _JOB), (dashed, _DASHED))
-        form = next((form for held, form in forms if held), None)
+        form = next((form for text, form in forms if text), None)
         out += form or (_moment(moment) if moment else ".*?")
-        end = found.end()
+        end = match.end()
     return re.compile(out + _literal(recorded[end:]), re.DOTALL)
 
 
 def _literal(text: str) -> str:
     """`any` stands for a name that was blotted out, where it is a whole segment."""
-    return "/".join("[^/]*" if each == "any" else re.escape(each) for each in text.split("/"))
+    return "/".join(
+        "[^/]*" if segment == "any" else re.escape(segment) for segment in text.split("/")
+    )
 
 
 def _moment(recorded: str) -> str:

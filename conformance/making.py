@@ -31,65 +31,72 @@ _COLLECTION = re.compile(r"/providers/[\w.]+/\w+(/[^/]+/\w+)*$")  # also one tha
 
 
 def cards(
-    recorded: Iterable[Exchange], source: Mapping[str, Data], taken: Collection[str] = ()
+    recorded: Iterable[Exchange], source: Mapping[str, Data], used_ids: Collection[str] = ()
 ) -> list[Card]:
     """A card for each exchange with Azure Machine Learning, blotted out; others are left out.
 
     `source` says where the recording is from; the number of the exchange in it is added. The ids
     are none of those that are `taken`.
     """
-    wanted = [(number, one) for number, one in enumerate(recorded) if _is_wanted(one)]
+    numbered = [
+        (number, exchange) for number, exchange in enumerate(recorded) if _is_wanted(exchange)
+    ]
     blotter = Blotter()
-    for _, one in wanted:
-        blotter.learn([one.url, one.request, one.response])
-    made: list[Card] = []
-    for number, one in wanted:
-        made.append(_card(one, {**source, "entry": number}, blotter, made, taken))
-    return made
+    for _, exchange in numbered:
+        blotter.learn([exchange.url, exchange.request, exchange.response])
+    new_cards: list[Card] = []
+    for number, exchange in numbered:
+        new_cards.append(_card(exchange, {**source, "entry": number}, blotter, new_cards, used_ids))
+    return new_cards
 
 
-def _is_wanted(one: Exchange) -> bool:
-    parts = urlsplit(one.url)
+def _is_wanted(exchange: Exchange) -> bool:
+    parts = urlsplit(exchange.url)
     return bool(_ARM.search(parts.path) or _SCORING.search(parts.netloc))
 
 
 def _card(
-    one: Exchange,
+    exchange: Exchange,
     source: Mapping[str, Data],
     blotter: Blotter,
     earlier: list[Card],
-    taken: Collection[str],
+    used_ids: Collection[str],
 ) -> Card:
-    parts = urlsplit(one.url)
+    parts = urlsplit(exchange.url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     path = blotter.text(unquote(parts.path))
-    before = _before(path, earlier)
-    kind = before.kind if before and _POLLED.search(path) else _kind(path)
-    operation = _operation(one.method, path, one.response)
-    used = {*taken, *(card.id for card in earlier)}
+    previous = _before(path, earlier)
+    kind = previous.kind if previous and _POLLED.search(path) else _kind(path)
+    operation = _operation(exchange.method, path, exchange.response)
+    used = {*used_ids, *(card.id for card in earlier)}
     ids = (f"{kind}-{operation}-{number}" for number in count(1))
     request = CardRequest(
-        one.method,
+        exchange.method,
         path,
         None if _ARM.search(parts.path) else blotter.text(parts.netloc),
-        {name: blotter.text(held) for name, held in query.items() if name not in _SIGNED},
-        {name: blotter.text(held) for name, held in one.sent.items() if _SENT.fullmatch(name)},
-        blotter.data(one.request),
+        {name: blotter.text(value) for name, value in query.items() if name not in _SIGNED},
+        {
+            name: blotter.text(value)
+            for name, value in exchange.sent.items()
+            if _SENT.fullmatch(name)
+        },
+        blotter.data(exchange.request),
     )
     headers = {
-        name: blotter.text(held)
-        for name, held in one.headers.items()
-        if _HEADERS.fullmatch(name) or (name.casefold() == "content-length" and not one.response)
+        name: blotter.text(value)
+        for name, value in exchange.headers.items()
+        if _HEADERS.fullmatch(name)
+        or (name.casefold() == "content-length" and not exchange.response)
     }
     return Card(
-        next(each for each in ids if each not in used),
+        next(card_id for card_id in ids if card_id not in used),
         kind,
         operation,
         source,
         query.get("api-version"),
         request,
-        CardResponse(one.status, headers, blotter.data(one.response)),
-        (before.id,) if before else (),
+        CardResponse(exchange.status, headers, blotter.data(exchange.response)),
+        (previous.id,) if previous else (),
     )
 
 
@@ -104,21 +111,21 @@ def _before(path: str, earlier: list[Card]) -> Card | None:
 
 def _kind(path: str) -> str:
     """`computes/cpu` is a compute; of collections that mlctl does not know, their own name."""
-    provider, _, rest = path.rpartition("/providers/")[2].partition("/")
-    steps = rest.split("/")
+    provider, _, path_below = path.rpartition("/providers/")[2].partition("/")
+    steps = path_below.split("/")
     if provider.casefold() != PROVIDER.casefold():
-        return steps[0] if rest else "invoke"
+        return steps[0] if path_below else "invoke"
     names = [name for name in steps[2::2] if name != "versions"]
     if steps[0] == "locations":
         return "compute" if names[0].startswith("compute") else names[0]
     if not names:
         return steps[0].removesuffix("s")
-    known = {
-        one.collection.casefold(): name
-        for name, one in ALL.items()
-        if one.parent is None and not one.arm.within
+    kinds_by_collection = {
+        kind.collection.casefold(): name
+        for name, kind in ALL.items()
+        if kind.parent is None and not kind.arm.within
     }
-    first = known.get(names[0].casefold()) or _dashed(names[0].removesuffix("s"))
+    first = kinds_by_collection.get(names[0].casefold()) or _dashed(names[0].removesuffix("s"))
     if "deployments" in names[1:]:
         return first.replace("-endpoint", "-deployment")
     return first

@@ -1,4 +1,4 @@
-"""Stories: cards in the order in which they were recorded, told again in a workspace of ours."""
+"""Stories: cards in the order in which they were recorded, repeated in a workspace of ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USUAL_REGION = "eastus"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a story is told: the names that its placeholders stand for."""
+    """Where a story is repeated: the names that its placeholders stand for."""
 
     subscription: str
     resource_group: str
@@ -38,16 +38,16 @@ class Place:
     def fill(self, text: str) -> str:
         """A text with the names of this place."""
         names = (("subscription", self.subscription), ("resourceGroup", self.resource_group))
-        for name, held in (*names, ("workspace", self.workspace)):
-            text = text.replace(f"{{{name}}}", held)
+        for name, value in (*names, ("workspace", self.workspace)):
+            text = text.replace(f"{{{name}}}", value)
         return text
 
 
 @dataclass(slots=True)
 class Learned:
-    """What the service made up and the answers told: names and ids, recorded and ours."""
+    """What the service made up and the answers showed: names and ids, recorded and ours."""
 
-    said: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
     def compare(self, recorded: CardResponse, answered: CardResponse) -> None:
         """Learn from an answer what stands for the recorded one's ids."""
@@ -64,15 +64,15 @@ class Learned:
             self._texts(recorded, answered)
 
     def _texts(self, recorded: str, answered: str) -> None:
-        one, other = recorded.split("/"), answered.split("/")
-        if len(one) == len(other):
-            for mine, theirs in zip(one, other, strict=True):
+        recorded_parts, our_parts = recorded.split("/"), answered.split("/")
+        if len(recorded_parts) == len(our_parts):
+            for mine, theirs in zip(recorded_parts, our_parts, strict=True):
                 if mine != theirs and (_GUID.search(mine) or ":REDACTED" in mine):
-                    self.said[mine] = theirs
+                    self.names[mine] = theirs
 
     def tell(self, text: str) -> str:
         """A text of a card with our names and ids."""
-        for recorded, ours in self.said.items():
+        for recorded, ours in self.names.items():
             text = text.replace(recorded, ours)
         return text
 
@@ -82,36 +82,38 @@ def stories(cards: Iterable[Card]) -> tuple[tuple[Card, ...], ...]:
 
     A story comes where its first card does.
     """
-    known = {card.id: card for card in cards}
+    cards_by_id = {card.id: card for card in cards}
     story_of: dict[str, dict[str, Card]] = {}
-    for card in known.values():
-        _join(card, known, story_of)
-    told = {id(story): story for story in story_of.values()}
-    return tuple(tuple(story.values()) for story in told.values())
+    for card in cards_by_id.values():
+        _join(card, cards_by_id, story_of)
+    distinct = {id(story): story for story in story_of.values()}
+    return tuple(tuple(story.values()) for story in distinct.values())
 
 
-def _join(card: Card, known: Mapping[str, Card], story_of: dict[str, dict[str, Card]]) -> None:
+def _join(
+    card: Card, cards_by_id: Mapping[str, Card], story_of: dict[str, dict[str, Card]]
+) -> None:
     """Put a card, and before it what it follows, into one story."""
     if card.id in story_of:
         return
     story_of[card.id] = {}  # stops where cards follow each other in a ring
     story: dict[str, Card] = {}
-    for before in (known[each] for each in card.follows if each in known):
-        _join(before, known, story_of)
-        story |= story_of[before.id]
+    for previous in (cards_by_id[card_id] for card_id in card.follows if card_id in cards_by_id):
+        _join(previous, cards_by_id, story_of)
+        story |= story_of[previous.id]
     story[card.id] = card
-    for each in story:
-        story_of[each].update(story)
+    for card_id in story:
+        story_of[card_id].update(story)
     shared = story_of[card.id]
-    for each in story:
-        story_of[each] = shared
+    for card_id in story:
+        story_of[card_id] = shared
 
 
 def region(story: Sequence[Card]) -> str:
     """The region of the workspace: that of polling addresses, errors, runs or resources."""
     texts = [_as_text(card) for card in story]
-    found = [match for text in texts for match in _PLACE.finditer(text)]
-    surest_first = (match[group] for group in (1, 3, 4, 2) for match in found if match[group])
+    matches = [match for text in texts for match in _PLACE.finditer(text)]
+    surest_first = (match[group] for group in (1, 3, 4, 2) for match in matches if match[group])
     return next(surest_first, USUAL_REGION)
 
 
@@ -120,29 +122,29 @@ def in_known_regions(story: Sequence[Card]) -> tuple[Card, ...]:
     texts = [_as_text(card) for card in story]
     used = dict.fromkeys(m[m.lastindex or 0] for text in texts for m in _PLACE.finditer(text))
     free = iter(sorted(catalog.regions() - used.keys()))
-    told = {each: next(free) for each in used if not catalog.knows_region(each)}
-    return tuple(_rewritten(card, told) for card in story)
+    replacements = {name: next(free) for name in used if not catalog.knows_region(name)}
+    return tuple(_rewritten(card, replacements) for card in story)
 
 
-def _rewritten(card: Card, told: Mapping[str, str]) -> Card:
+def _rewritten(card: Card, replacements: Mapping[str, str]) -> Card:
     text = _as_text(card)
-    for name, other in told.items():
-        text = re.sub(rf"\b{name}\b", other, text)
+    for name, replacement in replacements.items():
+        text = re.sub(rf"\b{name}\b", replacement, text)
     return _with_text(card, text)
 
 
-def as_told(card: Card, place: Place, learned: Learned) -> Card:
+def filled(card: Card, place: Place, learned: Learned) -> Card:
     """A card with the names of a place; in the request every placeholder is a plain name."""
-    told = _with_text(card, place.fill(_as_text(card)))
-    asked = _PLACEHOLDER.sub(r"\1", learned.tell(json.dumps(_request_data(told.request))))
-    return replace(told, request=CardRequest(**json.loads(asked)))
+    card_here = _with_text(card, place.fill(_as_text(card)))
+    request = _PLACEHOLDER.sub(r"\1", learned.tell(json.dumps(_request_data(card_here.request))))
+    return replace(card_here, request=CardRequest(**json.loads(request)))
 
 
 def ids(data: Data, place: Place) -> Iterator[str]:
     """The paths of resources of the workspace that plain data names, each once."""
     text = json.dumps(data)
     pattern = re.compile(re.escape(place.path) + r'(/[^"?\\\s:,;]+)', re.IGNORECASE)
-    yield from dict.fromkeys(place.path + found[1] for found in pattern.finditer(text))
+    yield from dict.fromkeys(place.path + match[1] for match in pattern.finditer(text))
 
 
 def _request_data(request: CardRequest) -> dict[str, Data]:

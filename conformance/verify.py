@@ -10,7 +10,7 @@ from conformance.arrange import ENDED, OPERATION, Arranger, Service, at_url
 from conformance.card import Card, CardRequest, CardResponse
 from conformance.expected import Direction, listed, unexpected
 from conformance.form import Deviation, compare
-from conformance.story import Learned, Place, as_told, in_known_regions, region, stories
+from conformance.story import Learned, Place, filled, in_known_regions, region, stories
 from mlctl.pointer import get
 
 _TRIES = 40  # until an operation has ended as the recorded one has
@@ -33,7 +33,7 @@ class Verdict:
     @property
     def status_agrees(self) -> bool:
         """Whether the status is the recorded one."""
-        return all(each.at != "/status" for each in self.deviations)
+        return all(deviation.at != "/status" for deviation in self.deviations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Score:
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Score:
         """The score of some verdicts."""
-        held = list(verdicts)
+        rows = list(verdicts)
         return cls(
-            len(held),
-            sum(each.status_agrees for each in held),
-            sum(not each.deviations for each in held),
-            sum(bool(each.unexpected) for each in held),
+            len(rows),
+            sum(verdict.status_agrees for verdict in rows),
+            sum(not verdict.deviations for verdict in rows),
+            sum(bool(verdict.unexpected) for verdict in rows),
         )
 
     def __str__(self) -> str:
@@ -64,23 +64,23 @@ class Score:
 def verify(
     cards: Sequence[Card], service: Callable[[], Service], exemplars: Sequence[Card], run: str
 ) -> Iterator[Verdict]:
-    """Tell the stories of some cards to services, each in a workspace of its own.
+    """Repeat the stories of some cards against services, each in a workspace of its own.
 
-    `service` gives the service of a story; `exemplars` tell how kinds are written, beyond the
+    `service` gives the service of a story; `exemplars` replay how kinds are written, beyond the
     cards themselves; `run` (hex digits) tells the names of one run from those of another.
     """
     numbers = count(1)
-    others = (each for each in exemplars if each not in cards)
-    known = [each for card in (*cards, *others) for each in in_known_regions([card])]
+    more = (exemplar for exemplar in exemplars if exemplar not in cards)
+    public = [moved for card in (*cards, *more) for moved in in_known_regions([card])]
     for story in stories(cards):
         number = next(numbers)
         subscription = f"{run:0>8.8}-cafe-4000-8000-{number:012x}"
         place = Place(subscription, "cards", f"story{number}")
-        yield from _Teller(service(), place, known).tell(in_known_regions(story))
+        yield from _Replayer(service(), place, public).replay(in_known_regions(story))
 
 
-class _Teller:
-    """Tells one story."""
+class _Replayer:
+    """Repeats one story."""
 
     def __init__(self, service: Service, place: Place, exemplars: Sequence[Card]) -> None:
         self._service = service
@@ -89,29 +89,31 @@ class _Teller:
         self._learned = Learned()
         self._running: list[CardResponse] = []
 
-    def tell(self, story: Sequence[Card]) -> Iterator[Verdict]:
+    def replay(self, story: Sequence[Card]) -> Iterator[Verdict]:
         if get(story[0].response.body, ("error", "code")) != _NO_WORKSPACE:
             self._make_workspace(region(story))
         for number, card in enumerate(story):
-            told = as_told(card, self._place, self._learned)
+            card_here = filled(card, self._place, self._learned)
             version = card.api_version or _LATEST
             if card.operation == "poll":
-                told = self._of_operation(card, told, version)
+                card_here = self._of_operation(card, card_here, version)
                 if card.response.is_error:  # it had ended, and was asked about too late
                     self._settle()
             else:
                 self._settle()
                 for later in story[number:]:
-                    self._arranger.older(as_told(later, self._place, self._learned), told, version)
-                self._arranger.before(told, version)
-                told = as_told(card, self._place, self._learned)
-            answered = self._asked(told, version)
-            self._learned.compare(told.response, answered)
+                    self._arranger.older(
+                        filled(later, self._place, self._learned), card_here, version
+                    )
+                self._arranger.before(card_here, version)
+                card_here = filled(card, self._place, self._learned)
+            answered = self._answer(card_here, version)
+            self._learned.compare(card_here.response, answered)
             if any(name.lower() == OPERATION for name in answered.headers):
                 self._running.append(answered)
-            deviations = compare(told.response, answered)
-            rest = unexpected(card, deviations, listed(Direction.EMULATOR))
-            yield Verdict(card, deviations, tuple(rest), tuple(self._arranger.troubles))
+            deviations = compare(card_here.response, answered)
+            unexpected_ones = unexpected(card, deviations, listed(Direction.EMULATOR))
+            yield Verdict(card, deviations, tuple(unexpected_ones), tuple(self._arranger.troubles))
             self._arranger.troubles.clear()
 
     def _make_workspace(self, location: str) -> None:
@@ -125,11 +127,11 @@ class _Teller:
             self._arranger.settle(answered)
         self._running.clear()
 
-    def _of_operation(self, card: Card, told: Card, version: str) -> Card:
+    def _of_operation(self, card: Card, card_here: Card, version: str) -> Card:
         """A poll, about an operation of ours: one that is begun now, where no card before did."""
         token = card.request.path.rpartition("/")[2]
-        if token in self._learned.said or token not in told.request.path:
-            return told
+        if token in self._learned.names or token not in card_here.request.path:
+            return card_here
         begun = self._arranger.begun(card.kind, version)
         url = {name.lower(): text for name, text in (begun.headers if begun else {}).items()}.get(
             OPERATION
@@ -137,15 +139,19 @@ class _Teller:
         if begun is not None:
             self._running.append(begun)
         if url is not None:
-            self._learned.said[token] = url.partition("?")[0].rpartition("/")[2]
-        return as_told(card, self._place, self._learned)
+            self._learned.names[token] = url.partition("?")[0].rpartition("/")[2]
+        return filled(card, self._place, self._learned)
 
-    def _asked(self, told: Card, version: str) -> CardResponse:
+    def _answer(self, card_here: Card, version: str) -> CardResponse:
         """The answer; a poll that was recorded at the end is repeated until the end."""
-        request = self._at_endpoint(told.request, version) if told.request.host else told.request
+        request = (
+            self._at_endpoint(card_here.request, version)
+            if card_here.request.host
+            else card_here.request
+        )
         answered = self._service(request)
-        state = get(told.response.body, ("status",))
-        for _ in range(_TRIES if told.operation == "poll" and state in ENDED else 0):
+        state = get(card_here.response.body, ("status",))
+        for _ in range(_TRIES if card_here.operation == "poll" and state in ENDED else 0):
             if get(answered.body, ("status",)) in (*ENDED, None):
                 break
             answered = self._service(request)
@@ -153,12 +159,12 @@ class _Teller:
 
     def _at_endpoint(self, request: CardRequest, version: str) -> CardRequest:
         """A request to the host of an endpoint goes where its scoringUri leads."""
-        name, _, rest = (request.host or "").partition(".")
-        if ".inference." not in rest:
+        name, _, domain = (request.host or "").partition(".")
+        if ".inference." not in domain:
             return request
         path = f"{self._place.path}/batchEndpoints/{name}"
-        found = self._service(CardRequest("GET", path, query={"api-version": version}))
-        uri = get(found.body, ("properties", "scoringUri"))
+        endpoint = self._service(CardRequest("GET", path, query={"api-version": version}))
+        uri = get(endpoint.body, ("properties", "scoringUri"))
         if not isinstance(uri, str):
             return request
         return replace(request, path=at_url(uri).path, host=None)

@@ -52,7 +52,7 @@ about in public threads, and how it is here. *Solved* means that a test fails wh
 def other_tools(data: dict[str, Any]) -> str:
     """`docs/other-tools.md`, from `docs/data/pains.toml`."""
     pains = data["pain"]
-    counted = Counter(one["state"] for one in pains)
+    counted = Counter(pain["state"] for pain in pains)
     counts = ", ".join(f"{counted[state]} {state}" for state in STATES) + "."
     return _HEAD.format(counts=f"Of {len(pains)}: {counts}") + "".join(_sections(data))
 
@@ -64,23 +64,23 @@ _THREAD = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>\d+)")
 def _sections(data: dict[str, Any]) -> Iterator[str]:
     for letter, title in data["sections"].items():
         yield f"\n## {title}\n\n| complaint | what mlctl does | state |\n|---|---|---|\n"
-        for one in data["pain"]:
-            if one["id"].startswith(letter):
-                threads = ", ".join(map(_link, one["threads"]))
-                cells = f"{one['complaint']} ({threads})", one["answer"], _state(one)
+        for pain in data["pain"]:
+            if pain["id"].startswith(letter):
+                threads = ", ".join(map(_link, pain["threads"]))
+                cells = f"{pain['complaint']} ({threads})", pain["answer"], _state(pain)
                 yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
-def _state(one: dict[str, Any]) -> str:
-    return f"{one['state']}: {one['why']}" if "why" in one else str(one["state"])
+def _state(pain: dict[str, Any]) -> str:
+    return f"{pain['state']}: {pain['why']}" if "why" in pain else str(pain["state"])
 
 
 def _link(thread: str) -> str:
     """`owner/name#1` as a link; an issue's address leads to a pull request too."""
-    found = _THREAD.fullmatch(thread)
-    if found is None:
+    match = _THREAD.fullmatch(thread)
+    if match is None:
         return f"[source]({thread})"
-    return f"[{thread}](https://github.com/{found['repository']}/issues/{found['number']})"
+    return f"[{thread}](https://github.com/{match['repository']}/issues/{match['number']})"
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ _LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)\s#]*)(#[^)\s]*)?(?=\))")
 
 def on_config(config: Any) -> Any:
     """List the decisions, in their order."""
-    found = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    config.nav.append({"Decisions": [f"decisions/{one.name}" for one in found]})
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    config.nav.append({"Decisions": [f"decisions/{page.name}" for page in pages]})
     return config
 
 
@@ -35,13 +35,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     pages = {one.src_uri for one in files.documentation_pages()}
     above = {source: page for page, source in _ABOVE.items()}
 
-    def link(found: re.Match[str]) -> str:
-        path, anchor = found[1], found[2] or ""
+    def link(match: re.Match[str]) -> str:
+        path, anchor = match[1], match[2] or ""
         if not path:
-            return found[0]
+            return match[0]
         target = (folder / path).resolve()
         if not target.is_relative_to(ROOT) or not target.exists():
-            return found[0]  # MkDocs says what is wrong with it
+            return match[0]  # MkDocs says what is wrong with it
         inside = target.relative_to(ROOT).as_posix()
         wanted = above.get(inside) or inside.removeprefix("docs/")
         if wanted in pages and (inside in above or inside.startswith("docs/")):

@@ -34,8 +34,8 @@ class Line:
         try:
             arguments.read(args, tree.read(build(args[0])), ABSENT)
         except UsageError as error:
-            told = "is not here:" in str(error)
-            return Verdict.REFUSED if told else Verdict.UNKNOWN
+            is_named = "is not here:" in str(error)
+            return Verdict.REFUSED if is_named else Verdict.UNKNOWN
         return Verdict.READ
 
 
@@ -45,13 +45,13 @@ def lines(text: str) -> list[Line]:
     return [Line(row, wrong) for row, _, wrong in rows]
 
 
-def summary(known: list[Line]) -> str:
+def summary(published: list[Line]) -> str:
     """How many are read, refused and wrong, as Markdown."""
-    right = [one.verdict for one in known if not one.wrong]
-    counts = ", ".join(f"{right.count(one)} {one.value}" for one in Verdict)
+    right = [line.verdict for line in published if not line.wrong]
+    counts = ", ".join(f"{right.count(verdict)} {verdict.value}" for verdict in Verdict)
     share = 100 * (len(right) - right.count(Verdict.UNKNOWN)) / len(right)
     return (
         f"**Of {len(right)} lines of published scripts, workflows and pages in these groups:"
-        f" {counts}; that is {share:.0f} %.** {len(known) - len(right)} more are lines that az"
+        f" {counts}; that is {share:.0f} %.** {len(published) - len(right)} more are lines that az"
         " refuses, too (`docs/data/az-lines.tsv`).\n"
     )

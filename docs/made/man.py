@@ -63,7 +63,7 @@ def page(root: CommandNode) -> str:
 def _commands(root: CommandNode) -> Iterator[str]:
     yield ".SH COMMANDS"
     for node in root.commands():
-        flags = " ".join(f"\\fI{_text(one.name)}\\fR" for one in node.positionals)
+        flags = " ".join(f"\\fI{_text(argument.name)}\\fR" for argument in node.positionals)
         yield f".TP\n\\fB{_text(' '.join(node.path))}\\fR {flags}\n{_text(node.summary)}".rstrip()
 
 

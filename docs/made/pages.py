@@ -33,8 +33,8 @@ def _contents(root: CommandNode) -> Iterator[str]:
 def _pages(node: CommandNode) -> Iterator[str]:
     title = " ".join(("mlctl", *node.path))
     whole = not node.path
-    shown = help_page.text(node, examples(node.path), width=_WIDTH, whole=whole)
-    yield f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{shown}```\n'
+    page = help_page.text(node, examples(node.path), width=_WIDTH, whole=whole)
+    yield f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{page}```\n'
     for below in node.children.values():
         yield from _pages(below)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import Card, CardRequest, CardResponse, load
-from conformance.story import Learned, Place, as_told, ids, in_known_regions, region, stories
+from conformance.story import Learned, Place, filled, ids, in_known_regions, region, stories
 from mlctl import catalog
 
 PLACE = Place("sub", "rg", "ws")
@@ -47,7 +47,7 @@ def test_placeholders_become_the_names_of_the_place() -> None:
     asked = CardRequest(
         "PUT", "/subscriptions/{subscription}/x", body={"a": "{account}/{workspace}"}
     )
-    told = as_told(replace(card("a"), request=asked), PLACE, Learned())
+    told = filled(replace(card("a"), request=asked), PLACE, Learned())
     assert told.request.path == "/subscriptions/sub/x"
     assert told.request.body == {"a": "account/ws"}
 
@@ -58,7 +58,7 @@ def test_ids_that_the_service_made_up_are_used_from_then_on() -> None:
     ours = {"azure-asyncoperation": f"https://localhost/op/be:{NEW}?v=1"}
     learned.compare(CardResponse(201, header, {"a": f"/x/{OLD}"}), CardResponse(201, ours, {}))
     polled = replace(card("a"), request=CardRequest("GET", f"/op/be:{OLD}"))
-    assert as_told(polled, PLACE, learned).request.path == f"/op/be:{NEW}"
+    assert filled(polled, PLACE, learned).request.path == f"/op/be:{NEW}"
 
 
 def test_the_region_is_that_of_the_operations_and_rings_of_tests_are_elsewhere() -> None:

@@ -176,16 +176,16 @@ def running_instance() -> EmulatorInstance:
 
 
 def _require_extras(*, http: bool) -> None:
-    wanted = ["uvicorn"] if http else ["uvicorn", "cryptography"]
-    missing = [name for name in wanted if find_spec(name) is None]
+    modules = ["uvicorn"] if http else ["uvicorn", "cryptography"]
+    missing = [name for name in modules if find_spec(name) is None]
     if missing:
         why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
         raise Permanent("MissingExtra", why)
 
 
-def _token(session: Session, given: str | None) -> str | None:
+def _token(session: Session, text: str | None) -> str | None:
     """The token: as given, of the file that `@FILE` names, or of the variable."""
-    token = given or session.environment.get(TOKEN_VARIABLE)
+    token = text or session.environment.get(TOKEN_VARIABLE)
     if token is not None and token.startswith("@"):
         path = files.expanded(Path(token[1:]))
         try:
@@ -246,9 +246,9 @@ def _style(session: Session) -> OperationStyle:
     from mlctl.simulator.control_plane.http_faults import OperationStyle
 
     text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
-    if text not in [each.value for each in OperationStyle]:
-        known = ", ".join(each.value for each in OperationStyle)
-        raise InvalidValue(f"`{text}` is not one of {known}", flag=f"${STYLE_VARIABLE}")
+    if text not in [style.value for style in OperationStyle]:
+        styles = ", ".join(style.value for style in OperationStyle)
+        raise InvalidValue(f"`{text}` is not one of {styles}", flag=f"${STYLE_VARIABLE}")
     return OperationStyle(text)
 
 

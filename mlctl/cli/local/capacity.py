@@ -85,14 +85,14 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
 
     if args.outage_cv is not None and args.outages is None:
         raise UsageError("--outage-cv says how long --outages are: give those, too.")
-    found = _capacity(args)
-    if len(found) + args.none != 1:
+    processes = _capacity(args)
+    if len(processes) + args.none != 1:
         raise UsageError("say one of --nodes, --outages, --trace, --script and --none.")
     if args.tier not in (None, *_TIERS):
         raise UsageError(f"argument --tier: `{args.tier}` is none of {', '.join(_TIERS)}.")
     tier = Tier(args.tier) if args.tier else None
     with opened(session) as cloud:
-        disruptions.set_capacity(cloud.handle, found[0] if found else None, tier)
+        disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)
     return Exit.OK
 
 
@@ -103,8 +103,8 @@ def capacity_show(
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
-        found = disruptions.capacity(cloud.handle)
-        data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in found.items()]
+        processes = disruptions.capacity(cloud.handle)
+        data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in processes.items()]
         print_data(session, data, output, query)
     return Exit.OK
 

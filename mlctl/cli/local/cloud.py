@@ -68,19 +68,19 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
             "seed": now.seed,
             "workspaces": [
                 {
-                    "subscription": one.scope.subscription,
-                    "resource_group": one.scope.resource_group,
-                    "workspace": one.scope.workspace,
-                    "location": one.location,
-                    "resources": dict(one.counts),
+                    "subscription": handle.scope.subscription,
+                    "resource_group": handle.scope.resource_group,
+                    "workspace": handle.scope.workspace,
+                    "location": handle.location,
+                    "resources": dict(handle.counts),
                 }
-                for one in now.workspaces
+                for handle in now.workspaces
             ],
             "running": len(now.pending),
-            "faults": [one.to_json() for one in now.faults],
+            "faults": [fault.to_json() for fault in now.faults],
             "locks": [
-                {"scope": one.scope, "name": one.name, "level": one.level.value}
-                for one in now.locks
+                {"scope": lock.scope, "name": lock.name, "level": lock.level.value}
+                for lock in now.locks
             ],
         }
         print_data(session, data, output, query)
@@ -141,9 +141,9 @@ def quota_set(
     location: Location = None,
 ) -> Exit:
     """Set the quotas of the subscription in a region, and the limits of its Batch Pool account."""
-    families = dict(_family(one) for one in family or [])
+    families = dict(_family(text) for text in family or [])
     numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
-    if not families and all(one is None for one in numbers):
+    if not families and all(number is None for number in numbers):
         raise InvalidValue(
             "say which quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
             " --pools or --vms-per-pool"
@@ -174,9 +174,10 @@ def quota_list(
         own = control.quotas(local.handle, location or local.location)
         everywhere = control.quotas(local.handle, EVERYWHERE)
         data = [
-            {"quota": one.name, "used": one.used, "limit": one.limit}
-            for one in (*own, *everywhere)
-            if one.limit is not None and (one.used or one.is_set or not quotas.is_family(one.name))
+            {"quota": quota.name, "used": quota.used, "limit": quota.limit}
+            for quota in (*own, *everywhere)
+            if quota.limit is not None
+            and (quota.used or quota.is_set or not quotas.is_family(quota.name))
         ]
         print_data(session, data, output, query)
     return Exit.OK
@@ -184,10 +185,10 @@ def quota_list(
 
 def _family(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
-    known = {size.family for size in catalog.sizes().values()}
+    families = {size.family for size in catalog.sizes().values()}
     family = catalog.family(name)
-    if family not in known and number:
-        near = nearest(name, sorted(known))
+    if family not in families and number:
+        near = nearest(name, sorted(families))
         hint = f"did you mean `{near}`?" if near else "see `mlctl local quota list`"
         raise InvalidValue(f"`{name}` is no VM family: {hint}", flag="--family")
     if not number.isdecimal():

@@ -120,7 +120,7 @@ def add(
     and --path name, refuse answers with --status, hang-up breaks the connection, slow answers
     --seconds late, truncate breaks off after --bytes, style tells of a write in another --style.
     """
-    said: dict[str, Data] = {
+    fields: dict[str, Data] = {
         "operation": operation and operation.value,
         "target": target,
         "method": method,
@@ -132,10 +132,10 @@ def add(
         "bytes": length,
         "style": style and style.value,
     }
-    given = {name: held for name, held in said.items() if held is not None}
+    declared = {name: value for name, value in fields.items() if value is not None}
     counted = {"nth": nth, "times": times, "every": every, "seconds": duration(seconds)}
     try:
-        fault = faults.from_json({"trouble": trouble.value, **counted, **given})
+        fault = faults.from_json({"trouble": trouble.value, **counted, **declared})
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     with opened(session) as local:
@@ -151,7 +151,7 @@ def add(
 def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
     """List the faults, and how many calls each has seen."""
     with opened(session) as local:
-        data = [each.to_json() for each in control.status(local.handle).faults]
+        data = [fault.to_json() for fault in control.status(local.handle).faults]
         print_data(session, data, output, query)
     return Exit.OK
 

@@ -52,14 +52,14 @@ def preemption_fit(
 
     try:
         losses = fit.read(read_text(source), cores_per_node=cores_per_node)
-        found = fit.fit(losses)
+        fitted = fit.fit(losses)
     except fit.FitError as error:
         raise Permanent("InvalidMetrics", f"`{source}`: {error}") from None
-    for line in _lines(found):
+    for line in _lines(fitted):
         session.out(line + "\n")
     if out is not None:
-        weather = found.weather(source.stem, f"fitted to {source.name}").document()
-        text = json.dumps({**weather, "fit": _document(found)}, indent=2) + "\n"
+        weather = fitted.weather(source.stem, f"fitted to {source.name}").document()
+        text = json.dumps({**weather, "fit": _document(fitted)}, indent=2) + "\n"
         try:
             files.write(out, text.encode())
         except OSError as error:
@@ -68,18 +68,18 @@ def preemption_fit(
     return Exit.OK
 
 
-def _lines(found: Fit) -> Iterator[str]:
-    losses = found.losses
+def _lines(fitted: Fit) -> Iterator[str]:
+    losses = fitted.losses
     yield f"{losses.lost} nodes lost in {losses.node_hours:,.1f} node-hours"
-    yield f"rate      {_text(found.rate)} an hour, each node on its own"
-    if found.shocks is None or found.fraction is None:
+    yield f"rate      {_text(fitted.rate)} an hour, each node on its own"
+    if fitted.shocks is None or fitted.fraction is None:
         yield "Losses come one by one: nothing says that they come together."
         return
-    yield f"shocks    {_text(found.shocks)} an hour"
-    yield f"fraction  {_text(found.fraction)} of the nodes that are up fall to one"
+    yield f"shocks    {_text(fitted.shocks)} an hour"
+    yield f"fraction  {_text(fitted.fraction)} of the nodes that are up fall to one"
     yield (
-        f"Losses come together: without shocks these metrics are {found.gain:,.0f} log-units less"
-        f" likely{_chance(found.chance)}."
+        f"Losses come together: without shocks these metrics are {fitted.gain:,.0f} log-units less"
+        f" likely{_chance(fitted.chance)}."
     )
 
 
@@ -87,11 +87,15 @@ def _chance(chance: float) -> str:
     return " (p < 0.000001)" if chance < 1e-6 else f" (p = {chance:.2g})"  # noqa: PLR2004
 
 
-def _text(one: Estimate) -> str:
-    return f"{one.value:.4f}  (95 %: {one.low:.4f} to {one.high:.4f})"
+def _text(estimate: Estimate) -> str:
+    return f"{estimate.value:.4f}  (95 %: {estimate.low:.4f} to {estimate.high:.4f})"
 
 
-def _document(found: Fit) -> dict[str, object]:
-    parts = {"rate": found.rate, "shocks": found.shocks, "fraction": found.fraction}
-    intervals = {name: [one.low, one.high] for name, one in parts.items() if one is not None}
-    return {"intervals_95": intervals, "log_likelihood_gain": found.gain}
+def _document(fitted: Fit) -> dict[str, object]:
+    parts = {"rate": fitted.rate, "shocks": fitted.shocks, "fraction": fitted.fraction}
+    intervals = {
+        name: [estimate.low, estimate.high]
+        for name, estimate in parts.items()
+        if estimate is not None
+    }
+    return {"intervals_95": intervals, "log_likelihood_gain": fitted.gain}

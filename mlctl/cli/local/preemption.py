@@ -39,7 +39,7 @@ def _bands() -> list[str]:
 def _weathers() -> list[str]:
     from mlctl.forecast.weather import models as weather
 
-    return [*weather.names(), *(weather.BAND + one for one in weather.BANDS)]
+    return [*weather.names(), *(weather.BAND + band for band in weather.BANDS)]
 
 
 def register(app: typer.Typer) -> None:
@@ -143,7 +143,7 @@ class PreemptionArgs:
         """Whether a process is given."""
         rates = (self.poisson, self.eviction_rate, self.shock, self.hyper_exponential, self.weibull)
         files = (self.weather, self.bathtub, self.trace, self.script)
-        return any(one is not None for one in (*rates, *files))
+        return any(value is not None for value in (*rates, *files))
 
 
 def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
@@ -164,9 +164,9 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
     if args.trace_start not in (None, *_TRACE_STARTS):
         wrong = f"`{args.trace_start}` is none of {', '.join(_TRACE_STARTS)}"
         raise UsageError(f"argument --trace-start: {wrong}.")
-    found = _preemption(args)
+    processes = _preemption(args)
     with opened(session) as cloud:
-        disruptions.set_preemption(cloud.handle, tuple(found), trace_start=args.trace_start)
+        disruptions.set_preemption(cloud.handle, tuple(processes), trace_start=args.trace_start)
     return Exit.OK
 
 
@@ -177,8 +177,8 @@ def preemption_show(
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
-        found = disruptions.preemption(cloud.handle) or ["none"]
-        data: list[Data] = [{"preemption": one} for one in found]
+        processes = disruptions.preemption(cloud.handle) or ["none"]
+        data: list[Data] = [{"preemption": process} for process in processes]
         print_data(session, data, output, query)
     return Exit.OK
 
@@ -197,10 +197,10 @@ def preempt(
     if every and nodes is not None:
         raise UsageError("--nodes and --all exclude each other.")
     with opened(session) as cloud:
-        gone = disruptions.preempt(
+        lost_nodes = disruptions.preempt(
             cloud.handle, Address("compute", cluster), None if every else nodes or 1
         )
-        session.note(f"{gone} preempted")
+        session.note(f"{lost_nodes} preempted")
     return Exit.OK
 
 
@@ -216,10 +216,10 @@ def lock(
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
-        wanted = [Address("compute", name) for name in clusters or []]
-        done = disruptions.lock(cloud.handle, wanted, locked=not remove)
-        session.note(f"{len(done)} {'unlocked' if remove else 'locked'}")
-        if len(done) < len(wanted):
+        addresses = [Address("compute", name) for name in clusters or []]
+        changed = disruptions.lock(cloud.handle, addresses, locked=not remove)
+        session.note(f"{len(changed)} {'unlocked' if remove else 'locked'}")
+        if len(changed) < len(addresses):
             session.note("locks above the others hold them: see `mlctl local status`")
     return Exit.OK
 
@@ -231,10 +231,10 @@ def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
     found: list[PreemptionProcess] = []
     if args.weather is not None:
         start = 0.0 if args.start is None else time_of_day(args.start, "--start")
-        known = weather_of(args.weather)
-        if known.trace is not None:
+        model = weather_of(args.weather)
+        if model.trace is not None:
             raise UsageError(f"`{args.weather}` is a trace: give it by --trace.")
-        found.extend(replace(known, start_s=start).processes())
+        found.extend(replace(model, start_s=start).processes())
     if args.eviction_rate is not None:
         try:
             chance = weather.band(args.eviction_rate)
@@ -269,11 +269,11 @@ def weather_of(text: str) -> Weather:
     from mlctl.forecast.weather import models as weather
 
     try:
-        found = weather.by_name(text)
+        model = weather.by_name(text)
     except weather.WeatherError as error:
         raise UsageError(f"argument --weather: {error}.") from None
-    if found is not None:
-        return found
+    if model is not None:
+        return model
     if not files.expanded(Path(text)).exists():
         names = ", ".join(_weathers())
         raise UsageError(f"argument --weather: `{text}` is no file, and none of {names}.")

@@ -72,9 +72,9 @@ def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Qu
     names = {**{f"{name}_s": name for name in DelayArgs.__annotations__}, "delay_cv": "cv"}
     with opened(session) as cloud:
         data: list[Data] = [
-            {"delay": names[one.name], "value": one.value, "meaning": one.why}
-            for one in disruptions.parameters(cloud.handle)
-            if one.name in names
+            {"delay": names[delay.name], "value": delay.value, "meaning": delay.why}
+            for delay in disruptions.parameters(cloud.handle)
+            if delay.name in names
         ]
         print_data(session, data, output, query)
     return Exit.OK
@@ -89,7 +89,7 @@ def settings_set(
     """Set how the simulated cloud behaves where no resource says so."""
     from mlctl.simulator.control_plane import disruptions
 
-    changes: dict[str, object] = dict(pair(one) for one in pairs)
+    changes: dict[str, object] = dict(pair(text) for text in pairs)
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
     return Exit.OK
@@ -108,12 +108,12 @@ def settings_list(
     with opened(session) as cloud:
         data: list[Data] = [
             {
-                "setting": one.name,
-                "value": one.value.value if isinstance(one.value, Enum) else one.value,
-                "source": one.source,
-                "meaning": one.why,
+                "setting": setting.name,
+                "value": setting.value.value if isinstance(setting.value, Enum) else setting.value,
+                "source": setting.source,
+                "meaning": setting.why,
             }
-            for one in disruptions.parameters(cloud.handle)
+            for setting in disruptions.parameters(cloud.handle)
         ]
         print_data(session, data, output, query)
     return Exit.OK
@@ -184,9 +184,9 @@ def workload_list(
         data: list[Data] = [
             {
                 "name": name,
-                **{key: value for key, value in asdict(one).items() if value is not None},
+                **{key: value for key, value in asdict(workload).items() if value is not None},
             }
-            for name, one in disruptions.workloads(cloud.handle).items()
+            for name, workload in disruptions.workloads(cloud.handle).items()
         ]
         print_data(session, data, output, query)
     return Exit.OK

@@ -40,14 +40,14 @@ def usage(
     with opened(session) as cloud:
         data: list[Data] = [
             {
-                "kind": one.kind,
-                "name": one.name,
-                "tier": one.tier,
-                "node_hours": round(one.node_hours, 6),
-                "cost": "unknown" if one.cost is None else round(one.cost, 6),
-                "gone": one.gone,
+                "kind": row.kind,
+                "name": row.name,
+                "tier": row.tier,
+                "node_hours": round(row.node_hours, 6),
+                "cost": "unknown" if row.cost is None else round(row.cost, 6),
+                "gone": row.gone,
             }
-            for one in billing.summarize(cloud.handle, ratio)
+            for row in billing.summarize(cloud.handle, ratio)
         ]
     session.note(
         f"USD, {prices.OF}, {catalog.PRICES_AS_OF.isoformat()}; low priority at {ratio:g} of that"

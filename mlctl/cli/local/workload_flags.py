@@ -99,13 +99,13 @@ def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
         Permanent: the file of times cannot be read, or has none.
         UsageError: times are given in two ways.
     """
-    given = _given(*flags)
-    trace = given.pop("trace", None)
+    values = _given(*flags)
+    trace = values.pop("trace", None)
     if trace is not None:
-        if {"seconds_per_file", "seconds_per_mini_batch"} & {*given}:
+        if {"seconds_per_file", "seconds_per_mini_batch"} & {*values}:
             raise UsageError("--trace has the times: leave the other flags of time out.")
-        given["times"] = _times(trace)
-    return Workload(**given)
+        values["times"] = _times(trace)
+    return Workload(**values)
 
 
 def check(jobs: Jobs, name: str, flags: BatchFlags | TrainingFlags) -> None:
@@ -116,16 +116,16 @@ def check(jobs: Jobs, name: str, flags: BatchFlags | TrainingFlags) -> None:
     """
     if jobs.simulated:
         return
-    given = [*_given(flags), *(["workload"] if name != DEFAULT_NAME else [])]
-    if given:
-        listed = ", ".join("--" + one.replace("_", "-") for one in given)
+    flags_set = [*_given(flags), *(["workload"] if name != DEFAULT_NAME else [])]
+    if flags_set:
+        listed = ", ".join("--" + flag.replace("_", "-") for flag in flags_set)
         text = f"{listed}: only the simulated cloud (--backend local) is told what work takes."
         raise UsageError(text)
 
 
 def _given(*flags: BatchFlags | TrainingFlags) -> dict[str, Any]:
     values: Mapping[str, Any] = {
-        name: one for group in flags for name, one in asdict(group).items()
+        name: value for group in flags for name, value in asdict(group).items()
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -24,22 +24,22 @@ def processes(
     from mlctl.forecast.weather.models import WeatherError, by_name, names, parse
     from mlctl.simulator.engine.processes import LossScript, Poisson
 
-    if sum(one is not None for one in (rate, weather, script)) > 1:
+    if sum(flag is not None for flag in (rate, weather, script)) > 1:
         raise InvalidValue("only one of --preempt, --weather and --script", flag="--weather")
     if rate:
         return (Poisson(rate),)
     if weather is not None:
         try:
-            found = by_name(weather)
-            if found is None and not files.is_file(Path(weather)):
-                known = ", ".join(names())
-                raise InvalidValue(f"`{weather}` is no weather: {known}", flag="--weather")
-            found = found or parse(read_text(Path(weather)), weather)
+            model = by_name(weather)
+            if model is None and not files.is_file(Path(weather)):
+                known_names = ", ".join(names())
+                raise InvalidValue(f"`{weather}` is no weather: {known_names}", flag="--weather")
+            model = model or parse(read_text(Path(weather)), weather)
         except WeatherError as error:
             raise InvalidValue(str(error), flag="--weather") from None
-        if found.trace is not None:
+        if model.trace is not None:
             raise InvalidValue(f"`{weather}` is a trace; name weather", flag="--weather")
-        return found.processes()
+        return model.processes()
     if script is not None:
         losses: list[tuple[float, int | str]] = []
         for line in read_text(script).splitlines():

@@ -48,12 +48,12 @@ def stage(
     alone = not network and bool(without_network())
     interpreter = Interpreter(exe, alone, _memory(), mark, ends)
     heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
-    before = {number: signal.signal(number, _interrupt) for number in heard}
+    handlers = {number: signal.signal(number, _interrupt) for number in heard}
     try:
         yield Stage(interpreter, folder, session.environment, keep is not None)
     finally:
         sweep(mark)
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)

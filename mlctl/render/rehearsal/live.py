@@ -56,10 +56,10 @@ class RehearsalView:
         room = max(self._console.height - 4, 1)
         for slot in sorted(slots)[:room]:
             last, count = slots[slot], counts[slot]
-            what = "init" if last.mini_batch is None else f"mini-batch {last.mini_batch}"
-            words = Text(f"{what} {last.end_state}", _STATES.get(last.end_state, ""))
-            numbers = (str(count[one]) for one in ("done", "failed", "lost"))
+            subject = "init" if last.mini_batch is None else f"mini-batch {last.mini_batch}"
+            words = Text(f"{subject} {last.end_state}", _STATES.get(last.end_state, ""))
+            numbers = (str(count[state]) for state in ("done", "failed", "lost"))
             table.add_row(f"{slot[0] + 1}.{slot[1] + 1}", *numbers, words)
-        more = f"; {len(slots) - room} more slots" if len(slots) > room else ""
-        run = f"run {self._begun} of {self._total}: {clean(self._name)}{more}"
+        hidden = f"; {len(slots) - room} more slots" if len(slots) > room else ""
+        run = f"run {self._begun} of {self._total}: {clean(self._name)}{hidden}"
         return Group(Text(run), table) if slots else Group(Text(run))

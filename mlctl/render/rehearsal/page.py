@@ -23,20 +23,20 @@ _TITLE = "Rehearsal"
 _MARK = 50  # the part of a timeline that a lost life is marked by
 
 
-def scoring(done: Rehearsal, summary: str, again: Again) -> str:
+def scoring(rehearsal: Rehearsal, summary: str, again: Again) -> str:
     """The page of a batch deployment; `summary` is that of a terminal."""
-    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(done.evidence, again)]
-    parts += [_kills(done), _timeline("Without a loss", done.first, done)]
-    for run in done.runs[:_DRAWN]:
+    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(rehearsal.evidence, again)]
+    parts += [_kills(rehearsal), _timeline("Without a loss", rehearsal.first, rehearsal)]
+    for run in rehearsal.runs[:_DRAWN]:
         kills = ", ".join(
-            f"kill {one.loss.number}: node {one.loss.node + 1} lost {one.loss.moment}"
-            for one in run.kills
+            f"kill {kill.loss.number}: node {kill.loss.node + 1} lost {kill.loss.moment}"
+            for kill in run.kills
         )
-        parts.append(_timeline(kills or "Weather without a loss", run, done))
-    return page.document(Page(_TITLE, done.deployment.script.name, tuple(parts)))
+        parts.append(_timeline(kills or "Weather without a loss", run, rehearsal))
+    return page.document(Page(_TITLE, rehearsal.deployment.script.name, tuple(parts)))
 
 
-def training(done: TrainingRehearsal, summary: str, again: Again) -> str:
+def training(rehearsal: TrainingRehearsal, summary: str, again: Again) -> str:
     """The page of a training."""
     rows = tuple(
         (
@@ -46,35 +46,35 @@ def training(done: TrainingRehearsal, summary: str, again: Again) -> str:
             str(_reached(life)),
             "lost" if life.lost else f"exit code {life.code}",
         )
-        for number, _, run in done.runs
+        for number, _, run in rehearsal.runs
         for at, life in enumerate(run.lives, 1)
     )
     heads = ("kill", "line", "half-written", "lines executed", "end")
-    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(done.evidence, again)]
+    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(rehearsal.evidence, again)]
     if rows:
         parts.append(Table("Kills", heads, rows, numbers=False))
-    runs = [("Without a loss", done.calm)]
-    runs += [(f"Kill {number}", run) for number, _, run in done.runs[:_DRAWN]]
+    runs = [("Without a loss", rehearsal.calm)]
+    runs += [(f"Kill {number}", run) for number, _, run in rehearsal.runs[:_DRAWN]]
     parts += [_lives(title, run) for title, run in runs]
-    return page.document(Page(_TITLE, done.training.command, tuple(parts)))
+    return page.document(Page(_TITLE, rehearsal.training.command, tuple(parts)))
 
 
 def _found(evidence: Sequence[Evidence], again: Again) -> Iterator[Part]:
     """What was shown, and how to see it again."""
     rows = tuple(
         (
-            one.rule.code,
-            _place(one.place),
-            one.message,
-            one.rule.fix if one.kill is None else again(one.kill),
+            item.rule.code,
+            _place(item.place),
+            item.message,
+            item.rule.fix if item.kill is None else again(item.kill),
         )
-        for one in evidence
+        for item in evidence
     )
     if rows:
         yield Table("Findings", ("rule", "line", "what", "next"), rows, numbers=False)
 
 
-def _kills(done: Rehearsal) -> Table:
+def _kills(rehearsal: Rehearsal) -> Table:
     rows = tuple(
         (
             str(kill.loss.number),
@@ -83,9 +83,11 @@ def _kills(done: Rehearsal) -> Table:
             kill.loss.moment.value,
             ", ".join(map(_place, kill.places)),
             ", ".join(map(str, kill.mini_batches)) or "none",
-            ", ".join(one.rule.code for one in done.evidence if one.kill == kill.loss.number),
+            ", ".join(
+                item.rule.code for item in rehearsal.evidence if item.kill == kill.loss.number
+            ),
         )
-        for run in done.runs
+        for run in rehearsal.runs
         for kill in run.kills
     )
     heads = ("kill", "node", "at", "moment", "line", "mini-batches that ran again", "found")
@@ -93,19 +95,19 @@ def _kills(done: Rehearsal) -> Table:
     return Table("Kills", heads, rows, note, numbers=False)
 
 
-def _timeline(title: str, run: RehearsalOutcome, done: Rehearsal) -> Timeline:
+def _timeline(title: str, run: RehearsalOutcome, rehearsal: Rehearsal) -> Timeline:
     """A lane for each slot: `init` prepares it, a mini-batch runs, a lost node is away."""
-    length = max((one.end for one in run.timeline), default=0.0)
-    places = sorted({(one.node, one.slot) for one in run.timeline})
-    several = done.deployment.slots > 1
+    length = max((span.end for span in run.timeline), default=0.0)
+    places = sorted({(span.node, span.slot) for span in run.timeline})
+    several = rehearsal.deployment.slots > 1
     lanes = tuple(
         Lane(
             f"node {node + 1}.{slot + 1}" if several else f"node {node + 1}",
             tuple(
                 spell
-                for one in run.timeline
-                if (one.node, one.slot) == (node, slot)
-                for spell in _spells(one)
+                for span in run.timeline
+                if (span.node, span.slot) == (node, slot)
+                for spell in _spells(span)
             )
             + tuple(
                 Spell("lost", kill.loss.at, min(length, kill.loss.at + REPLACEMENT_S))
@@ -118,9 +120,9 @@ def _timeline(title: str, run: RehearsalOutcome, done: Rehearsal) -> Timeline:
     return Timeline(title, length, lanes, _ticks(length, "s"))
 
 
-def _spells(one: SlotSpan) -> Iterator[Spell]:
-    state = "failed" if one.end_state == "failed" else "running"
-    yield Spell("preparing" if one.mini_batch is None else state, one.start, one.end)
+def _spells(span: SlotSpan) -> Iterator[Spell]:
+    state = "failed" if span.end_state == "failed" else "running"
+    yield Spell("preparing" if span.mini_batch is None else state, span.start, span.end)
 
 
 def _lives(title: str, run: Trained) -> Timeline:
@@ -141,7 +143,7 @@ def _life(life: Life, longest: int) -> Iterator[Spell]:
 
 def _reached(life: Life) -> int:
     """The lines that a life has executed; of one that was lost those up to its last write."""
-    return life.events or max((one.events for one in life.writes), default=0)
+    return life.events or max((write.events for write in life.writes), default=0)
 
 
 def _ticks(length: float, unit: str) -> tuple[str, ...]:

@@ -24,10 +24,10 @@ Again = Callable[[int | None], str]  # the words that repeat a kill
 def findings(evidence: tuple[Evidence, ...], code: Path, again: Again) -> Iterator[Diagnostic]:
     """What was shown, at its lines; `code` is the folder of the script, as the user named it."""
     sources: dict[str, SourceText] = {}
-    for one in evidence:
-        hint = again(one.kill) if one.kill is not None else one.rule.fix
-        label = _label(one.place, code, sources) if one.place is not None else None
-        yield Diagnostic(one.rule, one.message, label, hint)
+    for item in evidence:
+        hint = again(item.kill) if item.kill is not None else item.rule.fix
+        label = _label(item.place, code, sources) if item.place is not None else None
+        yield Diagnostic(item.rule, item.message, label, hint)
 
 
 def _label(place: CodeLine, code: Path, sources: dict[str, SourceText]) -> Label:
@@ -70,54 +70,58 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
 def _verdict(report: Report, good: str) -> str:
     verdict = good
     if report:
-        shown = Counter(found.rule.code for found in report)
+        counts = Counter(finding.rule.code for finding in report)
         names = ", ".join(
-            f"{code} ({count})" if count > 1 else code for code, count in sorted(shown.items())
+            f"{code} ({count})" if count > 1 else code for code, count in sorted(counts.items())
         )
         word = "does not survive" if report.failed else "survives, with warnings"
         verdict = f"{word}: {names}"
     return verdict
 
 
-def training_summary(done: TrainingRehearsal, report: Report) -> str:
+def training_summary(rehearsal: TrainingRehearsal, report: Report) -> str:
     """Three lines: the calm run, the kills, the verdict."""
-    life = done.calm.lives[0]
-    files = _many(len(done.calm.files), "file")
-    unlike = f", {len(done.unlike)} of them not alike in two calm runs" if done.unlike else ""
-    nodes = f" on {_many(done.training.nodes, 'node')}" if done.training.distributed else ""
+    life = rehearsal.calm.lives[0]
+    files = _many(len(rehearsal.calm.files), "file")
+    unlike = (
+        f", {len(rehearsal.unlike)} of them not alike in two calm runs" if rehearsal.unlike else ""
+    )
+    nodes = (
+        f" on {_many(rehearsal.training.nodes, 'node')}" if rehearsal.training.distributed else ""
+    )
     good = "survives: goes on from its checkpoints, and ends with the same files"
-    if done.starts_over:
+    if rehearsal.starts_over:
         good = "ends with the same files, but starts over each time: it writes no checkpoint"
-    elif not done.runs or all(len(run.lives) == 1 for _, _, run in done.runs):
+    elif not rehearsal.runs or all(len(run.lives) == 1 for _, _, run in rehearsal.runs):
         good = "runs; no node was lost while it did"
     return "\n".join(
         [
             f"Calm:    {_many(life.events, 'line')} executed{nodes},"
             f" {_many(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
-            f"Kills:   {_lost(done)}",
+            f"Kills:   {_lost(rehearsal)}",
             f"Verdict: {_verdict(report, good)}",
         ]
     )
 
 
-def _lost(done: TrainingRehearsal) -> str:
+def _lost(rehearsal: TrainingRehearsal) -> str:
     """How many losses there were, by what the training was at."""
-    lost = [life for _, _, run in done.runs for life in run.lives if life.lost]
+    lost = [life for _, _, run in rehearsal.runs for life in run.lives if life.lost]
     if not lost:
         return "none"
     halves = sum(life.cut is not None for life in lost)
-    told = f"{len(lost) - halves} at some line, {halves} while a file is written"
-    most = done.most_lives and "; after these it is left alone"
-    return f"{_many(len(lost), 'node')} lost: {told}{most or ''}"
+    moments = f"{len(lost) - halves} at some line, {halves} while a file is written"
+    note = rehearsal.most_lives and "; after these it is left alone"
+    return f"{_many(len(lost), 'node')} lost: {moments}{note or ''}"
 
 
-def training_json(done: TrainingRehearsal, report: Report) -> str:
+def training_json(rehearsal: TrainingRehearsal, report: Report) -> str:
     """The rehearsal of a training and its findings as data."""
     data: dict[str, Data] = {
         **machine.document(report),
-        "seed": done.plan.schedule.seed,
-        "calm": _trained(done.calm),
-        "runs": [{"kill": number, **_trained(run)} for number, _, run in done.runs],
+        "seed": rehearsal.plan.schedule.seed,
+        "calm": _trained(rehearsal.calm),
+        "runs": [{"kill": number, **_trained(run)} for number, _, run in rehearsal.runs],
     }
     return inert.as_json(data, indent=2) + "\n"
 
@@ -139,17 +143,19 @@ def _trained(run: Trained) -> dict[str, Data]:
     }
 
 
-def training_junit(done: TrainingRehearsal) -> str:
+def training_junit(rehearsal: TrainingRehearsal) -> str:
     """A suite with a case for the calm run and one for each kill."""
-    cases = [_case("calm", [one for one in done.evidence if one.kill is None])]
-    for number, cuts, run in done.runs:
-        where = "while a file is written" if cuts[0].halves else "at some line"
-        shown = [one for one in done.evidence if one.kill == number]
+    cases = [_case("calm", [item for item in rehearsal.evidence if item.kill is None])]
+    for number, cuts, run in rehearsal.runs:
+        moment = "while a file is written" if cuts[0].halves else "at some line"
+        evidence = [item for item in rehearsal.evidence if item.kill == number]
         lost = sum(life.lost for life in run.lives)
         name = (
-            f"kill {number}: {where}" if len(cuts) == 1 else f"weather: {_many(lost, 'loss', 'es')}"
+            f"kill {number}: {moment}"
+            if len(cuts) == 1
+            else f"weather: {_many(lost, 'loss', 'es')}"
         )
-        cases.append(_case(name, shown))
+        cases.append(_case(name, evidence))
     return _suite(cases)
 
 
@@ -158,9 +164,9 @@ def _kills(rehearsal: Rehearsal) -> str:
     if not moments:
         return "none"
     canceled = sum(map(_canceled, rehearsal.runs))
-    told = ", ".join(f"{count} {moment}" for moment, count in moments.items())
-    more = f"; {canceled} cancelled the job (the last node was lost)" if canceled else ""
-    return f"{_many(rehearsal.kills, 'node')} lost: {told}{more}"
+    listed = ", ".join(f"{count} {moment}" for moment, count in moments.items())
+    note = f"; {canceled} cancelled the job (the last node was lost)" if canceled else ""
+    return f"{_many(rehearsal.kills, 'node')} lost: {listed}{note}"
 
 
 def _many(count: int, word: str, end: str = "s") -> str:
@@ -183,7 +189,7 @@ def as_json(rehearsal: Rehearsal, report: Report) -> str:
         "inputs": len(rehearsal.inputs.names),
         "mini_batches": len(rehearsal.mini_batches),
         "calm": _run(rehearsal.first),
-        "runs": [_run(one) for one in rehearsal.runs],
+        "runs": [_run(run) for run in rehearsal.runs],
     }
     return inert.as_json(data, indent=2) + "\n"
 
@@ -200,21 +206,21 @@ def _run(outcome: RehearsalOutcome) -> Data:
                 "node": kill.loss.node + 1,
                 "at": kill.loss.at,
                 "moment": kill.loss.moment.value,
-                "lines": [f"{one.file}:{one.line}" for one in kill.places],
+                "lines": [f"{place.file}:{place.line}" for place in kill.places],
                 "mini_batches": list(kill.mini_batches),
             }
             for kill in outcome.kills
         ],
         "timeline": [
             {
-                "node": one.node + 1,
-                "slot": one.slot + 1,
-                "start": one.start,
-                "end": one.end,
-                "mini_batch": one.mini_batch,
-                "state": one.end_state,
+                "node": span.node + 1,
+                "slot": span.slot + 1,
+                "start": span.start,
+                "end": span.end,
+                "mini_batch": span.mini_batch,
+                "state": span.end_state,
             }
-            for one in outcome.timeline
+            for span in outcome.timeline
         ],
     }
 
@@ -222,30 +228,32 @@ def _run(outcome: RehearsalOutcome) -> Data:
 def as_junit(rehearsal: Rehearsal, evidence: tuple[Evidence, ...]) -> str:
     """A suite with a case for the calm runs and one for each run with losses."""
     numbers = [tuple(kill.loss.number for kill in run.kills) for run in rehearsal.runs]
-    cases = [_case("calm", [one for one in evidence if one.kill is None])]
+    cases = [_case("calm", [item for item in evidence if item.kill is None])]
     for run, kills in zip(rehearsal.runs, numbers, strict=True):
-        shown = [one for one in evidence if one.kill in kills]
+        of_run = [item for item in evidence if item.kill in kills]
         moments = ", ".join(
             f"kill {kill.loss.number}: node {kill.loss.node + 1} {kill.loss.moment}"
             for kill in run.kills
         )
-        cases.append(_case(moments or "weather without a loss", shown))
+        cases.append(_case(moments or "weather without a loss", of_run))
     return _suite(cases)
 
 
 def _suite(cases: list[str]) -> str:
-    failed = sum("<failure" in one for one in cases)
+    failed = sum("<failure" in case for case in cases)
     head = f'<testsuite name="mlctl rehearse" tests="{len(cases)}" failures="{failed}">'
     return (
         "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
     )
 
 
-def _case(name: str, shown: list[Evidence]) -> str:
-    if not shown:
+def _case(name: str, evidence: list[Evidence]) -> str:
+    if not evidence:
         return f'  <testcase classname="rehearsal" name={quoteattr(name)}/>'
-    text = "\n".join(clean(f"{one.rule.code} {_at(one.place)}{one.message}") for one in shown)
-    message = quoteattr(clean(shown[0].message))
+    text = "\n".join(
+        clean(f"{item.rule.code} {_at(item.place)}{item.message}") for item in evidence
+    )
+    message = quoteattr(clean(evidence[0].message))
     return (
         f'  <testcase classname="rehearsal" name={quoteattr(name)}>\n'
         f"    <failure message={message}>{escape(text)}</failure>\n  </testcase>"
