@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.lease import Wanted, holder
+from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends import open_backend
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
@@ -41,7 +42,6 @@ from mlctl.project.file import Project, ProjectError, UnknownEnvironment
 from mlctl.project.load import VariableError, load_project, loader, policies_of
 from mlctl.project.load import variables as declared_variables
 from mlctl.project.place import SeveralProjects, project_file
-from mlctl.render.apply.outcome import Outcome, collect
 from mlctl.service_errors import ServiceError
 from mlctl.workflow.applying import PARALLELISM, Execution, apply_plan
 from mlctl.workflow.model import (

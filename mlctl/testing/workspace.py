@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mlctl
 from mlctl import durations
+from mlctl.applying.outcome import Outcome
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
-from mlctl.render.apply.outcome import Outcome
 from mlctl.testing import sdk
 from mlctl.testing.preemption import Preemption
 from mlctl.workload import DEFAULT_NAME, Workload

@@ -11,6 +11,7 @@ from pathlib import Path
 from mlctl.applying.events import StepEvent
 from mlctl.applying.executor import apply as run_steps
 from mlctl.applying.lease import Wanted, under_lease
+from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
@@ -18,7 +19,6 @@ from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
 from mlctl.planning.unfinished.journal import JournalFile, Journals
 from mlctl.planning.unfinished.snapshots import Snapshots
-from mlctl.render.apply.outcome import Outcome, collect
 from mlctl.render.findings.places import with_places
 from mlctl.render.plan import unfinished
 from mlctl.workflow.model import NewText, Planned, ignore

@@ -12,10 +12,11 @@ import pytest
 from mlctl.applying.events import StepState
 from mlctl.applying.executor import apply
 from mlctl.applying.lease import Wanted, holder, keep_renewed, under_lease
+from mlctl.applying.outcome import collect
 from mlctl.backends.local.leases import LocalLeases
 from mlctl.backends.ports.lease import Holder, Lease, LeaseHeld, LeaseLost
 from mlctl.kinds.address import Address
-from mlctl.render.apply.outcome import collect, summary
+from mlctl.render.apply.outcome import summary
 from mlctl.service_errors import Transient
 from mlctl.simulator.control_plane import control
 from tests.builders.leased import ANA, CI, local

@@ -132,7 +132,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Snapshots]:
 
 
 def opened(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Snapshots:
-    monkeypatch.setattr("mlctl.cli.shell.session.open_backend", lambda *_: (backend, ""))
+    monkeypatch.setattr("mlctl.backends.open_backend", lambda *_: (backend, ""))
     return Snapshots(backend)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.shell.exits import Exit
@@ -18,7 +19,6 @@ from mlctl.planning.model import Action, Plan
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import dotted
 from mlctl.render.apply import outcome
-from mlctl.render.apply.outcome import Outcome
 from mlctl.render.cloud import resources
 from mlctl.workflow.applying import Execution
 from mlctl.workflow.model import Planned

@@ -16,6 +16,7 @@ import typer
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.lease import Wanted, holder
+from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
 from mlctl.cli.change.planning import show_plan
@@ -27,7 +28,6 @@ from mlctl.cli.shell.workflow import perform
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.planning.model import ActionReason
 from mlctl.render.apply import leases, outcome
-from mlctl.render.apply.outcome import Outcome
 from mlctl.schema.text import counted
 from mlctl.service_errors import ServiceError
 from mlctl.source.files import PROJECT_FILE

@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterator
 
 from mlctl.applying.events import StepEvent
+from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.stopping import stop_on_signal
 from mlctl.cli.shell.streams import OutputError
 from mlctl.config.loader import LoadedConfig
-from mlctl.render.apply.outcome import Outcome
 from mlctl.render.terminal.terminal import clean
 from mlctl.workflow.applying import Execution, Show, apply_plan, collect_silently
 from mlctl.workflow.model import LONGEST_WAIT_S, PlanContext

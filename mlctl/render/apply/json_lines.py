@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl.applying.events import StepEvent, StepState
+from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.inert import as_json
@@ -14,7 +15,7 @@ from mlctl.planning.model import Action
 from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render.apply.leases import facts
-from mlctl.render.apply.outcome import ACCEPTED, Outcome, collect, error_lines
+from mlctl.render.apply.outcome import ACCEPTED, error_lines
 from mlctl.render.apply.step_text import failed, line
 from mlctl.render.findings import machine
 from mlctl.version import __version__

@@ -1,130 +1,23 @@
-"""The outcome of an apply: its events summed up, and the summary in words."""
+"""The summary of an apply, in words."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 
 from mlctl import pointer
-from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
-from mlctl.backends.ports.lease import LeaseLost
-from mlctl.kinds.address import Address
-from mlctl.planning.model import Action
-from mlctl.planning.steps.work import Work
+from mlctl.applying.events import NotEffective, Stale
+from mlctl.applying.outcome import Outcome
 from mlctl.render.apply.step_text import failed, named
 from mlctl.render.cloud.advice import advice
 from mlctl.render.plan.text import masked_sides
 from mlctl.render.plan.tree import scalar
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import clean
-from mlctl.service_errors import TIMED_OUT, ServiceError
+from mlctl.service_errors import ServiceError
 
 _DASH = "–"  # noqa: RUF001  # the sign of what was passed over
 _SHOWN = 20  # skipped or cancelled steps that are listed
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How an apply ended: the last event of each step, and the number of resources written.
-
-    A replacement counts as destroyed once the old resource is gone, and as added once the new one
-    is there. What was already as planned is not counted.
-    """
-
-    done: tuple[StepEvent, ...]
-    failed: tuple[StepEvent, ...]
-    skipped: tuple[StepEvent, ...]
-    cancelled: tuple[StepEvent, ...]
-    added: int = 0
-    changed: int = 0
-    destroyed: int = 0
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything was done."""
-        return not (self.failed or self.skipped or self.cancelled)
-
-    @property
-    def stale(self) -> bool:
-        """Whether a target had changed since the plan was made."""
-        return any(isinstance(event.error, Stale) for event in self.failed)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the user stopped it."""
-        return any(event.because is None for event in self.cancelled)
-
-    @property
-    def lease_lost(self) -> LeaseLost | None:
-        """Why nothing more may be written, where the lease was lost."""
-        errors = (event.error for event in (*self.cancelled, *self.failed))
-        return next((error for error in errors if isinstance(error, LeaseLost)), None)
-
-    @property
-    def partial(self) -> bool:
-        """Whether something was done or, as far as is known, at least begun."""
-        return bool(self.done) or any(event.wrote for event in self.failed)
-
-    @property
-    def unverified(self) -> tuple[StepEvent, ...]:
-        """What was done, but could not be read back."""
-        return tuple(event for event in self.done if not event.verified)
-
-    @property
-    def timed_out(self) -> bool:
-        """Whether an operation took longer than its time limit; it may still be running."""
-        return any(event.error and event.error.code == TIMED_OUT for event in self.failed)
-
-    @property
-    def wrote(self) -> bool:
-        """Whether anything was written at all."""
-        return any(event.wrote for event in self.done)
-
-    @cached_property
-    def lost(self) -> list[Address]:
-        """What was destroyed to be replaced, and was not created again."""
-        unmade = (*self.failed, *self.skipped, *self.cancelled)
-        return sorted(
-            {event.step.target for event in unmade if not event.step.deletes} & self._deleted
-        )
-
-    @property
-    def gone(self) -> set[Address]:
-        """What was destroyed, and was not to be created again."""
-        every = (*self.done, *self.failed, *self.skipped, *self.cancelled)
-        return self._deleted - {event.step.target for event in every if not event.step.deletes}
-
-    @property
-    def _deleted(self) -> set[Address]:
-        return {event.step.target for event in self.done if event.step.deletes}
-
-
-def collect(
-    events: Iterable[StepEvent],
-    work: Work,
-    actions: Mapping[Address, Action],
-    show_event: Callable[[StepEvent], None],
-) -> Outcome:
-    """Pass each event to `show_event`, and sum them up at the end.
-
-    `actions` are the plan's, by resource.
-    """
-    last: dict[int, StepEvent] = {}
-    for event in events:
-        show_event(event)
-        last[event.step.id] = event
-    ended = [last[step.id] for step in work.steps if step.id in last]
-    by_state = {state: tuple(one for one in ended if one.state is state) for state in StepState}
-    done = by_state[StepState.DONE]
-    return Outcome(
-        done,
-        by_state[StepState.FAILED],
-        by_state[StepState.SKIPPED],
-        by_state[StepState.CANCELLED],
-        *_counts(done, work, actions),
-    )
 
 
 def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) -> str:
@@ -152,28 +45,6 @@ def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) 
     ]
     lines += ["", _next_command(outcome)]
     return "\n".join(lines) + "\n"
-
-
-def _counts(
-    done: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action]
-) -> tuple[int, int, int]:
-    """How many resources were added, changed and destroyed."""
-    of: dict[Address, list[StepEvent]] = defaultdict(list)
-    steps: dict[Address, int] = defaultdict(int)
-    for step in work.steps:
-        steps[step.change] += 1
-    for event in done:
-        of[event.step.change].append(event)
-    added = changed = destroyed = 0
-    for address, events in of.items():
-        action = actions.get(address, Action.NO_OP)
-        written = any(one.wrote for one in events if not one.step.deletes)
-        destroyed += any(one.wrote or one.step.subsumed for one in events if one.step.deletes)
-        if action in (Action.CREATE, Action.REPLACE):
-            added += written
-        elif action is Action.UPDATE:
-            changed += written and len(events) == steps[address]
-    return added, changed, destroyed
 
 
 def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:

@@ -9,11 +9,12 @@ from itertools import count
 from typing import Any
 
 from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
+from mlctl.applying.outcome import Outcome, collect
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action, FieldChange
 from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.apply import json_lines, outcome, progress, step_text
-from mlctl.render.apply.outcome import Outcome, summary
+from mlctl.render.apply.outcome import summary
 from mlctl.service_errors import Permanent, ServiceError, Transient
 from tests.builders.plans import Planned, plan, succeeded, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT
@@ -36,7 +37,7 @@ def actions(planned: Planned) -> dict[Address, Action]:
 
 
 def ended(planned: Planned, events: Iterable[StepEvent]) -> Outcome:
-    return outcome.collect(events, planned.work, actions(planned), lambda _: None)
+    return collect(events, planned.work, actions(planned), lambda _: None)
 
 
 def told(planned: Planned, events: Iterable[StepEvent]) -> list[str]:

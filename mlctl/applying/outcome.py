@@ -1,0 +1,141 @@
+"""How an apply ended: its events summed up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from mlctl.applying.events import Stale, StepEvent, StepState
+from mlctl.backends.ports.lease import LeaseLost
+from mlctl.kinds.address import Address
+from mlctl.planning.model import Action
+from mlctl.planning.steps.work import Work
+from mlctl.service_errors import TIMED_OUT
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an apply ended: the last event of each step, and the number of resources written.
+
+    A replacement counts as destroyed once the old resource is gone, and as added once the new one
+    is there. What was already as planned is not counted.
+    """
+
+    done: tuple[StepEvent, ...]
+    failed: tuple[StepEvent, ...]
+    skipped: tuple[StepEvent, ...]
+    cancelled: tuple[StepEvent, ...]
+    added: int = 0
+    changed: int = 0
+    destroyed: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was done."""
+        return not (self.failed or self.skipped or self.cancelled)
+
+    @property
+    def stale(self) -> bool:
+        """Whether a target had changed since the plan was made."""
+        return any(isinstance(event.error, Stale) for event in self.failed)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user stopped it."""
+        return any(event.because is None for event in self.cancelled)
+
+    @property
+    def lease_lost(self) -> LeaseLost | None:
+        """Why nothing more may be written, where the lease was lost."""
+        errors = (event.error for event in (*self.cancelled, *self.failed))
+        return next((error for error in errors if isinstance(error, LeaseLost)), None)
+
+    @property
+    def partial(self) -> bool:
+        """Whether something was done or, as far as is known, at least begun."""
+        return bool(self.done) or any(event.wrote for event in self.failed)
+
+    @property
+    def unverified(self) -> tuple[StepEvent, ...]:
+        """What was done, but could not be read back."""
+        return tuple(event for event in self.done if not event.verified)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether an operation took longer than its time limit; it may still be running."""
+        return any(event.error and event.error.code == TIMED_OUT for event in self.failed)
+
+    @property
+    def wrote(self) -> bool:
+        """Whether anything was written at all."""
+        return any(event.wrote for event in self.done)
+
+    @cached_property
+    def lost(self) -> list[Address]:
+        """What was destroyed to be replaced, and was not created again."""
+        unmade = (*self.failed, *self.skipped, *self.cancelled)
+        return sorted(
+            {event.step.target for event in unmade if not event.step.deletes} & self._deleted
+        )
+
+    @property
+    def gone(self) -> set[Address]:
+        """What was destroyed, and was not to be created again."""
+        events = (*self.done, *self.failed, *self.skipped, *self.cancelled)
+        return self._deleted - {event.step.target for event in events if not event.step.deletes}
+
+    @property
+    def _deleted(self) -> set[Address]:
+        return {event.step.target for event in self.done if event.step.deletes}
+
+
+def collect(
+    events: Iterable[StepEvent],
+    work: Work,
+    actions: Mapping[Address, Action],
+    show_event: Callable[[StepEvent], None],
+) -> Outcome:
+    """Pass each event to `show_event`, and sum them up at the end.
+
+    `actions` are the plan's, by resource.
+    """
+    last: dict[int, StepEvent] = {}
+    for event in events:
+        show_event(event)
+        last[event.step.id] = event
+    ended = [last[step.id] for step in work.steps if step.id in last]
+    by_state = {
+        state: tuple(event for event in ended if event.state is state) for state in StepState
+    }
+    done = by_state[StepState.DONE]
+    return Outcome(
+        done,
+        by_state[StepState.FAILED],
+        by_state[StepState.SKIPPED],
+        by_state[StepState.CANCELLED],
+        *_counts(done, work, actions),
+    )
+
+
+def _counts(
+    done: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action]
+) -> tuple[int, int, int]:
+    """How many resources were added, changed and destroyed."""
+    events_by_change: dict[Address, list[StepEvent]] = defaultdict(list)
+    steps = Counter(step.change for step in work.steps)
+    for event in done:
+        events_by_change[event.step.change].append(event)
+    added = changed = destroyed = 0
+    for address, events in events_by_change.items():
+        action = actions.get(address, Action.NO_OP)
+        made = any(event.wrote for event in events if not event.step.deletes)
+        destroyed += any(
+            event.wrote or event.step.subsumed for event in events if event.step.deletes
+        )
+        if action in (Action.CREATE, Action.REPLACE):
+            added += made
+        elif action is Action.UPDATE:
+            changed += made and len(events) == steps[address]
+    return added, changed, destroyed
