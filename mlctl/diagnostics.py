@@ -38,10 +38,9 @@ class Rule:
 
 
 # A key that ends like the name of a secret, and its value: of a flow mapping, or to the line's end.
-_HIDDEN = re.compile(
+_HIDDEN = (  # compiled where a line is shown
     r"(?:pass?w(?:or[dt]|d)|passphrase|secret|token|(?:access|account|api)_?key|(?-i:_KEY))[\"']?\s*:\s+"
-    r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,\]}][^,\]}]*)",
-    re.IGNORECASE,
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,\]}][^,\]}]*)"
 )
 _LONG = 240  # characters of a finding
 _QUOTED = re.compile(r"(`[^`]{200})[^`]+(?=`)")  # what is longer is cut
@@ -80,7 +79,7 @@ class SourceText:
         if line >= len(self.lines):
             return ""
         if line not in self._shown:
-            text = _HIDDEN.sub(_hidden, self.lines[line])
+            text = re.sub(_HIDDEN, _hidden, self.lines[line], flags=re.IGNORECASE)
             for secret in set(masking.text_secrets(text)):
                 text = text.replace(secret, "*" * len(secret))
             self._shown[line] = self.masked(text)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ISO = re.compile(
+_ISO = (  # compiled where one is read
     r"P(?:(\d+(?:\.\d+)?)Y)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?"
-    r"(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?",
-    re.IGNORECASE,
+    r"(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?"
 )
 _ISO_UNITS = (31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1)  # a year is 365 days
 _TICKS = 10**7  # of .NET's TimeSpan in a second
@@ -23,7 +22,7 @@ def parse_iso(text: str) -> float:
     Raises:
         ValueError: it is none, or longer than .NET's longest (29 000 years).
     """
-    match = _ISO.fullmatch(text)
+    match = re.fullmatch(_ISO, text, re.IGNORECASE)
     if not match or text[-1] in "PTpt":
         raise ValueError(f"`{text}` is no ISO 8601 duration")
     seconds = sum(

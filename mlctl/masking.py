@@ -16,47 +16,44 @@ from mlctl.pointer import Data, Pointer
 MASK = "***"
 _SHORT = 6  # characters; a shorter secret is masked where it stands, but not wherever it occurs
 
-_VARIABLE = re.compile(r"(?:[A-Z][A-Z0-9]*_)*(?:KEY|SECRET|TOKEN)")
-_NAME = re.compile(
+# Patterns are texts: `re` compiles and keeps them once something looks like a secret.
+_VARIABLE = r"(?:[A-Z][A-Z0-9]*_)*(?:KEY|SECRET|TOKEN)"
+_NAME = (
     r"(?:passw(?:or[dt]|d)|passphrase|secret|connection[_-]?string|credential"
     r"|(?:access|account|api|auth|shared|storage|private|subscription|encryption)[_-]?key"
-    r"|(?:access|api|auth|bearer|refresh|sas|github|hf)[_-]?token)\Z",
-    re.IGNORECASE,
+    r"|(?:access|api|auth|bearer|refresh|sas|github|hf)[_-]?token)\Z"
 )
 # Variables so called that hold the names of columns, or the special tokens of a language model.
-_HARMLESS = re.compile(
+_HARMLESS = (
     r"(?:PRIMARY|PARTITION|SORT|FOREIGN|PUBLIC|ROW|JOIN|HASH|CACHE|INSTRUMENTATION)_?KEY"
-    r"|(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|START|END|STOP)_TOKEN",
+    r"|(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|START|END|STOP)_TOKEN"
 )
 # A placeholder, an id of a resource, a path, a URL, a number, a GUID, a truth value.
-_PLAIN = re.compile(
+_PLAIN = (
     r"\$.*|\{\{.*|#\{.*|<.*>|__\w+__|%\w+%|@Microsoft\.KeyVault\(.*|azureml:.*|\.{0,2}/[\w.-]+(?:/.*)?"
     r"|https?://.*|\*+|-?[\d.]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    r"|true|false|yes|no|none|null|sha\d+:.*",
-    re.DOTALL | re.IGNORECASE,
+    r"|true|false|yes|no|none|null|sha\d+:.*"
 )
 _VALUE = r"(?P<{}>(?!\$|\{{|<|#\{{|%|\*\*\*)[^\s&\"'`;,<>\\]+)"
-_SHAPES = re.compile(
-    "|".join(
-        (
-            r"(?P<pem>-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,20}PRIVATE"
-            r" KEY-----|\Z))",
-            r"(?P<jwt>(?<![\w-])eyJ[\w-]+\.[\w-]+\.?[\w-]*)",
-            r"(?<![\w-])bearer\s+(?=[^\s\"',]{8})(?=[^\s\"',]*[\d.])" + _VALUE.format("bearer"),
-            r"(?<![\w%])sig=" + _VALUE.format("sig"),
-            r"(?:account_?key|shared_?access_?key|shared_?access_?signature|client_?secret"
-            r"|password|(?<![a-z])pwd)=" + _VALUE.format("pair"),
-            r"://[^\s/:@\"']*:" + _VALUE.format("url").replace(r"[^\s&", r"[^\s/@&") + "(?=@)",
-            r"(?P<token>(?<![A-Za-z0-9])(?:gh[opsur]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}"
-            r"|hf_[A-Za-z0-9]{30,}|sk-[\w-]{32,}|xox[abprs]-[\w-]{20,}|AIza[\w-]{35}|npm_\w{36}"
-            r"|dapi[0-9a-f]{32}))",
-            r"(?P<azure>(?<![A-Za-z0-9+/=-])[A-Za-z0-9+/]{86}==)",
-            r"(?P<client>(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-]))",
-            r"(?-i:_KEY|_SECRET|_TOKEN|PASSWORD)[\"']?[=:]\s?[\"']?" + _VALUE.format("variable"),
-        )
-    ),
-    re.DOTALL | re.IGNORECASE,
+_SHAPES = "|".join(
+    (
+        r"(?P<pem>-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,20}PRIVATE"
+        r" KEY-----|\Z))",
+        r"(?P<jwt>(?<![\w-])eyJ[\w-]+\.[\w-]+\.?[\w-]*)",
+        r"(?<![\w-])bearer\s+(?=[^\s\"',]{8})(?=[^\s\"',]*[\d.])" + _VALUE.format("bearer"),
+        r"(?<![\w%])sig=" + _VALUE.format("sig"),
+        r"(?:account_?key|shared_?access_?key|shared_?access_?signature|client_?secret"
+        r"|password|(?<![a-z])pwd)=" + _VALUE.format("pair"),
+        r"://[^\s/:@\"']*:" + _VALUE.format("url").replace(r"[^\s&", r"[^\s/@&") + "(?=@)",
+        r"(?P<token>(?<![A-Za-z0-9])(?:gh[opsur]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}"
+        r"|hf_[A-Za-z0-9]{30,}|sk-[\w-]{32,}|xox[abprs]-[\w-]{20,}|AIza[\w-]{35}|npm_\w{36}"
+        r"|dapi[0-9a-f]{32}))",
+        r"(?P<azure>(?<![A-Za-z0-9+/=-])[A-Za-z0-9+/]{86}==)",
+        r"(?P<client>(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-]))",
+        r"(?-i:_KEY|_SECRET|_TOKEN|PASSWORD)[\"']?[=:]\s?[\"']?" + _VALUE.format("variable"),
+    )
 )
+_FLAGS = re.DOTALL | re.IGNORECASE
 # What a text with one of the shapes has in it: most texts have nothing of the kind, and to look for
 # plain words in a long one takes a hundredth of the time. All in lower case.
 _HINTS = (
@@ -81,7 +78,7 @@ def forget() -> None:
 
 def remember(secrets: Iterable[str]) -> None:
     """Mask these wherever they occur from now on."""
-    _known.update(one for one in secrets if len(one) >= _SHORT and not _PLAIN.fullmatch(one))
+    _known.update(one for one in secrets if len(one) >= _SHORT and not _is_plain(one))
 
 
 def names_secret(name: object, value: Data) -> bool:
@@ -89,10 +86,10 @@ def names_secret(name: object, value: Data) -> bool:
     return (
         isinstance(name, str)
         and isinstance(value, str)
-        and bool(_VARIABLE.fullmatch(name) or _NAME.search(name))
-        and not _HARMLESS.search(name)
+        and bool(re.fullmatch(_VARIABLE, name) or re.search(_NAME, name, re.IGNORECASE))
+        and not re.search(_HARMLESS, name)
         and value.strip() != ""
-        and not _PLAIN.fullmatch(value.strip())
+        and not _is_plain(value.strip())
     )
 
 
@@ -102,9 +99,9 @@ def text_secrets(text: str, *, echoes: bool = False) -> Iterator[str]:
         yield from (one for one in _known if one in text)
     if not _may_have_shape(text.casefold()):
         return
-    for found in _SHAPES.finditer(text):
+    for found in re.finditer(_SHAPES, text, _FLAGS):
         secret = found[found.lastgroup or 0]
-        if not _PLAIN.fullmatch(secret):
+        if not _is_plain(secret):
             yield secret
 
 
@@ -142,7 +139,7 @@ def mask(text: str) -> str:
             text = text.replace(secret, MASK)
     if not _may_have_shape(text.casefold()):
         return text
-    return _SHAPES.sub(_masked_shape, text)
+    return re.sub(_SHAPES, _masked_shape, text, flags=_FLAGS)
 
 
 def masked(data: Data, name: object = None, mark: str = MASK) -> Data:
@@ -174,9 +171,13 @@ def _may_have_shape(lowered: str) -> bool:
     return "://" in lowered and "@" in lowered
 
 
+def _is_plain(text: str) -> bool:
+    return re.fullmatch(_PLAIN, text, _FLAGS) is not None
+
+
 def _masked_shape(found: re.Match[str]) -> str:
     group = found.lastgroup or 0
-    if _PLAIN.fullmatch(found[group]):
+    if _is_plain(found[group]):
         return found[0]
     start, end = (edge - found.start() for edge in found.span(group))
     return found[0][:start] + MASK + found[0][end:]

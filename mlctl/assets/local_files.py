@@ -30,7 +30,6 @@ from mlctl.kinds.records.data import DATA
 from mlctl.kinds.resource import Resource, is_local, local_path
 from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.kinds.upload import Upload, UploadTarget
-from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
 
 UNREADABLE = Rule(
@@ -133,7 +132,7 @@ class _Resolver:
             form = kind.form_of(value)
             named = {"name": "", **value} if resource.kind.content.names_inline else {}
             address = own_address(kind, named) or Address(kind.name, "")
-            return _owned(resource, field.at, kind, address, written(value, form), form)
+            return _owned(resource, field.at, kind, address, form.written(value), form)
         if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
             return None
         path = resolve(resource, value)
@@ -202,7 +201,7 @@ def _component(resource: Resource, path: Path, within: tuple[Path, ...]) -> Reso
         raise OSError(errno.EILSEQ, "it holds no component", str(path))
     data = documents[0].data
     form = COMPONENT.form_of(data)
-    values = {**written(data, form), ("name",): ANONYMOUS, ("version",): "1"}
+    values = {**form.written(data), ("name",): ANONYMOUS, ("version",): "1"}
     address = Address(COMPONENT.name, "")
     return Resource(address, COMPONENT, form, documents[0], values, (), resource.address)
 
@@ -215,7 +214,7 @@ def _inline(
     if data is None:
         return None
     form = COMPONENT.form_of(data)
-    values = {**written(data, form), ("name",): ANONYMOUS, ("version",): "1"}
+    values = {**form.written(data), ("name",): ANONYMOUS, ("version",): "1"}
     return _owned(resource, at, COMPONENT, Address(COMPONENT.name, ""), values, form)
 
 
@@ -235,7 +234,7 @@ def _collected(
             form = DATA.form_of(data)
             whole = Address(DATA.name, str(data["name"]), None, str(data["version"]))
             at = (*field.at, "collections", name)
-            asset = _owned(resource, at, DATA, whole, written(data, form), form)
+            asset = _owned(resource, at, DATA, whole, form.written(data), form)
             yield replace(asset, owner=None)
             made[name] = {**each, "data": _reference(asset)}
     return {**value, "collections": made}
@@ -259,7 +258,7 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
     """
     said = {"name": ANONYMOUS, "version": "1", "type": "pipeline", "jobs": {}}
     form = COMPONENT.form_of(said)
-    values = {**written(said, form), ("source_job_id",): job}
+    values = {**form.written(said), ("source_job_id",): job}
     blank = Address(COMPONENT.name, "")
     return _owned(resource, ("job_definition",), COMPONENT, blank, values, form)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
 
 from mlctl.kinds import KINDS, children, routes
 from mlctl.kinds.address import Address, Reference, Scope, own_address
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
+from mlctl.source import Document
+
+ReadDocument: TypeAlias = Callable[[Path], Document | None]
+"""The document of a file that another one names; None where there is none to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class Graph:
             found.append(resource)
             for field in resource.form.assets:
                 value = resource.values.get(field.at)
-                if isinstance(value, dict):
+                if isinstance(value, dict) and field.refers_to in KINDS:
                     found.append(_inline(resource, field, value))
         return tuple(found)
 
@@ -116,7 +121,7 @@ def _inline(owner: Resource, field: Field, value: Mapping[str, Data]) -> Resourc
     form = kind.form_of(value)
     address = own_address(kind, value) or Address(kind.name, "")
     root = (*owner.root, *field.at)
-    return Resource(address, kind, form, owner.document, written(value, form), root, owner.address)
+    return Resource(address, kind, form, owner.document, form.written(value), root, owner.address)
 
 
 def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:

@@ -11,13 +11,11 @@ from functools import cached_property
 from pathlib import Path
 
 from mlctl import files, schema, source
-from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, named_files, rules
-from mlctl.config.graph import Graph
+from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.left_out import LeftOut, Why, named_paths
 from mlctl.config.named_files import NamedFiles
 from mlctl.config.overlays import UNKNOWN_OVERLAY, Overlays
-from mlctl.config.pipelines import ReadDocument
 from mlctl.config.secrets import hide_secrets
 from mlctl.config.variables import UNSET_VARIABLE, Variables
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
@@ -27,7 +25,6 @@ from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.registry import UNMANAGED
 from mlctl.kinds.resource import Resource, build
-from mlctl.kinds.values import written
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
 from mlctl.source import Document, SourceFile
@@ -144,6 +141,8 @@ class Loader:
         read.check(built)
         self._check_components(read, context)
         if self.planning and self.scope is not None and not self.report.failed:
+            from mlctl.assets.local_files import resolve_local_files  # noqa: PLC0415 - hashes
+
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
@@ -151,16 +150,20 @@ class Loader:
 
     def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> None:
         """Check the components in files that documents name, and those that these name."""
+        if not named.new:
+            return
+        from mlctl.config.rules.steps import ignored_fields  # noqa: PLC0415 - few name any
+
         while named.new:
             for document in named.taken():
                 form = COMPONENT.form_of(document.data)
                 hide_secrets(document, COMPONENT)
                 self.report.extend(schema.check(document, form.lenient))
                 whole = Address(COMPONENT.name, document.place)
-                values = written(document.data, form)
+                values = form.written(document.data)
                 component = Resource(whole, COMPONENT, form, document, values)
                 built = graph.build([component])
-                self.report.extend(rules.steps.ignored_fields(component))
+                self.report.extend(ignored_fields(component))
                 self.report.extend(rules.check(built, context))
                 named.check(built)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from mlctl import pointer
-from mlctl.config.graph import Graph
+from mlctl.config.graph import Graph, ReadDocument
 from mlctl.diagnostics import Label, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.address import Reference
@@ -17,9 +16,6 @@ from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
-
-ReadDocument: TypeAlias = Callable[[Path], Document | None]
-"""The document of a file that another one names; None where there is none to read."""
 
 VALUES = frozenset({"string", "number", "integer", "boolean"})
 _DATA = "uri_folder"  # what data is whose type is not said

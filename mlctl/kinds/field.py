@@ -176,6 +176,24 @@ class Form:
         """The fields that a file can say, each with the top-level key that it stands under."""
         return tuple((str(field.at[0]), field) for field in self.writable)
 
+    def written(self, data: Mapping[str, Data]) -> dict[Pointer, Data]:
+        """The values that a document gives to the fields.
+
+        What an alias says goes to its main field. An alias counts only where the object of
+        its main field is absent, as the SDK has it.
+        """
+        values: dict[Pointer, Data] = {}
+        for key, field in self.by_first_key:
+            if key in data:
+                value = data[key] if field.at == (key,) else pointer.get(data, field.at)
+                if value is not None:
+                    values[field.at] = value
+        for field in self.aliases:
+            value, main = pointer.get(data, field.at), field.alias_of or ()
+            if value is not None and pointer.get(data, main[:-1]) is None:
+                values[main] = value
+        return values
+
     @cached_property
     def with_inner_fields(self) -> tuple[Field, ...]:
         """The fields whose values have places that name other resources, which the codec knows."""

@@ -18,11 +18,10 @@ _ONLINE = {
 }  # a batch deployment has none at its top level
 # How the names of Azure ML's other schemas end (learn.microsoft.com/azure/machine-learning/
 # reference-yaml-overview): a document of one of them is never taken for something else.
-_OTHER_SCHEMA = re.compile(
+_OTHER_SCHEMA = (
     r".*(?:job|component|compute|instance|endpoint|deployment|schedule|data|dataset|mltable|file"
     r"|blob|gen[12]|onelake|datastore|registry|workspace|hub|project|connection|featureset"
-    r"|featurestore|featurestoreentity|subscription)",
-    re.IGNORECASE,
+    r"|featurestore|featurestoreentity|subscription)"
 )
 
 
@@ -37,7 +36,7 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
     if isinstance(named, Kind):
         shared = str(given).strip().endswith("/compute.schema.json")  # of every sort of compute
         return other if shared and other in _OTHER_COMPUTES else named
-    return named if named and _OTHER_SCHEMA.fullmatch(named) else None
+    return named if named and re.fullmatch(_OTHER_SCHEMA, named, re.IGNORECASE) else None
 
 
 def infer(data: Mapping[str, Data]) -> Kind | None:

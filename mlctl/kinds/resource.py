@@ -9,12 +9,10 @@ from pathlib import Path
 
 from mlctl import pointer
 from mlctl.diagnostics import Label
-from mlctl.kinds import codec
 from mlctl.kinds.address import Address, Reference, own_address
 from mlctl.kinds.field import Field, Form, read_field
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.upload import Upload
-from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, places
 from mlctl.source import Document
@@ -116,6 +114,10 @@ class Resource:
         for field in self.form.referring:
             held = field.at in self.values
             yield field, self.values[field.at] if held else self.get(*map(str, field.at))
+        if not self.form.with_inner_fields:
+            return
+        from mlctl.kinds import codec  # noqa: PLC0415 - most kinds have no steps
+
         for field in self.form.with_inner_fields:
             value = self.values.get(field.at)
             for inner in codec.inner_fields(field, value):
@@ -133,7 +135,7 @@ def build(document: Document, kind: Kind) -> Resource | None:
         address = Address(kind.name, document.place)
     if address is None:
         return None
-    return Resource(address, kind, form, document, written(document.data, form))
+    return Resource(address, kind, form, document, form.written(document.data))
 
 
 def _is_no_resource(value: str) -> bool:

@@ -71,25 +71,6 @@ def effective_in_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Eff
     return value
 
 
-def written(data: Data, form: Form) -> dict[Pointer, Data]:
-    """The values that a document gives to the fields of its form.
-
-    What an alias says goes to its main field. An alias counts only where the object of
-    its main field is absent, as the SDK has it.
-    """
-    values: dict[Pointer, Data] = {}
-    for key, field in form.by_first_key:
-        if key in data:
-            value = data[key] if field.at == (key,) else pointer.get(data, field.at)
-            if value is not None:
-                values[field.at] = value
-    for field in form.aliases:
-        value, main = pointer.get(data, field.at), field.alias_of or ()
-        if value is not None and pointer.get(data, main[:-1]) is None:
-            values[main] = value
-    return values
-
-
 def complete(values: Values, form: Form) -> dict[Pointer, Data]:
     """`values` with the defaults that silence stands for (`x-mlctl-absent: default`)."""
     full = dict(values)

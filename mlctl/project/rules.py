@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mlctl.assets.local_files import UNREADABLE
 from mlctl.assets.private import PRIVATE
+from mlctl.config import rules
 from mlctl.config.loader import LOAD_RULES
-from mlctl.config.rules import RULES
 from mlctl.diagnostics import Rule
 from mlctl.planning.blue_green.renaming import NO_SUCCESSOR
 from mlctl.planning.preflight.checks import PLAN_RULES
@@ -19,7 +19,7 @@ from mlctl.source.rules import SOURCE_RULES
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
-            *(*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *RULES, UNREADABLE, PRIVATE),
+            *(*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *rules.rules(), UNREADABLE, PRIVATE),
             *(NO_SUCCESSOR, *PLAN_RULES, *REHEARSAL_RULES, *POLICY_RULES, *PLUGIN_RULES),
         ),
         key=lambda rule: rule.code,

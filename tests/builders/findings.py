@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl import schema, source
 from mlctl.config import graph, rules
-from mlctl.config.pipelines import ReadDocument
+from mlctl.config.graph import ReadDocument
 from mlctl.diagnostics import Report
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.resource import build

@@ -13,7 +13,7 @@ from mlctl import pointer, source
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, codec
 from mlctl.kinds.field import Absent, Field, Form, Mutability
-from mlctl.kinds.values import applies, complete, written
+from mlctl.kinds.values import applies, complete
 from mlctl.pointer import Data, Pointer
 from tests.builders.generated import Declared, spellings, values
 from tests.builders.workspace import SCOPE, cloud
@@ -33,7 +33,7 @@ def respelt(draw: st.DrawFn, world: list[Declared]) -> list[Declared]:
 @st.composite
 def _respelt(draw: st.DrawFn, kind: str, data: dict[str, Data]) -> dict[str, Data]:
     form = KINDS[kind].form_of(data)
-    said = written(data, form)
+    said = form.written(data)
     new: dict[str, Data] = json.loads(json.dumps(data))
     for field in form.fields:
         if field.at in said:
@@ -153,7 +153,7 @@ def changed(draw: st.DrawFn, world: list[Declared]) -> Changed:
     at = draw(st.integers(0, len(world) - 1))
     kind, data = world[at]
     form = KINDS[kind].form_of(data)
-    had = complete(written(data, form), form)
+    had = complete(form.written(data), form)
     field = draw(st.sampled_from([one for one in form.fields if _may_change(one, data, had)]))
     value = draw(values(field).filter(lambda one: _differs(field, had, one)))
     new: dict[str, Data] = json.loads(json.dumps(data))

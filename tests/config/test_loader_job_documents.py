@@ -13,7 +13,7 @@ from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import DOCUMENTS, JOB, KINDS
 from mlctl.kinds.infer import infer
-from mlctl.kinds.values import complete, encode, said, written
+from mlctl.kinds.values import complete, encode, said
 from tests.builders.findings import TODAY, check, codes
 from tests.builders.workspace import SCOPE
 
@@ -54,7 +54,7 @@ def put_into(folder: Path, **texts: str) -> list[Path]:
 def body_of(**data: Any) -> dict[str, Any]:
     """The properties of the ARM body that a job's fields make."""
     form = JOB.forms[-1]
-    body = encode(complete(written(data, form), form), form, SCOPE)
+    body = encode(complete(form.written(data), form), form, SCOPE)
     properties: dict[str, Any] = body["properties"]
     return properties
 

@@ -24,7 +24,6 @@ from mlctl.kinds.values import (
     not_kept,
     overlay,
     state,
-    written,
 )
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data
@@ -371,15 +370,15 @@ def test_the_form_of_a_deployment_follows_from_its_type(data: dict[str, Data], f
 def test_an_alias_counts_only_where_its_main_object_is_absent() -> None:
     form = form_of("batch-deployment", "model")
     dropped = {"settings": {"mini_batch_size": 1}, "error_threshold": 5}
-    assert ("settings", "error_threshold") not in written(dropped, form)
-    assert written({"error_threshold": 5}, form)["settings", "error_threshold"] == 5
+    assert ("settings", "error_threshold") not in form.written(dropped)
+    assert form.written({"error_threshold": 5})["settings", "error_threshold"] == 5
     counted = {"settings": {"instance_count": 3}}
-    assert written(counted, form)["resources", "instance_count"] == 3
+    assert form.written(counted)["resources", "instance_count"] == 3
 
 
 def test_what_the_service_fills_in_is_not_taken_from_a_file() -> None:
     form = KINDS["compute"].forms[0]
-    assert written({"provisioning_state": "Failed", "size": "s"}, form) == {("size",): "s"}
+    assert form.written({"provisioning_state": "Failed", "size": "s"}) == {("size",): "s"}
 
 
 def laid_over(live: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:

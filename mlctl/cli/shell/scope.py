@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -169,6 +168,10 @@ def own_file(environment: Mapping[str, str]) -> Path:
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
     """The sections of a configuration file; nothing where it cannot be read."""
+    if not files.is_file(path):
+        return {}
+    import configparser
+
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read(path, encoding="utf-8")

@@ -107,7 +107,7 @@ NO_PUBLIC_IP = Rule(
     " machine_learning_compute_cluster_resource.go, check at creation",
 )
 _SECRETS = ("admin_password", "ssh_key_value")
-ACCESS_RULES = (
+RULES = (
     NO_CREDENTIALS,
     NO_LOGIN,
     PASSWORD,
@@ -237,3 +237,6 @@ def _beside(cluster: Resource, secret: str) -> Label | None:
         if not hidden.line <= label.span.line <= hidden.end_line:
             return label
     return None
+
+
+CHECKS = (login, secrets, identity, network)

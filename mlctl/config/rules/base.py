@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
 
-from mlctl.config.graph import Graph
-from mlctl.config.pipelines import ReadDocument
+from mlctl.config.graph import Graph, ReadDocument
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import KINDS, Kind, Resource
 from mlctl.kinds.field import Form
@@ -35,9 +33,6 @@ class RuleContext:
     script: Callable[[Path], str | None] = lambda _path: None
     read: ReadDocument = lambda _path: None
     conda: ReadDocument = lambda _path: None
-
-
-RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]
 
 
 def declared(graph: Graph, kind: str | None = None) -> Sequence[Resource]:

@@ -66,7 +66,7 @@ UNKNOWN_REGION = Rule(
     " right, waive the rule with `# mlctl:ignore=MLC307`.",
     f"{_CLUSTER}; the public regions of the Azure retail price list",
 )
-CLUSTER_RULES = (MIN_OVER_MAX, NO_MAX, ZERO_IDLE_TIME, UNKNOWN_REGION)
+RULES = (MIN_OVER_MAX, NO_MAX, ZERO_IDLE_TIME, UNKNOWN_REGION)
 
 # Sovereign clouds and early-update regions exist, but no public list has them.
 _ELSEWHERE = ("usgov", "usdod", "ussec", "usnat", "china", "bleu", "delos")
@@ -136,3 +136,6 @@ def unknown_region(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def _is_region(text: str) -> bool:
     name = catalog.region(text)
     return catalog.knows_region(name) or name.startswith(_ELSEWHERE) or name.endswith(_EARLY)
+
+
+CHECKS = (min_over_max, no_max, zero_idle_time, unknown_region)

@@ -51,7 +51,7 @@ BROKEN_EXPRESSION = Rule(
     "Close it, or correct the word.",
     _EXPRESSIONS,
 )
-COMMAND_RULES = (UNDECLARED, BROKEN_EXPRESSION)
+RULES = (UNDECLARED, BROKEN_EXPRESSION)
 
 # Where commands stand in what runs one.
 _TEXTS: tuple[Pointer, ...] = (
@@ -171,3 +171,6 @@ def _known(part: Part) -> dict[str, tuple[str, ...]]:
         for side in SIDES
         if isinstance(part.data.get(side, {}), dict | None)
     }
+
+
+CHECKS = (undeclared, broken_expressions)

@@ -92,7 +92,7 @@ IGNORED_JOB = Rule(
     "Remove the one that is not meant.",
     f"{_SDK}, class PipelineComponentBatchDeployment",
 )
-DEPLOYMENT_RULES = (
+RULES = (
     COUNT_TWICE,
     FILE_NAME,
     DROPPED,
@@ -242,3 +242,6 @@ def _is_mlflow(deployment: Resource, graph: Graph) -> bool:
     return bool(models) and all(
         (model.text("type") or "").casefold() == "mlflow_model" for model in models
     )
+
+
+CHECKS = (count_twice, file_name, dropped, short_timeout, no_environment, pipeline_settings)

@@ -34,7 +34,7 @@ OLD_SCHEMA = Rule(
     "Write the URL that the hint gives.",
     "Azure/azureml-examples, where the old URLs were replaced",
 )
-DOCUMENT_RULES = (READ_ONLY, OLD_SCHEMA)
+RULES = (READ_ONLY, OLD_SCHEMA)
 
 
 def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -103,3 +103,6 @@ def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[
     elif isinstance(data, list) and "items" in whole:
         for index, value in enumerate(data):
             yield from _outputs(root, whole["items"], value, (*at, index))
+
+
+CHECKS = (read_only, old_schema)

@@ -27,7 +27,7 @@ NO_DRIVER = Rule(
     'endpoint: "the library azureml-core as it is required for batch deployments";'
     " Azure/azureml-examples#2614",
 )
-ENVIRONMENT_RULES = (NO_DRIVER,)
+RULES = (NO_DRIVER,)
 
 _SCRIPT = ("code_configuration", "scoring_script")
 _CURATED = "azureml/curated/"  # images that have what the service needs
@@ -84,3 +84,6 @@ def _packages(conda: Data) -> list[str]:
         flat += inner if isinstance(inner, list) else [None]
     names = [_NAME.match(one) if isinstance(one, str) else None for one in flat]
     return [one[0].casefold() for one in names if one] if all(names) else []
+
+
+CHECKS = (no_driver,)

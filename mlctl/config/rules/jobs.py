@@ -78,7 +78,7 @@ TYPE_IGNORED = Rule(
     "Remove `instance_type`, or name a cluster of that size.",
     f"{_JOB}; {_SERVERLESS}",
 )
-JOB_RULES = (
+RULES = (
     *(SPOT_ON_CLUSTER, JOB_OVER_MAX, OVER_LIFETIME),
     *(LATE_CHECKPOINTS, TYPE_IGNORED),
 )
@@ -193,3 +193,6 @@ def _preemptible(graph: Graph, job: Resource) -> bool:
         return enum_value(job, *_TIER) == "spot"
     cluster = _cluster(graph, job)
     return cluster is not None and is_low_priority(cluster.effective("tier"))
+
+
+CHECKS = (spot_on_cluster, over_max, over_lifetime, late_checkpoints, type_ignored)

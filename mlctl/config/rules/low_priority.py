@@ -49,7 +49,7 @@ FEW_TRIES = Rule(
     "Write `max_retries: 3` or more, or leave it out: 3 is the default.",
     "azureml-pipeline-steps, class ParallelRunConfig; recorded invocations of batch endpoints",
 )
-LOW_PRIORITY_RULES = (SINGLE_NODE, OVER_MAX, FEW_TRIES)
+RULES = (SINGLE_NODE, OVER_MAX, FEW_TRIES)
 
 _NODES = ("resources", "instance_count")
 _TRIES = (("retry_settings", "max_retries"), ("settings", "retry_settings", "max_retries"))
@@ -141,3 +141,6 @@ def _is_low_priority(cluster: Resource) -> bool:
 
 def _asked(deployment: Resource) -> Label:
     return deployment.label(_NODES if _NODES in deployment.values else ("compute",))
+
+
+CHECKS = (single_node, over_max, few_tries)

@@ -37,7 +37,7 @@ CONFLICT = Rule(
     " give the other content another version.",
     "learn.microsoft.com/azure/machine-learning/how-to-manage-environments-v2",
 )
-NAME_RULES = (DUPLICATE, CONFLICT)
+RULES = (DUPLICATE, CONFLICT)
 
 
 def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -89,3 +89,6 @@ def _content(asset: Resource) -> Mapping[Pointer, Data]:
         at: asset.document.folder / value if at in paths and isinstance(value, str) else value
         for at, value in asset.values.items()
     }
+
+
+CHECKS = (duplicates, conflicts)

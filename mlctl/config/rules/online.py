@@ -34,7 +34,7 @@ MIRRORED_TOO = Rule(
     f'{_ROLLOUT}: "You can configure a deployment to receive only live traffic or mirrored traffic,'
     ' not both"',
 )
-ONLINE_RULES = (WRONG_SUM, MIRRORED_TOO)
+RULES = (WRONG_SUM, MIRRORED_TOO)
 
 
 def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -75,3 +75,6 @@ def mirrored_too(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def _shares(endpoint: Resource, field: str) -> Shares:
     said = endpoint.get(field)
     return routes.shares(said) if isinstance(said, dict) else {}
+
+
+CHECKS = (wrong_sum, mirrored_too)

@@ -52,7 +52,7 @@ LEFT_EXPRESSION = Rule(
     " where expressions have values.",
     "mlctl",
 )
-PATH_RULES = (MISSING_PATH, MISSING_TO_PLAN, LEFT_EXPRESSION)
+RULES = (MISSING_PATH, MISSING_TO_PLAN, LEFT_EXPRESSION)
 
 _CONDA_FILE: Pointer = ("conda_file",)
 # A file that is named relative to a folder that another field names.
@@ -135,3 +135,6 @@ def _missing(
 @cache
 def _path_fields(form: Form) -> tuple[Pointer, ...]:
     return tuple(field.at for field in form.fields if field.path)
+
+
+CHECKS = (missing_paths, left_expressions)

@@ -38,7 +38,7 @@ MASKED_VALUE = Rule(
     " stays.",
     "mlctl",
 )
-PLAIN_SECRET_RULES = (PLAIN_SECRET, MASKED_VALUE)
+RULES = (PLAIN_SECRET, MASKED_VALUE)
 _MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
 
 
@@ -78,3 +78,6 @@ def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                     f"`{pointer.dotted(at)}` holds asterisks in place of a secret",
                     "write the value by a placeholder, or remove the field",
                 )
+
+
+CHECKS = (plain_secrets, masked_values)

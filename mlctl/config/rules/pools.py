@@ -22,7 +22,7 @@ CLASSIC_SERVICE = Rule(
     " alone keeps its bill apart.",
     "Azure Batch service for Machine Learning jobs",
 )
-POOL_RULES = (CLASSIC_SERVICE,)
+RULES = (CLASSIC_SERVICE,)
 
 _CLASSIC = re.compile(r"https://[^/]+/workspaces/[^/]+/services/", re.IGNORECASE)
 
@@ -38,3 +38,6 @@ def classic_service(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
                 "this looks like a classic web service, which has no billing plan to charge",
                 "name a New Resource Manager based web service: `https://HOST/subscriptions/...`",
             )
+
+
+CHECKS = (classic_service,)

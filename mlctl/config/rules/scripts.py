@@ -28,7 +28,7 @@ BROKEN_SCRIPT = Rule(
     " the command that creates the deployment.",
     "azure-ai-ml 1.35.2, `validate_scoring_script`",
 )
-SCRIPT_RULES = (BROKEN_SCRIPT,)
+RULES = (BROKEN_SCRIPT,)
 
 
 def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -74,3 +74,6 @@ def _place(source: SourceText, line: int, error: SyntaxError) -> Label:
     length = len(source.lines[line]) if line < len(source.lines) else 0
     begin = min(max((error.offset or 1) - 1, 0), max(length - 1, 0))
     return Label(Span(source, line, begin, line, begin + 1), "here")
+
+
+CHECKS = (broken_script,)

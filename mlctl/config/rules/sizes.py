@@ -70,13 +70,13 @@ NOT_LOW_PRIORITY = Rule(
     "learn.microsoft.com/azure/virtual-machines/spot-vms, section Limitations; LowPriorityCapable"
     " of the resource SKUs API",
 )
-SIZE_RULES = (RETIRED_SIZE, RETIRING_SIZE, UNKNOWN_SIZE, NOT_LOW_PRIORITY)
+RULES = (RETIRED_SIZE, RETIRING_SIZE, UNKNOWN_SIZE, NOT_LOW_PRIORITY)
 
 # Azure's naming: family, vCPUs, constrained vCPUs, features, accelerator or memory, version. The
 # old series, which are named otherwise, are in the catalog or have a date of retirement.
 _CORES = r"(?:1|\d*[02468])(?:-\d+)?[a-z]*"
 _MORE = r"(?:_cc)?(?:_ndr)?(?:_[a-z]*\d+[a-z0-9]*)?"
-_MODERN = re.compile(
+_MODERN = (  # compiled where a size is not in the catalog
     rf"standard_(?:b|d|dc|e|ec|eb|f|fx|hb|hx|l|m|nc|ncc|nd|ng|np|nv){_CORES}{_MORE}_v(?:[3-9]|1\d)"
     rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
     rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
@@ -144,7 +144,7 @@ def _is_named_like_one(size: str) -> bool:
     bare = size.casefold()
     if not bare.startswith("standard_"):
         return False
-    return catalog.retirement(size) is not None or _MODERN.fullmatch(bare) is not None
+    return catalog.retirement(size) is not None or re.fullmatch(_MODERN, bare) is not None
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
@@ -171,3 +171,6 @@ def _is_near(end: date, today: date) -> bool:
 
 def _with_prefix(size: str) -> str:
     return size if size.casefold().startswith(("standard", "basic")) else f"Standard_{size}"
+
+
+CHECKS = (retired_size, unknown_size, not_low_priority)

@@ -44,7 +44,7 @@ OTHER_COMPONENT = Rule(
     "Write the component's type as the `type` of the step.",
     "azure-ai-ml 1.35.2, function PipelineJobsField",
 )
-STEP_VALUE_RULES = (WRONG_INPUT_VALUE, OTHER_DATA, OTHER_COMPONENT)
+RULES = (WRONG_INPUT_VALUE, OTHER_DATA, OTHER_COMPONENT)
 
 # The type of a step -> the type of its component.
 _COMPONENTS = {"sweep": "command"} | {
@@ -195,3 +195,6 @@ def _narrower(kind: str, wanted: str) -> bool:
     return {kind, wanted} <= VALUES and (
         (kind in numbers and wanted == "boolean") or (kind == "boolean" and wanted in numbers)
     )
+
+
+CHECKS = (wrong_values, other_components)

@@ -90,7 +90,7 @@ UNKNOWN_FIELD = Rule(
     "Correct the spelling, or remove the field.",
     "azure-ai-ml 1.35.2, class BaseNodeSchema (`unknown = INCLUDE`)",
 )
-STEP_RULES = (
+RULES = (
     *(UNKNOWN_BINDING, STEP_CYCLE, MISSING_STEP_INPUT, UNKNOWN_STEP_PORT, NO_COMPUTE),
     UNKNOWN_FIELD,
 )
@@ -305,3 +305,6 @@ def _near(
 
 def _finding(pipeline: Pipeline, use: Use, message: str, hint: str) -> Diagnostic:
     return finding(UNKNOWN_BINDING, pipeline.resource, use.label(), message, hint)
+
+
+CHECKS = (unknown_bindings, cycles, missing_inputs, unknown_ports, no_compute, unknown_fields)

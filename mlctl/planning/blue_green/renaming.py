@@ -15,7 +15,6 @@ from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import written
 from mlctl.planning.model import Action, Plan
 from mlctl.pointer import Pointer
 from mlctl.schema import Schema, resolved
@@ -196,7 +195,7 @@ def _overlaid(document: Document) -> Iterator[tuple[str, Resource]]:
             address, part = Address.parse(key), Part.of(document, (key,))
             kind = kind_of(address)
             form = kind.form_of(said)
-            yield key, Resource(address, kind, form, part, written(said, form))
+            yield key, Resource(address, kind, form, part, form.written(said))
 
 
 def _schema_of_names(resource: Resource) -> Schema:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from mlctl.config.graph import Graph
-from mlctl.config.pipelines import Pipeline, ReadDocument, Step, pipelines, uses
+from mlctl.config.graph import Graph, ReadDocument
+from mlctl.config.pipelines import Pipeline, Step, pipelines, uses
 from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS
 from mlctl.pointer import dotted

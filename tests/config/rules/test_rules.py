@@ -27,7 +27,7 @@ from tests.builders.paths import CASES
 RULES = CASES / "rules"
 FOLDERS = sorted(folder for folder in RULES.iterdir() if folder.is_dir())
 each_case = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-each_rule = pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.code)
+each_rule = pytest.mark.parametrize("rule", rules.rules(), ids=lambda rule: rule.code)
 
 CLUSTER = """\
 $schema: amlCompute.schema.json
@@ -55,7 +55,7 @@ def test_the_bad_case_is_found_by_its_rule_and_the_good_one_by_none(folder: Path
 
 
 def test_every_rule_has_its_cases_and_every_case_its_rule() -> None:
-    assert {one.name for one in FOLDERS} == {f"{one.code}-{one.name}" for one in rules.RULES}
+    assert {one.name for one in FOLDERS} == {f"{one.code}-{one.name}" for one in rules.rules()}
 
 
 @each_rule
@@ -73,7 +73,7 @@ def test_a_rule_says_why_how_to_fix_and_where_it_comes_from(rule: Rule) -> None:
 
 @each_case
 def test_a_finding_has_an_action_an_address_and_a_place(folder: Path) -> None:
-    found = [one for one in of_case(folder, "bad.yml") if one.rule in rules.RULES]
+    found = [one for one in of_case(folder, "bad.yml") if one.rule in rules.rules()]
     assert all(one.hint and one.address and one.primary for one in found)
     assert not any(one.message.endswith(".") for one in found)
 
@@ -281,3 +281,14 @@ def test_no_document_whatever_its_types_stops_the_rules(
     names = {"name": "abc", "endpoint_name": "def"}
     texts = [source.dump({**names, **odd, "$schema": f"{kind}.json"}) for kind, odd in parts]
     assert all(found.rule.severity in Severity for found in check(*texts))
+
+
+def test_a_topic_is_about_the_kinds_that_have_what_it_looks_at() -> None:
+    steps = {name for name, kind in DOCUMENTS.items() if kind.steps}
+    sizes = {name for name, kind in DOCUMENTS.items() if kind.quota.vm_size}
+    children = {name for name, kind in DOCUMENTS.items() if kind.parent}
+    assert {*rules.TOPICS["commands"]} == {*rules.TOPICS["steps"]} == steps
+    assert {*rules.TOPICS["step_values"]} == steps
+    assert {*rules.TOPICS["sizes"]} == sizes
+    assert {*rules.TOPICS["scripts"]} == children
+    assert {name for kinds in rules.TOPICS.values() for name in kinds} <= DOCUMENTS.keys()
