@@ -61,3 +61,12 @@ def parse(text: str) -> float:
     if parts and "".join(number + unit for number, unit in parts) == text:
         return sum(float(number) * _SHORT_UNITS[unit] for number, unit in parts)
     return parse_iso(text)
+
+
+def elapsed(seconds: float) -> str:
+    """Whole seconds for people: `7s`, `2m05s`, `1h02m`."""
+    minutes, seconds_left = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{seconds_left:02}s" if minutes else f"{seconds_left}s"

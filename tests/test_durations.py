@@ -78,3 +78,12 @@ def test_what_is_neither_short_nor_iso_is_refused(text: str) -> None:
 def test_a_duration_that_the_service_cannot_keep_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="longer than a duration can be"):
         durations.parse_iso(text)
+
+
+def test_people_get_the_largest_units_that_matter() -> None:
+    assert [durations.elapsed(seconds) for seconds in (0.9, 59, 125, 3720)] == [
+        "0s",
+        "59s",
+        "2m05s",
+        "1h02m",
+    ]

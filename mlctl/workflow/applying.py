@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +14,16 @@ from mlctl.applying.lease import Wanted, under_lease
 from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Address
+from mlctl.kinds.property_names import field_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
 from mlctl.planning.unfinished.journal import JournalFile, Journals
 from mlctl.planning.unfinished.snapshots import Snapshots
-from mlctl.render.findings.places import with_places
+from mlctl.pointer import dotted
+from mlctl.render.findings.positions import place
 from mlctl.render.plan import unfinished
+from mlctl.service_errors import PropertyError
 from mlctl.workflow.model import NewText, Planned, ignore
 from mlctl.workflow.renaming import WriteError, write_texts
 
@@ -134,3 +137,28 @@ def _write_texts(
         if journal is not None:
             journal.keep(())
         raise
+
+
+def with_places(
+    events: Iterable[StepEvent], resources: Mapping[Address, Resource]
+) -> Iterator[StepEvent]:
+    """The events, with the places of the properties that their errors are about.
+
+    `resources` are those that files declare. A field that the file leaves out has the place of its
+    document.
+    """
+    for event in events:
+        resource = resources.get(event.step.change)
+        if event.error is not None and resource is not None:
+            event.error.properties = tuple(
+                _placed(error, resource) for error in event.error.properties
+            )
+        yield event
+
+
+def _placed(error: PropertyError, resource: Resource) -> PropertyError:
+    field = field_of(resource.form, error.name)
+    if field is None:
+        return error
+    label = resource.label(field.at, key=resource.get(*map(str, field.at)) is None)
+    return PropertyError(dotted(field.at), error.message, place(label.span))

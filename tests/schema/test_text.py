@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import catalog
-from mlctl.schema.text import nearest
+from mlctl.schema.text import counted, nearest
 
 SIZES = sorted(size.name for size in catalog.sizes().values())
 WORDS = [*SIZES, *sorted(catalog.regions()), "max_instances", "min_instances", "tier", "tags"]
@@ -63,3 +63,8 @@ def test_the_nearest_word_is_the_one_with_the_fewest_edits(word: str, known: lis
 
 def test_what_is_longer_than_any_name_was_meant_to_be_none() -> None:
     assert nearest("Standard_DS3_v2" + "x" * 1_000_000, SIZES) is None
+
+
+def test_one_is_no_plural() -> None:
+    assert [counted(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+    assert counted(2, "loss", "losses") == "2 losses"

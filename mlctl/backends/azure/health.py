@@ -18,6 +18,7 @@ from mlctl.backends.ports.backend import Usage
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data, get
+from mlctl.schema.text import counted
 from mlctl.service_errors import ServiceError
 
 # Versions of the other providers that are asked: each the newest stable one of its documentation.
@@ -268,8 +269,8 @@ def _nearly_used_up(one: Usage) -> Iterator[HealthCheck]:
 def _listed(families: Sequence[str]) -> str:
     """How many VM families, and the first few of them."""
     more = "" if len(families) <= _NAMED else f" and {len(families) - _NAMED} more"
-    plural = "family" if len(families) == 1 else "families"
-    return f"{len(families)} VM {plural}: {', '.join(families[:_NAMED])}{more}"
+    count = counted(len(families), "VM family", "VM families")
+    return f"{count}: {', '.join(families[:_NAMED])}{more}"
 
 
 _NAMED = 6  # VM families at most

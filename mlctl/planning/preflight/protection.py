@@ -10,6 +10,7 @@ from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
 from mlctl.planning.ownership.owner import PROTECT, TAGS, Ownership, owner, tags, truth
+from mlctl.schema.text import counted
 
 PROTECTED = Rule(
     "MLC412",
@@ -108,11 +109,10 @@ def _foreign(
 def _too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
     """More to prune than the limit."""
     count = sum(change.reason is ActionReason.PRUNED for change in changes)
-    things = "resource" if count == 1 else "resources"
     if limit is not None and count > limit:
         yield Diagnostic(
             PRUNE_LIMIT,
-            f"{count} {things} would be pruned, and `--prune-limit` allows {limit}",
+            f"{counted(count, 'resource')} would be pruned, and `--prune-limit` allows {limit}",
             None,
             f"look at what is deleted; if all of it is meant, pass `--prune-limit {count}`",
         )

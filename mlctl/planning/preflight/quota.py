@@ -18,6 +18,7 @@ from mlctl.kinds.values import claims, effective
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
+from mlctl.schema.text import counted
 
 QUOTA = Rule(
     "MLC405",
@@ -127,8 +128,7 @@ def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) ->
     nodes, most = limit // share.wanted.node, share.wanted.most // share.wanted.node
     return Diagnostic(
         QUOTA,
-        f"{_allows(quota, limit)}: jobs get at most {nodes} {'node' if nodes == 1 else 'nodes'},"
-        f" not {most}",
+        f"{_allows(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {most}",
         resource.label(("max_instances",)),
         hint=f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}",
         address=str(share.change.address),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlctl.applying.events import StepEvent, StepState
+from mlctl.durations import elapsed
 from mlctl.kinds import kind_of
 from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.terminal.terminal import clean
@@ -91,15 +92,6 @@ def line(event: StepEvent, seconds: float | None = None) -> str | None:
             return failed(step) + duration
         case StepState.SKIPPED | StepState.CANCELLED:
             return None
-
-
-def elapsed(seconds: float) -> str:
-    """`7s`, `2m05s`, `1h02m`."""
-    minutes, seconds_left = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{seconds_left:02}s" if minutes else f"{seconds_left}s"
 
 
 def _done(event: StepEvent, duration: str) -> str:

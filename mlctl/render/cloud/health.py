@@ -10,6 +10,7 @@ from mlctl.pointer import Data
 from mlctl.render.cloud.advice import advice
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 from mlctl.version import __version__
 
 FORMAT_VERSION = "1.0"
@@ -39,11 +40,7 @@ def summary(checks: Sequence[HealthCheck]) -> str:
     if not failed and not warned:
         return "Everything is in order."
     counts = ((failed, "thing is wrong", "things are wrong"), (warned, "warning", "warnings"))
-    parts = [
-        f"{count} {singular if count == 1 else plural}"
-        for count, singular, plural in counts
-        if count
-    ]
+    parts = [counted(count, singular, plural) for count, singular, plural in counts if count]
     return ", ".join(parts) + "."
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
 from mlctl.backends.ports.jobs import Job, JobEvent
+from mlctl.durations import elapsed
 from mlctl.kinds import JOB, Scope
 from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import decode
 from mlctl.pointer import Data
-from mlctl.render.apply.step_text import elapsed
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 
 LIST: Columns = {
     "Name": ("name",),
@@ -102,7 +103,7 @@ def summary(job: Job) -> Iterator[str]:
     yield clean(f"job {job.name}: {job.status}{took}{f', {done(run)}' if done(run) else ''}")
     if run.get("warning"):
         lost = run["preempted_nodes"]
-        yield clean(f"{run['warning']} ({lost} {'node' if lost == 1 else 'nodes'})")
+        yield clean(f"{run['warning']} ({counted(lost, 'node')})")
     if run.get("reason"):
         yield clean(f"reason: {run['reason']}")
     if run.get("waits_for"):

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import cells, clean, width
+from mlctl.schema.text import counted
 
 _NEAR = 4  # lines between two labels that one snippet shows
 _FAR = 1000  # characters of a line, on either side of a label, that are looked at
@@ -33,7 +34,7 @@ def report(findings: Report, *, color: bool = False, width: int = 100) -> str:
         worst = sorted(every, key=lambda pair: pair[1] is not Severity.ERROR)[:_MOST]
         parts += [layout.finding(*pair) for pair in every if len(every) <= _MOST or pair in worst]
         if unlisted := len(every) - len(worst):
-            parts.append(f"{clean(name)}: {_count(unlisted, 'more finding')}, not shown\n")
+            parts.append(f"{clean(name)}: {counted(unlisted, 'more finding')}, not shown\n")
     return "\n".join(parts)
 
 
@@ -45,14 +46,14 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
     """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
     layout = _Layout(color)
     errors, warnings = findings.errors, findings.warnings
-    counts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    counts = [counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     if errors:
-        style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {_count(files, 'file')}."
+        style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {counted(files, 'file')}."
     else:
         verb = "is" if files == 1 else "are"
         tail = f", with {counts[0]}" if counts else ""
         style = Style.BOLD_YELLOW if counts else Style.BOLD
-        text = f"Success! {_count(files, 'file')} {verb} valid{tail}."
+        text = f"Success! {counted(files, 'file')} {verb} valid{tail}."
     return layout.apply(text, style) + "\n"
 
 
@@ -184,7 +185,3 @@ def _groups(labels: Sequence[_Marked]) -> list[list[_Marked]]:
         else:
             groups.append([marked])
     return groups
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -12,6 +12,7 @@ from mlctl.render.plan.text import masked_sides
 from mlctl.render.plan.tree import scalar
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 
 NO_DRIFT = "No drift. Your workspace is as the files declare."
 FORMAT_VERSION = "1.0"
@@ -44,9 +45,9 @@ def summary(drifts: Sequence[Drifted]) -> str:
     differ = len(drifts) - missing
     parts = []
     if differ:
-        parts.append(f"{differ} {'resource differs' if differ == 1 else 'resources differ'}")
+        parts.append(counted(differ, "resource differs", "resources differ"))
     if missing:
-        parts.append(f"{missing} {'resource is' if missing == 1 else 'resources are'} missing")
+        parts.append(counted(missing, "resource is missing", "resources are missing"))
     return f"Drift: {', '.join(parts)}."
 
 

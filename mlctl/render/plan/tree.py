@@ -13,6 +13,7 @@ from mlctl.inert import has_agent_command
 from mlctl.pointer import Data, Pointer
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 
 # What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
 _PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")
@@ -137,7 +138,7 @@ def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
 
 def hidden(count: int, word: str) -> str:
     """`# (5 unchanged attributes hidden)`."""
-    return f"# ({count} unchanged {word}{'' if count == 1 else 's'} hidden)"
+    return f"# ({counted(count, f'unchanged {word}')} hidden)"
 
 
 def scalar(value: Data) -> str:

@@ -17,6 +17,7 @@ from mlctl.rehearsal.training.model import Trained
 from mlctl.rehearsal.training.rehearsal import TrainingRehearsal
 from mlctl.render.findings import machine
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 
 Again = Callable[[int | None], str]  # the words that repeat a kill
 
@@ -50,13 +51,13 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
     """Three lines: the calm run, the kills, the verdict."""
     deployment, first = rehearsal.deployment, rehearsal.first
     rows = first.all_rows().total()
-    files = f", {_many(len(first.files), 'file')}" if first.files else ""
-    workers = f"{_many(deployment.nodes, 'node')} x {_many(deployment.slots, 'worker')}"
+    files = f", {counted(len(first.files), 'file')}" if first.files else ""
+    workers = f"{counted(deployment.nodes, 'node')} x {counted(deployment.slots, 'worker')}"
     unit = "row" if rehearsal.inputs.tabular else "input"
-    batches = _many(len(rehearsal.mini_batches), "mini-batch", "es")
+    batches = counted(len(rehearsal.mini_batches), "mini-batch", "mini-batches")
     calm = (
-        f"Calm:    {_many(len(rehearsal.inputs.names), unit)} in {batches} on {workers}:"
-        f" {_many(rows, 'row')}{files}"
+        f"Calm:    {counted(len(rehearsal.inputs.names), unit)} in {batches} on {workers}:"
+        f" {counted(rows, 'row')}{files}"
     )
     if first.stand_ins:
         calm += f"; stand-ins for {', '.join(sorted(first.stand_ins))}"
@@ -82,12 +83,12 @@ def _verdict(report: Report, good: str) -> str:
 def training_summary(rehearsal: TrainingRehearsal, report: Report) -> str:
     """Three lines: the calm run, the kills, the verdict."""
     life = rehearsal.calm.lives[0]
-    files = _many(len(rehearsal.calm.files), "file")
+    files = counted(len(rehearsal.calm.files), "file")
     unlike = (
         f", {len(rehearsal.unlike)} of them not alike in two calm runs" if rehearsal.unlike else ""
     )
     nodes = (
-        f" on {_many(rehearsal.training.nodes, 'node')}" if rehearsal.training.distributed else ""
+        f" on {counted(rehearsal.training.nodes, 'node')}" if rehearsal.training.distributed else ""
     )
     good = "survives: goes on from its checkpoints, and ends with the same files"
     if rehearsal.starts_over:
@@ -96,8 +97,8 @@ def training_summary(rehearsal: TrainingRehearsal, report: Report) -> str:
         good = "runs; no node was lost while it did"
     return "\n".join(
         [
-            f"Calm:    {_many(life.events, 'line')} executed{nodes},"
-            f" {_many(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
+            f"Calm:    {counted(life.events, 'line')} executed{nodes},"
+            f" {counted(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
             f"Kills:   {_lost(rehearsal)}",
             f"Verdict: {_verdict(report, good)}",
         ]
@@ -112,7 +113,7 @@ def _lost(rehearsal: TrainingRehearsal) -> str:
     halves = sum(life.cut is not None for life in lost)
     moments = f"{len(lost) - halves} at some line, {halves} while a file is written"
     note = rehearsal.most_lives and "; after these it is left alone"
-    return f"{_many(len(lost), 'node')} lost: {moments}{note or ''}"
+    return f"{counted(len(lost), 'node')} lost: {moments}{note or ''}"
 
 
 def training_json(rehearsal: TrainingRehearsal, report: Report) -> str:
@@ -150,11 +151,8 @@ def training_junit(rehearsal: TrainingRehearsal) -> str:
         moment = "while a file is written" if cuts[0].halves else "at some line"
         evidence = [item for item in rehearsal.evidence if item.kill == number]
         lost = sum(life.lost for life in run.lives)
-        name = (
-            f"kill {number}: {moment}"
-            if len(cuts) == 1
-            else f"weather: {_many(lost, 'loss', 'es')}"
-        )
+        losses = counted(lost, "loss", "losses")
+        name = f"kill {number}: {moment}" if len(cuts) == 1 else f"weather: {losses}"
         cases.append(_case(name, evidence))
     return _suite(cases)
 
@@ -166,11 +164,7 @@ def _kills(rehearsal: Rehearsal) -> str:
     canceled = sum(map(_canceled, rehearsal.runs))
     listed = ", ".join(f"{count} {moment}" for moment, count in moments.items())
     note = f"; {canceled} cancelled the job (the last node was lost)" if canceled else ""
-    return f"{_many(rehearsal.kills, 'node')} lost: {listed}{note}"
-
-
-def _many(count: int, word: str, end: str = "s") -> str:
-    return f"{count} {word}{'' if count == 1 else end}"
+    return f"{counted(rehearsal.kills, 'node')} lost: {listed}{note}"
 
 
 def _canceled(run: RehearsalOutcome) -> bool:

@@ -8,8 +8,8 @@ from mlctl.applying.events import StepEvent, StepState
 from mlctl.kinds.address import Address
 from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.apply.outcome import error_lines
-from mlctl.render.findings.places import with_places
 from mlctl.service_errors import Permanent, PropertyError
+from mlctl.workflow.applying import with_places
 from tests.builders.resources import parsed
 
 FILE = """\
