@@ -7,15 +7,16 @@ BIN    := $(VENV)/bin
 PYTHON ?=
 EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
+unexport PYTHONDONTWRITEBYTECODE # tests are rewritten before they run, at each run unless kept
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
-	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
+	@echo "make check     format, lint, types, import contracts, budgets and the tests that are not slow; ALL=1: all tests"
 	@echo "make budget    the work of whole commands, counted in function calls; fails over a budget"
-	@echo "make test      the tests alone"
+	@echo "make test      all tests, the slow ones, too"
 	@echo "make test-az   the unmodified az of PyPI on the emulator; installs it in $(VENV)/az, which takes minutes"
 	@echo "make test-rehearsal  the table of all rehearsal samples, and many random rehearsals; takes minutes"
 	@echo "make test-shortcut   10000 histories of forecasts beside those of the event engine; takes minutes"
@@ -27,6 +28,7 @@ help:
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
 	@echo "make bench     time mlctl beside its peers, one table; fails where a target is missed"
 	@echo "make fuzz      odd documents, flags, files and answers for SECONDS=60; fails on a bug, a hang or 300 MB"
+	@echo "make mutants   changes of FILE=mlctl/x.py that the tests of its room do not see; takes minutes"
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
 	@echo "make audit     known vulnerabilities and licences of what is installed; asks the package index"
 	@echo "make clean     remove .venv and every cache"
@@ -52,7 +54,9 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(EXTRAS:%=,%)]'
 	@touch $@
 
-check: lint types contracts budget test
+# Without the tests that are marked slow; `make check ALL=1`, as CI runs it, with them.
+check: lint types contracts budget
+	$(BIN)/python -m pytest $(PARALLEL) $(if $(ALL),,-m "not slow")
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -132,6 +136,11 @@ audit: $(READY)
 bench: $(READY)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.run
+
+# Which changes of one module its tests do not see; takes minutes.
+mutants: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	$(BIN)/python -m bench.mutants $(FILE) $(TESTS:%=--tests %)
 
 # `make fuzz SEED=1 CASES=60` always runs the same 60 of each surface. Answers of Azure need EXTRAS=azure.
 SECONDS ?= 60

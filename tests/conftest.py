@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from mlctl.backends.local.backend import LocalBackend
-from tests.builders import shell
+from tests.builders import processor_time, shell
 from tests.builders.azurite import Azurite, running
 from tests.builders.paths import LOW_PRIORITY
+from tests.builders.processor_time import ProcessorTime
 from tests.builders.served import Served, serving
 from tests.builders.shell import Run
 from tests.builders.workspace import SCOPE
@@ -21,23 +23,24 @@ from tests.builders.workspace import SCOPE
 # A law that fails elsewhere must fail here too: nothing is random, nothing is kept between runs.
 # Making a failing example small takes minutes; that is for those who look for its cause.
 settings.register_profile(
-    "laws",
+    "check",
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=100,
+    max_examples=processor_time.EXAMPLES,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+settings.register_profile("ci", parent=settings.get_profile("check"), max_examples=100)
 # `pytest tests/properties --hypothesis-profile=search`: other examples every time, many, and small.
 settings.register_profile(
     "search",
-    parent=settings.get_profile("laws"),
+    parent=settings.get_profile("check"),
     derandomize=False,
     max_examples=2000,
     phases=(Phase.explicit, Phase.generate, Phase.shrink),
 )
-settings.load_profile("laws")
+settings.load_profile("ci" if os.environ.get("CI") else "check")
 
 # Started in the background, Python ignores SIGINT, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -47,6 +50,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-cases` writes what the cases give now; the review happens in the diff."""
     parser.addoption("--update-cases", action="store_true", help="rewrite every expected.txt")
+    parser.addoption("--processor-times", metavar="FILE", help="write what each test takes to FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hold tests to the mark `slow`."""
+    config.pluginmanager.register(ProcessorTime(config.getoption("--processor-times")))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -28,6 +28,7 @@ def test_two_links_to_one_folder_are_both_followed(tmp_path: Path) -> None:
     assert [name for _, name in files(tmp_path)] == ["other/a.py", "real/a.py"]
 
 
+@pytest.mark.slow
 def test_folders_are_as_deep_as_the_system_lets_them(tmp_path: Path) -> None:
     inside = os.open(tmp_path, os.O_RDONLY)
     for _ in range(1500):

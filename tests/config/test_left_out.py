@@ -20,13 +20,13 @@ def unknown(path: Path, kind: str, more: str = "") -> None:
 def test_one_note_tells_all_kinds_that_are_unknown(mlctl: Run, tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml")
     for name in ("a", "b"):
-        unknown(tmp_path / f"{name}.yml", "schedule")
+        unknown(tmp_path / f"{name}.yml", "zzzData")
     unknown(tmp_path / "c.yml", "connection")
-    unknown(tmp_path / "d.yml", "Schedule")
+    unknown(tmp_path / "d.yml", "ZzzData")
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
     assert done.err == (
-        "note: 4 files left out of kinds that mlctl does not know: `schedule` (3),"
+        "note: 4 files left out of kinds that mlctl does not know: `zzzData` (3),"
         " `connection` (1)\n"
     )
 
@@ -43,9 +43,9 @@ def test_one_note_tells_what_fits_no_kind_and_the_first_names(mlctl: Run, tmp_pa
 
 
 def test_one_file_is_told_with_its_reason(mlctl: Run, tmp_path: Path) -> None:
-    unknown(tmp_path / "a.yml", "schedule")
+    unknown(tmp_path / "a.yml", "zzzData")
     assert mlctl("validate", ".").err == (
-        "note: a.yml: left out, `schedule` is no kind that mlctl knows\n"
+        "note: a.yml: left out, `zzzData` is no kind that mlctl knows\n"
     )
 
 
@@ -72,10 +72,10 @@ def test_what_lies_in_a_folder_that_a_document_names_belongs_to_it(
 
 
 def test_what_an_unknown_kind_names_belongs_to_it(mlctl: Run, tmp_path: Path) -> None:
-    unknown(tmp_path / "schedule.yml", "schedule", "create_job: ./job/pipeline.yml\n")
+    unknown(tmp_path / "schedule.yml", "zzzData", "create_job: ./job/pipeline.yml\n")
     unknown(tmp_path / "job" / "pipeline.yml", "connection")
     assert mlctl("validate", ".").err == (
-        "note: schedule.yml: left out, `schedule` is no kind that mlctl knows\n"
+        "note: schedule.yml: left out, `zzzData` is no kind that mlctl knows\n"
     )
 
 
@@ -83,18 +83,18 @@ def test_a_file_of_an_unknown_kind_is_told_though_a_job_takes_its_folder_as_code
     mlctl: Run, tmp_path: Path
 ) -> None:
     jobs = tmp_path / "core" / "jobs"
-    unknown(jobs / "schedules" / "drift.yml", "schedule")
+    unknown(jobs / "schedules" / "drift.yml", "zzzData")
     (tmp_path / "core" / "conda.yml").write_text("dependencies: [python]\n")
     (jobs / "job.yml").write_text(
         f"{SCHEMAS}/commandJob.schema.json\ncode: ../\ncommand: ls\nenvironment: azureml:e:1\n"
     )
     assert mlctl("validate", ".").err == (
-        "note: core/jobs/schedules/drift.yml: left out, `schedule` is no kind that mlctl knows\n"
+        "note: core/jobs/schedules/drift.yml: left out, `zzzData` is no kind that mlctl knows\n"
     )
 
 
 def test_strict_makes_kinds_that_are_unknown_errors(mlctl: Run, tmp_path: Path) -> None:
-    unknown(tmp_path / "a.yml", "schedule")
+    unknown(tmp_path / "a.yml", "zzzData")
     (tmp_path / "conda.yml").write_text("dependencies: [python]\n")
     done = mlctl("validate", ".", "--strict")
     assert done.code == 1

@@ -314,6 +314,7 @@ def test_code_is_found_by_its_hash(backend: Backend) -> None:
     assert backend.find_code("def") is None
 
 
+@pytest.mark.slow
 def test_ten_threads_put_a_hundred_clusters_and_nothing_is_lost(backend: Backend) -> None:
     addresses = [Address("compute", f"cluster-{chr(97 + n // 10)}{n % 10}x") for n in range(100)]
     none = {"maxNodeCount": 0, "minNodeCount": 0}

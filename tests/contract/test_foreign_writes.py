@@ -232,6 +232,7 @@ foreign = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", BACKENDS)
 @settings(suppress_health_check=[HealthCheck.differing_executors], deadline=None, max_examples=25)
 @given(foreign, st.sampled_from(sorted(CHANGES)), st.booleans())

@@ -164,8 +164,8 @@ def project(on: str, change: str, folder: Path) -> Project:
 
 CASES = [
     *(("local", change, again) for change in CHANGES for again in ("plan", "saved plan")),
-    ("azure", "its endpoint not declared", "plan"),
-    ("azure", "an endpoint replaced", "saved plan"),
+    pytest.param("azure", "its endpoint not declared", "plan", marks=pytest.mark.slow),
+    pytest.param("azure", "an endpoint replaced", "saved plan", marks=pytest.mark.slow),
 ]
 
 

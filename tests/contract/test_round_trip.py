@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ tops = some(tags=maps, identity=identities, location=st.sampled_from(["East US",
 worlds = st.fixed_dictionaries({address: st.tuples(tops, one) for address, one in KINDS.items()})
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(worlds, tops, endpoints)
 def test_putting_back_what_was_read_changes_nothing(

@@ -30,6 +30,7 @@ def test_the_manual_page_has_no_errors() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shell", "name"), [("bash", "mlctl.bash"), ("zsh", "_mlctl")])
 def test_the_completions_are_those_that_the_program_prints(shell: str, name: str) -> None:
     asked = {**os.environ, "_MLCTL_COMPLETE": f"source_{shell}"}

@@ -32,6 +32,7 @@ FLAGS = az_flags(DATA.read_text())
 VERDICTS = list(compare_flags(ROOT, FLAGS))
 
 
+@pytest.fixture(scope="module")
 def pages() -> dict[Path, str]:
     """What `make docs` would write."""
     spec = importlib.util.spec_from_file_location("generate", CHECKOUT / "docs" / "generate.py")
@@ -47,12 +48,13 @@ def every_node(node: CommandNode) -> list[CommandNode]:
     return [node, *(below for one in node.children.values() for below in every_node(one))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", ["cli.md", "az-compatibility.md", "other-tools.md", "share/mlctl.1"]
 )
-def test_a_page_is_what_make_docs_writes(page: str) -> None:
+def test_a_page_is_what_make_docs_writes(page: str, pages: dict[Path, str]) -> None:
     file = CHECKOUT / "docs" / page
-    assert file.read_text() == pages()[file], "run: make docs"
+    assert file.read_text() == pages[file], "run: make docs"
 
 
 def test_every_flag_of_az_has_a_verdict() -> None:

@@ -19,6 +19,7 @@ def verdicts(*, strict: bool = True) -> tuple[Verdict, ...]:
     return tuple(verify(load(), partial(cards.service, strict=strict), (), "1"))
 
 
+@pytest.mark.slow
 def test_every_card_is_tried_once() -> None:
     assert sorted(each.card.id for each in verdicts()) == sorted(card.id for card in load())
 
@@ -34,6 +35,7 @@ def test_the_emulator_answers_as_recorded(capsys: pytest.CaptureFixture[str]) ->
     assert score.whole / score.cards > _WHOLE
 
 
+@pytest.mark.slow
 def test_it_does_so_too_where_workspaces_are_made_on_first_use() -> None:
     found = verdicts(strict=False)
     assert [(each.card.id, each.unexpected) for each in found if each.unexpected] == []

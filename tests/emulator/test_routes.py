@@ -7,6 +7,7 @@ import string
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,8 +60,9 @@ def spoilt(draw: st.DrawFn, body: dict[str, Any]) -> Data:
         at = at[key]
 
 
+@pytest.mark.slow
 @given(METHODS, paths(), st.one_of(VALUES.map(json.dumps), st.text()).map(str.encode))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_any_request_gets_an_answer_and_never_a_bug(method: str, path: str, body: bytes) -> None:
     here = with_deployment()
     response = here.emulator(Request.to(method, f"{BASE}{path}?{VERSION}", {}, body))
@@ -123,26 +125,25 @@ DEPLOYMENT = deployment(
 
 
 @given(spoilt(FULL))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 def test_a_cluster_of_any_values_is_taken_or_refused(body: Data) -> None:
     assert world().put(f"{WS}/computes/cpu", body).status < 500
 
 
 @given(spoilt(ENDPOINT))
-@settings(max_examples=100, deadline=None)
 def test_an_endpoint_of_any_values_is_taken_or_refused(body: Data) -> None:
     assert with_deployment().put(f"{WS}/batchEndpoints/scoring", body).status < 500
 
 
+@pytest.mark.slow
 @given(spoilt(DEPLOYMENT))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 def test_a_deployment_of_any_values_is_taken_or_refused(body: Data) -> None:
     here = with_deployment()
     assert here.put(f"{WS}/batchEndpoints/scoring/deployments/blue", body).status < 500
 
 
 @given(spoilt({"properties": {"modelUri": "u", "tags": {}, "properties": {}, "flavors": {}}}))
-@settings(max_examples=100, deadline=None)
 def test_a_model_of_any_values_is_taken_or_refused(body: Data) -> None:
     assert world().put(f"{WS}/models/m/versions/1", body).status < 500
 

@@ -68,6 +68,7 @@ def test_the_change_is_as_small_as_the_page_says(tree: Path) -> None:
     assert all((tree / file).is_file() and not (ROOT / file).exists() for file in new)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_work(tree: Path) -> None:
     (script,) = (text for _, language, text in blocks() if language == "sh")
     said: dict[str, list[str]] = {}
@@ -84,6 +85,7 @@ def test_the_commands_of_the_page_work(tree: Path) -> None:
     assert gone.returncode == 3
 
 
+@pytest.mark.slow
 def test_the_service_holds_the_kind_to_its_schema(tree: Path) -> None:
     create = ("-m", "mlctl", "connection", "create", "-n", "feed")
     bad = ran(tree, *create, "--type", "ftp", "--target", "https://host/")
@@ -110,6 +112,7 @@ assert here.get(where).status == 404
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_tests_find_nothing_forgotten(tree: Path) -> None:
     options = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header")
     files = ("tests/kinds/test_registry.py", "tests/schema/test_files.py")

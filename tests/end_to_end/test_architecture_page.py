@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.builders.paths import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -53,6 +55,7 @@ def test_the_tree_on_the_page_is_that_of_the_package() -> None:
     assert not gone, f"remove from the tree in docs/architecture.md: {sorted(gone)}"
 
 
+@pytest.mark.slow
 def test_the_classes_that_the_page_names_are_there() -> None:
     named = set(re.findall(r"`([A-Z][A-Za-z]*[a-z][A-Za-z]*)`", PAGE))
     assert named

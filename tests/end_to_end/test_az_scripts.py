@@ -75,6 +75,7 @@ def own_words(out: str) -> list[str]:
     return [line for line in out.splitlines() if line.startswith(begins)]
 
 
+@pytest.mark.slow
 def test_scripts_run_with_mlctl_in_place_of_az_ml(tmp_path: Path) -> None:
     done = run(
         IDIOMS.replace("az ml ", "mlctl ").replace("az configure", "mlctl configure"), tmp_path
@@ -82,12 +83,14 @@ def test_scripts_run_with_mlctl_in_place_of_az_ml(tmp_path: Path) -> None:
     assert (done.returncode, own_words(done.stdout)) == (0, SAID), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", SHELLS)
 def test_scripts_run_as_they_are_through_the_shim(tmp_path: Path, program: str) -> None:
     done = run(f'eval "$(mlctl az-shim)"\n{IDIOMS}', tmp_path, program)
     assert (done.returncode, own_words(done.stdout)) == (0, SAID), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", SHELLS)
 def test_the_shim_reaches_the_scripts_that_a_script_runs(tmp_path: Path, program: str) -> None:
     script = """
@@ -102,6 +105,7 @@ def test_the_shim_reaches_the_scripts_that_a_script_runs(tmp_path: Path, program
     assert (done.returncode, done.stdout) == (0, "cpu-cluster\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_the_shim_can_be_installed_for_the_steps_of_a_pipeline(tmp_path: Path) -> None:
     script = """
     mlctl az-shim --install tools
@@ -127,6 +131,7 @@ ELSEWHERE = (
 )
 
 
+@pytest.mark.slow
 def test_while_the_backend_is_local_no_line_reaches_azure(tmp_path: Path) -> None:
     lines = "\n".join(f"{line} || echo states {line}: $?" for line in ELSEWHERE)
     done = run(f"{BOTH.format(flags='')}\n{lines}", tmp_path)
@@ -135,6 +140,7 @@ def test_while_the_backend_is_local_no_line_reaches_azure(tmp_path: Path) -> Non
     assert "az ml data mount: a compute mounts" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_was_allowed_to_pass_goes_to_the_real_az(tmp_path: Path) -> None:
     lines = "\n".join((*ELSEWHERE, "az login", "az ml compute list"))
     done = run(f"{BOTH.format(flags=' --pass-through')}\n{lines}", tmp_path)
@@ -142,6 +148,7 @@ def test_what_was_allowed_to_pass_goes_to_the_real_az(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [*said, "[]"]
 
 
+@pytest.mark.slow
 def test_on_the_azure_backend_the_rest_goes_to_the_real_az(tmp_path: Path) -> None:
     script = f"{BOTH.format(flags='')}; export MLCTL_BACKEND=azure; az login; az ml data mount -n d"
     done = run(script, tmp_path)
@@ -154,6 +161,7 @@ def test_where_there_is_no_real_az_that_is_said(tmp_path: Path) -> None:
     assert "there is no az on the path but that of mlctl" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     script = """
     eval "$(mlctl az-shim)"
@@ -173,6 +181,7 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     assert own_words(done.stdout) == [f"states {word}" for word in said], done.stderr
 
 
+@pytest.mark.slow
 def test_a_loop_that_waits_for_a_job_ends(tmp_path: Path) -> None:
     script = """
     export MLCTL_LOCAL_POLLING=1800
@@ -195,6 +204,7 @@ def test_a_loop_that_waits_for_a_job_ends(tmp_path: Path) -> None:
     assert "--web: there is no page to open" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", SHELLS)
 def test_the_shim_bears_lines_of_any_length(tmp_path: Path, program: str) -> None:
     lines = ("az", "az ml", "az ml compute", "az ml compute -h", "az ml registry show")

@@ -115,6 +115,7 @@ def test_a_job_that_is_never_done_is_late_whatever_the_deadline(mlctl: Run, samp
     assert (row["until_done"]["not_done"], row["late"]["value"]) == (3, 1)
 
 
+@pytest.mark.slow
 def test_jobs_that_never_end_are_counted_and_the_forecast_does(mlctl: Run, sample: Path) -> None:
     """A shock a minute that takes all nodes: no work of half an hour is ever done."""
     Path("storm.json").write_text(json.dumps({"shocks": {"per_hour": 60, "fraction": 1}}))

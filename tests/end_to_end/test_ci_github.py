@@ -54,6 +54,7 @@ def mlctl(runner: Runner, *arguments: str) -> shell.Done:
     return shell.finish(shell.start(runner.folder, *arguments))
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_planned_in_one_comment_and_its_merge_applies_that_plan(
     runner: Runner,
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_pull_request_is_planned_in_one_comment_and_its_merge_applies_that_pla
     assert len(runner.api.comments) == 153
 
 
+@pytest.mark.slow
 def test_a_plan_is_refused_where_the_workspace_has_moved_and_the_next_step_is_told(
     runner: Runner,
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_plan_is_refused_where_the_workspace_has_moved_and_the_next_step_is_to
     assert len(ours(runner)) == 1
 
 
+@pytest.mark.slow
 def test_plans_of_two_pull_requests_hold_each_other_up_neither_before_nor_after_a_merge(
     runner: Runner, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -113,6 +116,7 @@ def test_plans_of_two_pull_requests_hold_each_other_up_neither_before_nor_after_
     assert "1 changed" in other.log
 
 
+@pytest.mark.slow
 def test_an_apply_that_another_holds_up_says_who_and_begins_nothing(runner: Runner) -> None:
     (runner.folder / "mlctl.yml").write_text("project: scoring\n")
     assert opened(runner)["plan"] == "success"
@@ -132,6 +136,7 @@ def test_an_apply_that_another_holds_up_says_who_and_begins_nothing(runner: Runn
     assert mlctl(runner, "compute", "list").json == []
 
 
+@pytest.mark.slow
 def test_drift_opens_one_issue_that_is_updated_and_closed(runner: Runner) -> None:
     assert mlctl(runner, "apply", "infra", "--yes").code == 0
     states, titles = [], []
@@ -159,6 +164,7 @@ def test_a_plan_that_fails_says_so_in_the_comment_and_keeps_nothing(runner: Runn
     assert "unknown field `tire`" in told
 
 
+@pytest.mark.slow
 def test_several_environments_have_one_comment_and_are_applied_together(runner: Runner) -> None:
     (runner.folder / "mlctl.yml").write_text(
         "environments:\n"
@@ -179,6 +185,7 @@ def test_several_environments_have_one_comment_and_are_applied_together(runner: 
     assert done.count("Resources: 1 added") == 2
 
 
+@pytest.mark.slow
 def test_on_azure_the_merge_applies_the_plan_and_drift_is_seen(
     runner: Runner, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +216,7 @@ def test_a_plan_of_a_fork_or_of_another_commit_is_not_applied(runner: Runner) ->
     assert mlctl(runner, "compute", "list").json == []
 
 
+@pytest.mark.slow
 def test_where_comments_may_not_be_written_the_right_that_lacks_is_named(runner: Runner) -> None:
     runner.api.writable = False
     assert opened(runner)["plan"] == "failure"
@@ -222,6 +230,7 @@ def test_the_runner_understands_conditions() -> None:
     assert [bool(value(one, context)) for one in words] == [True, False, True]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_cancelled_ends_its_apply_and_says_what_is_left(runner: Runner) -> None:
     shell.clusters(runner.folder / "five", 5)
     (runner.folder / "mlctl.yml").write_text("project: scoring\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 import yaml
 
 from tests.builders import ci_api, shell
@@ -98,6 +99,7 @@ def run_on_azure(folder: Path, api: AzureDevOps, stage: str, build: str, **more:
     return log
 
 
+@pytest.mark.slow
 def test_azure_edits_one_thread_applies_the_reviewed_plan_and_keeps_one_work_item(
     tmp_path: Path,
 ) -> None:
@@ -148,6 +150,7 @@ def run_on_gitlab(folder: Path, api: GitLab, job: str, pipeline: str, **more: st
     return done.stdout
 
 
+@pytest.mark.slow
 def test_gitlab_edits_one_note_applies_the_reviewed_plan_and_keeps_one_issue(
     tmp_path: Path,
 ) -> None:

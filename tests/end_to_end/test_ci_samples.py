@@ -101,6 +101,7 @@ def test_the_pipeline_is_valid_for_gitlab() -> None:
     assert list(Draft7Validator(schema).iter_errors(load("gitlab-ci.yml"))) == []
 
 
+@pytest.mark.slow
 def test_a_plan_is_refused_where_the_workspace_has_moved(tmp_path: Path) -> None:
     steps = [
         "mlctl plan infra --out plan.json",

@@ -45,9 +45,10 @@ def infra(sample: Path) -> Path:
         (("pull", "sample"), "batch-deployment/heart-prod/classifier-xgboost"),
         (("simulate", "sample", *WORK, "-o", "json"), '"mini_batch_size": 7'),
         (("advise", "sample", *WORK), "mini-batches of 7"),
-        (
+        pytest.param(
             ("rehearse", "sample", "--input", "in", "--stub", "--kills", "0", "-o", "json"),
             '"mini_batch_size": 7',
+            marks=pytest.mark.slow,
         ),
         (("compute", "create", "-f", "sample/low-pri-cluster.yml"), '"name": "cpu-prod"'),
     ],

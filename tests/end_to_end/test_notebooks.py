@@ -268,6 +268,7 @@ def test_a_pipeline_component_is_deployed_and_run() -> None:
     ml.batch_endpoints.begin_delete(endpoint.name).result()
 
 
+@pytest.mark.slow
 def test_a_pipeline_of_functions_is_run_registered_and_deployed() -> None:
     from azure.ai.ml import Input, dsl, load_component
     from azure.ai.ml.constants import AssetTypes

@@ -51,6 +51,7 @@ def crowd(mlctl: Run, sample: Path, tmp_path: Path) -> Run:
     return mlctl
 
 
+@pytest.mark.slow
 def test_twenty_parallel_applies_of_one_seed_are_one_history(crowd: Run) -> None:
     first = history(crowd, 7)
     for _ in range(19):

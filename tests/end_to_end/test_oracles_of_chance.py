@@ -87,6 +87,7 @@ def test_a_task_that_starts_again_after_each_loss_takes_as_long_as_theory_says(
     assert busy == near(lost / rate, sqrt(variance), tasks)
 
 
+@pytest.mark.slow
 def test_jobs_on_a_single_node_are_cancelled_as_often_as_theory_says(cloud: Run) -> None:
     rate, tasks, count = 0.2, 100, 150
     nodes(cloud, 1)
@@ -104,6 +105,7 @@ def test_jobs_on_a_single_node_are_cancelled_as_often_as_theory_says(cloud: Run)
     assert mean(hours) == near(cancelled / rate, 0.48, count)
 
 
+@pytest.mark.slow
 def test_four_nodes_that_are_not_replaced_are_lost_after_the_fourth_harmonic_number(
     cloud: Run,
 ) -> None:
@@ -143,6 +145,7 @@ def test_the_size_of_mini_batches_is_a_checkpoint_interval(
     assert busy / files == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "tries", "chance"),
     [((), 3, 0.367695), (("retries_are_tries=false",), 4, 0.904833)],
@@ -168,6 +171,7 @@ def test_retries_save_as_many_jobs_as_theory_says(
     assert mean(attempts) == near(expected, 11.1, len(attempts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("every", "points", "spread"), [(0, 155.4675, 57), (10, 103.8509, 5.5)])
 def test_a_restarted_training_job_logs_steps_again_as_often_as_theory_says(
     mlctl: Run, every: int, points: float, spread: float

@@ -46,6 +46,7 @@ def test_dedicated_nodes_take_and_bill_what_division_says(mlctl: Run, sample: Pa
     assert same(row["completion_s"]["p50"]["value"], 3360)
 
 
+@pytest.mark.slow
 def test_resubmitting_an_hour_under_full_shocks_takes_what_the_exponential_says(
     mlctl: Run, sample: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_one_node_is_cancelled_as_often_as_the_exponential_says(mlctl: Run, samp
     assert near(row["until_done"]["time_s"]["value"] / HOUR, chance / 0.2, 0.5)  # 1.417343 h
 
 
+@pytest.mark.slow
 def test_a_task_that_is_never_cancelled_takes_what_the_exponential_says(
     mlctl: Run, sample: Path
 ) -> None:
@@ -81,6 +83,7 @@ def test_a_task_that_is_never_cancelled_takes_what_the_exponential_says(
     assert near(row["preempted_nodes"], expm1(0.2), 0.52)
 
 
+@pytest.mark.slow
 def test_retries_end_as_often_as_counting_says(mlctl: Run, sample: Path) -> None:
     failing = (
         "--fail-probability",
@@ -94,6 +97,7 @@ def test_retries_end_as_often_as_counting_says(mlctl: Run, sample: Path) -> None
     assert near(row["attempts"], 1111.0, 40, 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", ["0", "1"])
 def test_downtime_is_paid_for_every_loss_however_it_is_spread(
     mlctl: Run, sample: Path, spread: str
@@ -108,6 +112,7 @@ def test_downtime_is_paid_for_every_loss_however_it_is_spread(
     assert near(row["until_done"]["time_s"]["value"] / HOUR, mean, 2.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [None, 2.0])
 def test_outages_are_waited_for_whatever_their_spread(
     mlctl: Run, sample: Path, spread: float | None
@@ -131,6 +136,7 @@ def test_a_fallback_pays_one_lost_run_and_a_dedicated_one(mlctl: Run, sample: Pa
     assert row["until_done"]["not_done"] == 0
 
 
+@pytest.mark.slow
 def test_a_deadline_is_missed_as_often_as_the_renewals_say(mlctl: Run, sample: Path) -> None:
     # Done by 1.5 h: no shock in the first hour, or the last one of the first half hour, whenever it
     # was, is followed by an hour without any: exp(-r) (1 + r / 2).
@@ -163,6 +169,7 @@ def test_ten_files_on_two_nodes_with_two_at_once_take_three_rounds(
     assert same(row["completion_s"]["p50"]["value"], 180)
 
 
+@pytest.mark.slow
 def test_the_time_of_a_task_that_starts_again_spreads_as_theory_says(
     mlctl: Run, sample: Path
 ) -> None:
@@ -190,6 +197,7 @@ def test_a_job_on_one_node_gets_as_far_as_theory_says(mlctl: Run, sample: Path) 
     assert near(row["attempts"], done + 1 - step**100, 28.5)
 
 
+@pytest.mark.slow
 def test_nodes_that_are_not_replaced_are_all_lost_after_the_harmonic_number(
     mlctl: Run, sample: Path
 ) -> None:
@@ -201,6 +209,7 @@ def test_nodes_that_are_not_replaced_are_all_lost_after_the_harmonic_number(
     assert near(row["preempted_nodes"], 4, 0.01)
 
 
+@pytest.mark.slow
 def test_shocks_that_miss_some_nodes_leave_the_chain_that_counting_says(
     mlctl: Run, sample: Path
 ) -> None:
@@ -225,6 +234,7 @@ def test_a_log_normal_way_to_a_new_node_has_its_mean(mlctl: Run, sample: Path, s
     assert near(mean, 960, 900 * float(spread))
 
 
+@pytest.mark.slow
 def test_two_tries_and_a_dedicated_run_cost_what_the_renewals_say(mlctl: Run, sample: Path) -> None:
     storm = weather(shocks={"per_hour": 0.5, "fraction": 1})
     flags = (*work(2, 2, HOUR), *AT_ONCE, *EXACT, "--price", "1", "--low-priority-ratio", "0.2")
@@ -236,6 +246,7 @@ def test_two_tries_and_a_dedicated_run_cost_what_the_renewals_say(mlctl: Run, sa
     assert near(row["until_done"]["cost"]["value"], 2 * (0.2 * tried + lost**2), 1.0)
 
 
+@pytest.mark.slow
 def test_a_deadline_is_paid_by_the_dedicated_run_after_a_late_loss(
     mlctl: Run, sample: Path
 ) -> None:

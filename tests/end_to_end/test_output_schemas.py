@@ -193,6 +193,7 @@ def test_health(mlctl: Run) -> None:
     check("health", mlctl("doctor", "-o", "json").json)
 
 
+@pytest.mark.slow
 def test_a_rehearsal(mlctl: Run, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number in range(4):

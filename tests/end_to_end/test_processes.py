@@ -12,6 +12,7 @@ from tests.builders.shell import PLENTY, clusters, finish, start
 LIST = ("compute", "list", "--query", "[].name")
 
 
+@pytest.mark.slow
 def test_eight_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     finish(start(tmp_path, *PLENTY))
     for writer in "abcdefgh":
@@ -22,6 +23,7 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(set(finish(start(tmp_path, *LIST)).json)) == 32
 
 
+@pytest.mark.slow
 def test_eight_writers_of_the_same_files_agree(tmp_path: Path) -> None:
     clusters(tmp_path / "same", 4)
     running = [start(tmp_path, "apply", "same", "--yes") for _ in range(8)]
@@ -33,6 +35,7 @@ def test_eight_writers_of_the_same_files_agree(tmp_path: Path) -> None:
     assert finish(start(tmp_path, "plan", "same", "--detailed-exitcode")).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [1, 7, 20, 33])
 def test_a_killed_apply_is_finished_by_the_next(tmp_path: Path, said: int) -> None:
     """It is killed after so many lines of progress."""

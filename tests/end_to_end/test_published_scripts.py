@@ -66,6 +66,7 @@ def failures(err: str) -> list[str]:
     return [line for line in err.splitlines() if line.startswith(begins) or "not found" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [
@@ -80,6 +81,7 @@ def test_a_published_script_runs_to_its_end(tmp_path: Path, script: str) -> None
     assert (code, failures(err)) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_script_ends_where_it_is_broken_itself(tmp_path: Path) -> None:
     """Line 17 names a folder that the repository has not, line 57 has blanks around a `=`."""
     script = f"{HEART}/deploy-and-run.sh"
@@ -106,6 +108,7 @@ NO_SCORING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["cli/deploy-managed-online-endpoint.sh", ROLLOUT])
 def test_a_rollout_runs_to_its_end_where_nothing_is_scored(tmp_path: Path, script: str) -> None:
     code, out, err = run(tmp_path, script, NO_SCORING)
@@ -115,6 +118,7 @@ def test_a_rollout_runs_to_its_end_where_nothing_is_scored(tmp_path: Path, scrip
         assert '"mirror_traffic": {\n    "green": 10\n  }' in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "reason"),
     [

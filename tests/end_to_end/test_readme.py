@@ -91,6 +91,7 @@ def test_every_link_leads_to_a_file(page: str) -> None:
     ] == []
 
 
+@pytest.mark.slow
 def test_the_tour_prints_what_the_readme_shows(tmp_path: Path) -> None:
     assert tour(README.read_text(), tmp_path) == README.read_text()
 

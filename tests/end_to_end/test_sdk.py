@@ -327,6 +327,7 @@ def test_a_lock_is_a_conflict() -> None:
         here.ml.compute.begin_delete("cpu-cluster")
 
 
+@pytest.mark.slow
 def test_a_training_job_runs_to_its_end_and_is_found_in_every_list() -> None:
     from azure.ai.ml import command
 
@@ -350,6 +351,7 @@ def test_a_training_job_is_cancelled() -> None:
     assert here.ml.jobs.get(made.name).status == "Canceled"
 
 
+@pytest.mark.slow
 def test_the_log_of_a_training_job_is_streamed_to_its_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -148,6 +148,7 @@ def test_an_archived_job_is_listed_with_the_archived_ones(here: Sdk, tmp_path: P
     assert [each.name for each in here.ml.jobs.list()] == [made.name]
 
 
+@pytest.mark.slow
 def test_what_ran_before_is_reused_unless_a_rerun_is_forced(here: Sdk, tmp_path: Path) -> None:
     first = polled(here, submitted(here, tmp_path).name)
     again = polled(here, submitted(here, tmp_path).name)
@@ -164,6 +165,7 @@ def test_what_ran_before_is_reused_unless_a_rerun_is_forced(here: Sdk, tmp_path:
         assert "azureml.isreused" not in each.properties
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_its_trials_and_shows_them(here: Sdk) -> None:
     from azure.ai.ml import command
     from azure.ai.ml.sweep import Choice

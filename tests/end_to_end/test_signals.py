@@ -55,6 +55,7 @@ def made(folder: Path) -> list[str]:
     return list(finish(listed).json)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_runs_is_finished_and_nothing_new_starts(
     waiting: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
@@ -67,6 +68,7 @@ def test_what_runs_is_finished_and_nothing_new_starts(
     assert "Run the same command again to do the rest." in done.err
 
 
+@pytest.mark.slow
 def test_a_plan_waits_for_no_apply(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     done = finish(start(tmp_path, "plan", "five", *entry_points.SCOPE, env=STATE))
     assert (done.code, "Plan: 5 to add" in done.out) == (0, True)
@@ -74,6 +76,7 @@ def test_a_plan_waits_for_no_apply(waiting: subprocess.Popen[str], tmp_path: Pat
     assert finish(waiting).code == 0
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_it_at_once(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     interrupt(waiting, signal.SIGINT)
     waiting.send_signal(signal.SIGTERM)
@@ -82,6 +85,7 @@ def test_a_second_signal_ends_it_at_once(waiting: subprocess.Popen[str], tmp_pat
     assert done.err.startswith("Stopped at once.")
 
 
+@pytest.mark.slow
 def test_under_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
     process = start_held(tmp_path, signal.SIG_IGN)
     process.send_signal(signal.SIGHUP)
@@ -90,6 +94,7 @@ def test_under_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
     assert (done.code, len(made(tmp_path))) == (0, 5)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_stops_an_apply_after_what_runs(tmp_path: Path) -> None:
     """The terminal is that of the session, so that the kernel sends SIGHUP when it is closed."""
     ours, theirs = os.openpty()
@@ -117,6 +122,7 @@ def test_a_terminal_that_is_closed_stops_an_apply_after_what_runs(tmp_path: Path
     assert made(tmp_path) == ["c00"]
 
 
+@pytest.mark.slow
 def test_what_was_cancelled_is_done_by_the_next_apply(
     waiting: subprocess.Popen[str], tmp_path: Path
 ) -> None:
@@ -166,6 +172,7 @@ def test_ctrl_c_is_no_answer_either(tmp_path: Path) -> None:
     assert (done.code, "Cancelled: nothing was changed." in done.err) == (8, True)
 
 
+@pytest.mark.slow
 def test_delete_takes_y_as_az_does(tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml")
     finish(start(tmp_path, "apply", "cpu.yml", "--yes"))

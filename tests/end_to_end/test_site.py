@@ -20,6 +20,7 @@ def build(site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
+@pytest.mark.slow
 def test_the_site_has_every_page_and_can_be_searched(tmp_path: Path) -> None:
     done = build(tmp_path / "site")
     assert done.returncode == 0, done.stderr

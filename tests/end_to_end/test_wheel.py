@@ -80,6 +80,7 @@ def test_the_installed_package_is_not_the_checkout(run: Run, installed: Path) ->
     assert Path(where).is_relative_to(installed)
 
 
+@pytest.mark.slow
 def test_the_main_job_runs_from_the_wheel_alone(run: Run) -> None:
     sample = "samples/low-priority-batch"
     assert run("mlctl", "validate", sample).returncode == 0
@@ -88,12 +89,14 @@ def test_the_main_job_runs_from_the_wheel_alone(run: Run) -> None:
     assert run("mlctl", "plan", sample, "--detailed-exitcode").returncode == 0
 
 
+@pytest.mark.slow
 def test_pytest_finds_the_fixtures_of_the_wheel(run: Run) -> None:
     tests = "samples/testing/tests"
     done = run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "idle", tests)
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_project_begins_from_the_wheel_alone(run: Run, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "samples")
     assert run("mlctl", "init", "training", "--to", "lines").returncode == 0

@@ -47,6 +47,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_that_wants_much_ends_soon(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(DOCUMENTS[name])

@@ -469,7 +469,7 @@ def test_a_schema_of_another_kind_is_told_by_its_name_and_no_file_is_none() -> N
 def test_a_name_that_is_no_schema_of_azure_ml_says_nothing() -> None:
     assert by_schema({"$schema": "https://x/latest/amlCompte.schema.json"}) is None
     assert by_schema({"$schema": 5}) is None
-    assert by_schema({"$schema": "https://x/schedule.schema.json"}) == "schedule"
+    assert by_schema({"$schema": "https://x/zzzData.schema.json"}) == "zzzData"
     assert by_schema({"$schema": "https://x/datastore.schema.json"}) == "datastore"
 
 

@@ -130,6 +130,7 @@ def test_a_note_says_which_one_holds_where_it_is_elsewhere(root: Path, mlctl: Ru
     assert "(by" not in mlctl("compute", "list").err
 
 
+@pytest.mark.slow
 def test_a_saved_plan_is_applied_with_the_project_of_its_files(root: Path, mlctl: Run) -> None:
     project(
         root / "infra",

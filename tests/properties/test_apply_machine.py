@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -365,4 +366,4 @@ class ApplyMachine(RuleBasedStateMachine):
 
 
 ApplyMachine.TestCase.settings = settings(max_examples=MANY, stateful_step_count=12)
-TestApplyMachine = ApplyMachine.TestCase
+TestApplyMachine = pytest.mark.slow(ApplyMachine.TestCase)

@@ -109,6 +109,8 @@ class AzureMachine(ApplyMachine):
 
 
 AzureMachine.TestCase.settings = settings(max_examples=MANY, stateful_step_count=12)
-TestAzureMachine = pytest.mark.skipif(
-    find_spec("azure") is None, reason="the azure extra is not installed"
-)(AzureMachine.TestCase)
+TestAzureMachine = pytest.mark.slow(
+    pytest.mark.skipif(find_spec("azure") is None, reason="the azure extra is not installed")(
+        AzureMachine.TestCase
+    )
+)

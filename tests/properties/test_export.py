@@ -56,6 +56,7 @@ def assert_exports(backend: Backend) -> None:
     assert fields(planned(backend, *exported(backend, placeholders)).plan) == {}
 
 
+@pytest.mark.slow
 @given(worlds())
 @settings(max_examples=60)
 def test_planning_what_was_exported_is_no_change(world: list[Declared]) -> None:
@@ -85,6 +86,7 @@ _NEEDED: dict[str, dict[str, Data]] = {
 }
 
 
+@pytest.mark.slow
 @given(worlds())
 @settings(max_examples=8)
 def test_planning_what_was_exported_of_azure_is_no_change(world: list[Declared]) -> None:

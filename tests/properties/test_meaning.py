@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ RESPELT = worlds().flatmap(lambda world: st.tuples(st.just(world), respelt(world
 CHANGED = worlds().flatmap(changed)
 
 
+@pytest.mark.slow
 @given(RESPELT)
 def test_a_rewrite_that_keeps_the_meaning_plans_nothing(
     pair: tuple[list[Declared], list[Declared]],
@@ -27,6 +29,7 @@ def test_a_rewrite_that_keeps_the_meaning_plans_nothing(
     assert fields(planned(backend, *resources(after)).plan) == {}
 
 
+@pytest.mark.slow
 @given(CHANGED)
 def test_a_single_change_of_meaning_plans_that_field_and_what_stands_on_it(change: Changed) -> None:
     backend = workspace()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from random import Random
 
+import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_what_is_generated_is_valid(world: list[Declared]) -> None:
         assert found == [], one.document.data
 
 
+@pytest.mark.slow
 @given(worlds(), worlds())
 def test_applying_a_plan_to_any_earlier_state_gives_what_it_promised_and_leaves_nothing_to_do(
     before: list[Declared], after: list[Declared]
@@ -49,6 +51,7 @@ def test_applying_a_plan_to_any_earlier_state_gives_what_it_promised_and_leaves_
     assert actions(planned(backend, *resources(after)).plan) == {}
 
 
+@pytest.mark.slow
 @given(worlds())
 def test_applying_a_plan_leaves_nothing_to_do_and_a_second_apply_writes_nothing(
     world: list[Declared],
@@ -65,6 +68,7 @@ def test_applying_a_plan_leaves_nothing_to_do_and_a_second_apply_writes_nothing(
     assert watched.told == []
 
 
+@pytest.mark.slow
 @fewer
 @given(worlds(), worlds(), st.randoms(use_true_random=False))
 def test_the_order_of_the_files_never_changes_a_plan(
@@ -103,6 +107,7 @@ class Cutting(Watched):
             raise Cut
 
 
+@pytest.mark.slow
 @fewer
 @given(worlds(), worlds(), st.integers(1, 12), st.booleans())
 def test_cut_short_at_any_write_the_next_apply_ends_with_the_same_resources(
@@ -124,6 +129,7 @@ def test_cut_short_at_any_write_the_next_apply_ends_with_the_same_resources(
     assert actions(planned(broken, *resources(after)).plan) == {}
 
 
+@pytest.mark.slow
 @fewer
 @given(worlds(), st.integers(1, 12), st.booleans())
 def test_cut_short_at_any_write_a_new_workspace_ends_in_the_same_state(
@@ -142,6 +148,7 @@ def test_cut_short_at_any_write_a_new_workspace_ends_in_the_same_state(
     assert bodies(broken) == bodies(whole)
 
 
+@pytest.mark.slow
 @given(worlds())
 def test_destroying_what_was_applied_leaves_only_the_versions_of_code(
     world: list[Declared],

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -264,6 +265,7 @@ def test_to_write_the_state_down_and_go_on_is_to_go_on(scenario: Scenario, cuts:
     assert log(scenario, cuts=cuts) == log(scenario)
 
 
+@pytest.mark.slow
 @given(scenarios)
 def test_many_mini_batches_at_once_are_the_same_as_one_by_one(scenario: Scenario) -> None:
     assert log(scenario) == log(scenario, watched=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -278,7 +279,8 @@ cases = st.builds(
 )
 
 
-@settings(max_examples=1000)
+@pytest.mark.slow
+@settings(max_examples=10 * settings().max_examples)
 @given(cases)
 def test_the_engine_does_what_a_ticking_clock_does(case: Case) -> None:
     behaviour = SimulationSettings(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -423,7 +424,7 @@ class TeamMachine(RuleBasedStateMachine):
 
 
 TeamMachine.TestCase.settings = settings(max_examples=MANY, stateful_step_count=10)
-TestTeamMachine = TeamMachine.TestCase
+TestTeamMachine = pytest.mark.slow(TeamMachine.TestCase)
 
 
 def owner(body: Mapping[str, Any]) -> str | None:

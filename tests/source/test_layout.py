@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.pointer import Pointer
@@ -190,7 +190,7 @@ def read(text: str) -> Any:
         return str(error)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
 @given(
     world=worlds(),
     style=st.fixed_dictionaries(
@@ -223,6 +223,7 @@ def test_what_is_laid_out_says_the_same_and_is_laid_out_then(
     assert laid_out(told) == told
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no ../shared beside the checkout")
 @pytest.mark.parametrize("folder", ["corpus", "corpus-kinds"])
 def test_published_files_say_the_same_when_they_are_laid_out(folder: str) -> None:

@@ -171,9 +171,11 @@ def test_a_hundred_levels_are_deep_enough_through_aliases_too(
         + "".join(
             f"a{n}: &a{n} {{x: *a{n - 1 or ''}, y: *a{n - 1 or ''}}}\n" for n in range(1, 90)
         ),
-        "a: [" + "a," * 200_000 + "]",
+        pytest.param("a: [" + "a," * 200_000 + "]", marks=pytest.mark.slow),
         "---\n" * 200_000,
-        "a: [" + "1:" * 100 + "1]\nb: [" + "[],\n" * 300_000 + "]",
+        pytest.param(
+            "a: [" + "1:" * 100 + "1]\nb: [" + "[],\n" * 300_000 + "]", marks=pytest.mark.slow
+        ),
     ],
     ids=["flow", "list", "mapping", "block", "laughs", "mappings", "wide", "parts", "empties"],
 )

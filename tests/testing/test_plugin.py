@@ -27,6 +27,7 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_sample_passes_its_own_tests_on_several_workers(tmp_path: Path) -> None:
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     folder = shutil.copytree(SAMPLES / "testing", tmp_path / "testing")
@@ -68,6 +69,7 @@ def test_a_run_that_uses_no_fixture_imports_nothing_but_their_names(tmp_path: Pa
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_a_shared_workspace_lasts_and_others_are_new(tmp_path: Path) -> None:
     shell.cluster(tmp_path / "cpu.yml")
     (tmp_path / "test_it.py").write_text(SHARED)
@@ -75,6 +77,7 @@ def test_a_shared_workspace_lasts_and_others_are_new(tmp_path: Path) -> None:
     assert "2 passed" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_errors_in_files_fail_a_test_with_their_places(tmp_path: Path) -> None:
     shell.edit(shell.cluster(tmp_path / "cpu.yml"), "max_instances: 2", "max_instances: two")
     (tmp_path / "test_it.py").write_text(BROKEN)

@@ -28,6 +28,7 @@ def verdicts() -> tuple[Verdict, ...]:
     return tuple(verdict(card) for card in CARDS.values() if is_met(card))
 
 
+@pytest.mark.slow
 def test_the_backend_takes_what_was_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     score = Score.of(each for each in verdicts() if not not_met_yet(each.card, Direction.BACKEND))
     with capsys.disabled():

@@ -98,6 +98,7 @@ def test_nothing_local_imports_azure(words: list[str]) -> None:
     assert modules(*words) == []
 
 
+@pytest.mark.slow
 def test_a_plan_on_azure_needs_no_azure_ai_ml() -> None:
     scope = ("--subscription", SCOPE.subscription, "-g", "rg", "-w", "ws")
     found = modules("--backend", "azure", "--auth", "env", *scope, "compute", "list")

@@ -19,6 +19,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.slow
 def test_every_published_line_is_read_or_refused_with_its_reason() -> None:
     right = [one for one in LINES if not one.wrong]
     assert [one.text for one in right if one.verdict is Verdict.UNKNOWN] == []

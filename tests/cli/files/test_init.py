@@ -13,6 +13,7 @@ from tests.builders.shell import Run
 TEMPLATES = ("low-priority-batch", "pipeline-batch", "training", "online-blue-green")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_new_project_is_valid_laid_out_and_can_be_planned_in_each_environment(
     mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str
@@ -37,6 +38,7 @@ def test_a_new_project_is_valid_laid_out_and_can_be_planned_in_each_environment(
     assert mlctl("plan", ".", "--env", "all").out.count("No changes.") == 2
 
 
+@pytest.mark.slow
 def test_the_traffic_of_a_rollout_is_another_one_in_each_environment(
     mlctl: Run, tmp_path: Path
 ) -> None:

@@ -244,6 +244,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     monkeypatch.setattr(Study, "histories", stopped)
 
 
+@pytest.mark.slow
 def test_ctrl_c_of_a_forecast_by_workers_tells_what_it_has_learned_and_leaves_none(
     sample: Path, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def rows(found: dict[str, Any]) -> dict[str, Any]:
     return {f"{row['name']}/{row['checkpoint_every']}": row for row in found["rows"]}
 
 
+@pytest.mark.slow
 def test_steps_without_checkpoints_take_as_long_as_the_closed_form_says(
     mlctl: Run, files: tuple[Path, Path]
 ) -> None:
@@ -66,6 +67,7 @@ def test_steps_without_checkpoints_take_as_long_as_the_closed_form_says(
     assert far(row["interruptions"], expm1(0.5 * 100 / 60)) < 4
 
 
+@pytest.mark.slow
 def test_checkpoints_a_restore_and_the_way_to_a_node_are_in_both(
     mlctl: Run, files: tuple[Path, Path]
 ) -> None:
@@ -79,6 +81,7 @@ def test_checkpoints_a_restore_and_the_way_to_a_node_are_in_both(
     assert far(row["interruptions"], exact["interruptions"]) < 4
 
 
+@pytest.mark.slow
 def test_checkpoints_that_cost_nothing_leave_as_many_points_as_counting_says(
     mlctl: Run, files: tuple[Path, Path]
 ) -> None:
@@ -142,6 +145,7 @@ def test_a_serverless_job_has_nodes_of_its_own(mlctl: Run) -> None:
     assert calm["cost"]["value"] == pytest.approx(6060 / HOUR * 0.2)
 
 
+@pytest.mark.slow
 def test_one_seed_is_one_forecast_whoever_works_at_it(mlctl: Run, files: tuple[Path, Path]) -> None:
     flags = (*WORK, "--runs", "300", "--price", "1")
     one, two = (

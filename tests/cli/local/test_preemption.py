@@ -56,6 +56,7 @@ def test_lives_of_a_bathtub_end_after_a_day(cloud: Run) -> None:
     assert run(cloud, 60)["preempted_nodes"] >= 2
 
 
+@pytest.mark.slow
 def test_a_trace_begins_where_there_are_nodes(cloud: Run, tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     data = [0] * 50 + [2] * 50

@@ -291,6 +291,7 @@ def test_every_parameter_of_a_command_has_a_flag_or_a_place(node: CommandNode) -
     assert sorted(slot.name for slot in slots if slot.name) == sorted(node.defaults)
 
 
+@pytest.mark.slow
 def test_completion_offers_commands_flags_and_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,8 +42,13 @@ STAGE = (
     "mlctl job create -f samples/training/job.yml -n train --steps 20",
 )
 FOREVER = ("emulator",)  # `emulator start` runs until it is stopped
+SLOW = {"simulate", "advise", "rehearse"}  # many histories, or processes of their own
 EXAMPLES = [
-    pytest.param(example, id=f"{' '.join(path)}-{number}")
+    pytest.param(
+        example,
+        id=f"{' '.join(path)}-{number}",
+        marks=[pytest.mark.slow] if path[0] in SLOW else [],
+    )
     for path in COMMANDS
     if path[0] not in FOREVER
     for number, example in enumerate(examples(path))

@@ -33,6 +33,7 @@ def test_a_finding_names_its_line_and_how_to_see_it_again(mlctl: Run) -> None:
     assert done.out.splitlines()[-1] == "Verdict: does not survive: MLC603"
 
 
+@pytest.mark.slow
 def test_json_and_junit_say_the_same(mlctl: Run, tmp_path: Path) -> None:
     kill = ("--kill", "3", "--nodes", "2")
     data = mlctl("rehearse", APPENDS, "--input", INPUT, *kill, "-o", "json").json
@@ -173,6 +174,7 @@ def test_no_process_is_left_when_a_rehearsal_is_stopped(number: int, tmp_path: P
         assert list(tmp_path.glob("mlctl-rehearsal-*")) == []
 
 
+@pytest.mark.slow
 def test_a_model_without_a_script_is_scored_by_a_stub_where_mlflow_is_absent(mlctl: Run) -> None:
     batch = SAMPLES / "low-priority-batch"
     given = ("rehearse", batch, "--input", SAMPLES / "data" / "patients.csv")

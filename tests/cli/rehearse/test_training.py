@@ -31,6 +31,7 @@ def mlctl(
     return shell.inside(tmp_path, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_a_job_is_rehearsed_by_its_command(mlctl: Run, tmp_path: Path) -> None:
     job = SAMPLES / "training" / "job.yml"
     done = mlctl("rehearse", job, "--kill", "1", "-o", "json")
@@ -104,6 +105,7 @@ def test_a_training_that_cannot_be_rehearsed_is_one_sentence(
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_training_is_killed_anywhere_and_says_how_to_see_it_again(mlctl: Run) -> None:
     given = ("rehearse", MOMENTUM, "--kill-at-any-time", "--seed", "1", "--kills", "3")
     done = mlctl(*given)
@@ -113,6 +115,7 @@ def test_a_training_is_killed_anywhere_and_says_how_to_see_it_again(mlctl: Run) 
     assert done.out.splitlines()[-1] == "Verdict: does not survive: MLC655"
 
 
+@pytest.mark.slow
 def test_losses_of_a_script_come_at_their_steps(mlctl: Run) -> None:
     Path("losses.txt").write_text("3600 1\n9000 1\n")
     given = ("rehearse", JOB, "--steps", "100", "--seconds-per-step", "100")

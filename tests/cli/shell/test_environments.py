@@ -181,6 +181,7 @@ def test_an_az_style_command_takes_the_file_as_the_environment_has_it(mlctl: Run
     assert (again.code, "No changes." in again.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_command_runs_in_each_environment_and_ends_with_the_worst_code(
     project: Path,
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_command_runs_in_each_environment_and_ends_with_the_worst_code(
     assert run("validate", ".", "--env=all")[0] == 1
 
 
+@pytest.mark.slow
 def test_an_apply_in_several_environments_tells_the_lines_of_each_as_one_document(
     project: Path,
 ) -> None:

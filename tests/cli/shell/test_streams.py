@@ -94,6 +94,7 @@ def test_in_one_log_a_plan_stands_before_what_is_said_of_its_apply(tmp_path: Pat
     assert sorted(map(log.index, told)) == [log.index(one) for one in told]
 
 
+@pytest.mark.slow
 def test_an_apply_goes_on_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
     clusters(tmp_path / "many", 40)
     script = f"mlctl {' '.join(PLENTY)}; mlctl apply many --yes 2>&1 | head -1"

@@ -274,6 +274,7 @@ NAMES = [name for one in DOCUMENTS.values() for name in one.documents]
 PARTS = st.tuples(st.sampled_from(NAMES), FIELDS)
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, min_size=1, max_size=3))
 def test_no_document_whatever_its_types_stops_the_rules(
     parts: list[tuple[str, dict[str, object]]],

@@ -108,6 +108,7 @@ def test_a_note_of_no_emulator_leads_nowhere(
     assert (ended.code, "no emulator runs" in ended.err) == (1, True)
 
 
+@pytest.mark.slow
 def test_the_last_one_started_is_the_one_to_talk_to_as_long_as_it_runs(
     tmp_path: Path, emulator: Emulator
 ) -> None:
@@ -122,6 +123,7 @@ def test_the_last_one_started_is_the_one_to_talk_to_as_long_as_it_runs(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(alone: Served, number: signal.Signals) -> None:
     with alone.connection() as idle:
@@ -130,6 +132,7 @@ def test_a_signal_ends_it_cleanly(alone: Served, number: signal.Signals) -> None
     assert not (alone.folder / ".mlctl" / "emulator.json").exists()
 
 
+@pytest.mark.slow
 def test_its_certificate_is_made_once(tmp_path: Path) -> None:
     trusted = []
     for _ in range(2):
@@ -158,6 +161,7 @@ def test_a_key_that_is_broken_or_was_open_to_others_is_made_anew(tmp_path: Path)
     assert first.authority.read_bytes() != before
 
 
+@pytest.mark.slow
 def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path) as found:
         found.ask("PUT", f"{found.workspace}/models/m/versions/1", MODEL)
@@ -258,6 +262,7 @@ def test_a_name_that_it_was_given_is_its_own_and_in_its_certificate(tmp_path: Pa
             trusted.wrap_socket(plain, server_hostname="box.example").close()
 
 
+@pytest.mark.slow
 def test_faults_that_were_ordered_before_it_starts_strike_it(tmp_path: Path) -> None:
     order = ["local", "fault", "add", "refuse", "--status", "429", "--retry-after", "seconds"]
     done = subprocess.run(
@@ -310,6 +315,7 @@ def test_garbage_on_the_wire_is_no_end(served: Served) -> None:
     assert served.ask("GET", served.workspace)[0] == 200
 
 
+@pytest.mark.slow
 def test_everything_is_recorded_but_secrets(tmp_path: Path) -> None:
     file = tmp_path / "record.jsonl"
     account = {"adminUserName": "me", "adminUserPassword": "s3cret"}
@@ -343,6 +349,7 @@ def test_a_token_is_asked_for_and_exported(tmp_path: Path, emulator: Emulator) -
         assert exported(emulator(tmp_path, "env"))["IDENTITY_HEADER"] == "s3cret"
 
 
+@pytest.mark.slow
 def test_a_token_is_read_from_a_variable_and_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("s3cret\n")
     bearer = {"authorization": "Bearer s3cret"}

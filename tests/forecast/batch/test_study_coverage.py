@@ -54,6 +54,7 @@ def quartile_of_ends(of: Summary) -> Estimate:
     return statistics.quantile_interval(sorted(of.times_until_done), 0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("there", "way", "told", "truth"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from math import isclose
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,7 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(scenarios(), policies)
 def test_the_shortcut_gives_the_history_of_the_engine(scenario: Scenario, plan: Policy) -> None:

@@ -41,6 +41,7 @@ def observed(seed: str, weather: Weather, *, days: int = 30, nodes: int = 8) -> 
     return Losses(1 / 60, counts)
 
 
+@pytest.mark.slow
 def test_the_intervals_cover_the_truth_in_95_of_100_cases() -> None:
     covered: Counter[str] = Counter()
     for month in range(MONTHS):
@@ -52,6 +53,7 @@ def test_the_intervals_cover_the_truth_in_95_of_100_cases() -> None:
     assert all(count >= 0.90 * MONTHS for count in covered.values())
 
 
+@pytest.mark.slow
 def test_no_shocks_are_found_where_there_are_none() -> None:
     covered = 0
     for month in range(MONTHS):

@@ -130,6 +130,7 @@ def test_time_by_the_hour_is_the_inverse_of_the_integral_of_the_factors(
     assert passed == pytest.approx(seconds, rel=1e-6, abs=1e-3 * max(factors) + 1e-6)
 
 
+@pytest.mark.slow
 def test_losses_follow_the_hour_of_the_day() -> None:
     """Nothing from midnight, twice as much from 8, as said from 16: the mean factor is 1."""
     one = Weather("w", 0.3, Shocks(0.2, 0.5), None, NIGHT)
@@ -148,6 +149,7 @@ def test_losses_follow_the_hour_of_the_day() -> None:
         assert abs(count - expected) < 4 * sqrt(expected * (1 + 9 * 0.5 * 0.2 / 0.4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cv", "spread"), [(None, 1.0), (0.0, 0.0), (2.0, 2.0)])
 def test_outages_have_the_mean_and_the_spread_that_were_asked_for(
     cv: float | None, spread: float

@@ -36,6 +36,7 @@ def _bare(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["local", "azure"])
 @given(worlds())
 @settings(max_examples=8)

@@ -158,6 +158,7 @@ def test_patterns_cover_addresses_and_all_versions_of_an_asset() -> None:
     assert not Protected("model/heart:2").covers(Address("model", "heart", None, "3"))
 
 
+@pytest.mark.slow
 @given(worlds(), st.booleans())
 @settings(max_examples=25)
 def test_nothing_is_left_to_do_after_an_apply_with_tags(world: list[Declared], known: bool) -> None:

@@ -165,6 +165,7 @@ def test_the_same_is_pruned_on_azure() -> None:
         assert planned(backend, *HEART[:3], ownership=OURS, prune=Prune()).plan.empty
 
 
+@pytest.mark.slow
 @given(worlds(), worlds(), st.booleans())
 @settings(max_examples=20)
 def test_pruning_leaves_what_is_declared_and_what_others_own(

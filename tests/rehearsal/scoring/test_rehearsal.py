@@ -40,6 +40,7 @@ QUICK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kill"), QUICK.items())
 def test_a_defect_is_found_at_its_line_and_its_cure_is_found_good(
     name: str, kill: int | None, tmp_path: Path
@@ -85,6 +86,7 @@ def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> N
     assert list((tmp_path / "stage" / "runs").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     plan = KillSchedule(kills=0, only=8, seed=3)
     runs = [rehearsed.of_sample("appends", tmp_path / str(one), plan) for one in range(2)]
@@ -92,6 +94,7 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     assert runs[0].runs[0].kills == runs[1].runs[0].kills
 
 
+@pytest.mark.slow
 def test_a_port_that_two_workers_of_a_node_take_is_found_at_its_line(tmp_path: Path) -> None:
     text = (
         "import socket\ndef init():\n    global here\n    here = socket.socket()\n"

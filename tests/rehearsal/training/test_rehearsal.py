@@ -27,6 +27,7 @@ Path("outputs/end").write_text(f"from {start} to {number}")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kill"), [("last_ckpt", 2), ("momentum", 1)])
 def test_a_defect_is_found_at_its_line_and_its_cure_is_found_good(
     name: str, kill: int, tmp_path: Path
@@ -200,6 +201,7 @@ def test_a_checkpoint_that_has_not_got_its_name_yet_is_none(tmp_path: Path) -> N
     assert done.evidence == ()
 
 
+@pytest.mark.slow
 def test_a_file_that_was_opened_and_not_yet_written_is_half_a_checkpoint(tmp_path: Path) -> None:
     text = (
         "import json, os\nlast, epoch = 'outputs/last', 0\nif os.path.exists(last):\n"

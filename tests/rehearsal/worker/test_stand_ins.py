@@ -48,6 +48,7 @@ def go(folder: Path, text: str, **more: object) -> Rehearsal:
     return rehearse(told, inputs, KillSchedule(kills=2), rehearsed.stage(folder / "stage"))
 
 
+@pytest.mark.slow
 def test_a_script_is_rehearsed_without_the_packages_that_it_imports(tmp_path: Path) -> None:
     done = go(tmp_path, PICTURES)
     assert rehearsed.shown(done) == []

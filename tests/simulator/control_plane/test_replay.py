@@ -298,6 +298,7 @@ def test_it_does_not_matter_who_looks_and_how_often_the_file_is_opened(
     assert found == played(cloud(), steps, None)
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     path, whole = tmp_path / "a.db", cloud()
     local = cloud(path)

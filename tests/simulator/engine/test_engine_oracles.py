@@ -91,6 +91,7 @@ def test_ten_mini_batches_on_two_nodes_with_two_slots_take_three_rounds() -> Non
     assert ended(world(*of(cluster(2), batch(10, 60, 2, concurrency=2)))).makespan_s == 180
 
 
+@pytest.mark.slow
 def test_a_task_that_starts_again_after_every_loss_takes_as_long_as_theory_says() -> None:
     rate, hours = 0.1, 2.0
     job = batch(1, hours * HOUR, 1)
@@ -103,6 +104,7 @@ def test_a_task_that_starts_again_after_every_loss_takes_as_long_as_theory_says(
     assert variance(times) == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_job_on_a_single_low_priority_node_is_cancelled_as_often_as_theory_says() -> None:
     rate, n = 0.2, 100
     seen = repeated(12_000, "O8", of(cluster(1, low=True), batch(n, 60, 1), Poisson(rate)))
@@ -113,6 +115,7 @@ def test_a_job_on_a_single_low_priority_node_is_cancelled_as_often_as_theory_say
     assert abs(z(seen, lambda view: (view.makespan_s or 0) / HOUR, (1 - q**n) / rate)) < SURE
 
 
+@pytest.mark.slow
 def test_four_nodes_that_are_not_replaced_are_all_lost_after_the_fourth_harmonic_number() -> None:
     rate = 0.5
     once = replace(AT_ONCE, replace=False)
@@ -138,6 +141,7 @@ def test_the_mini_batch_size_is_a_checkpoint_interval(size: int, cost: float) ->
     assert abs(z(seen, lambda view: (view.makespan_s or 0) / files, exact)) < SURE
 
 
+@pytest.mark.slow
 def test_retries_save_as_many_jobs_as_theory_says() -> None:
     p, n, tries = 0.1, 1000, 3
     load = BatchWork(per_mini_batch_s=60, fail_probability=p)
@@ -202,6 +206,7 @@ def logged_points(checkpoint_every: int) -> tuple[float, float]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkpoint_every", [0, 10])
 def test_a_restarted_training_job_logs_steps_again_as_often_as_theory_says(
     checkpoint_every: int,

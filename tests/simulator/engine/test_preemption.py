@@ -160,6 +160,7 @@ def test_nodes_that_are_not_replaced_stay_lost() -> None:
     assert states(made, 9 * DAY) == ["PREEMPTED"]
 
 
+@pytest.mark.slow
 def test_what_takes_nodes_holds_for_those_that_are_up_when_it_is_set() -> None:
     made = world(AddCluster(cluster(50, 50, low=True)))
     engine.run(made, HOUR)
@@ -245,6 +246,7 @@ def repeated_losses(
     return total / 60
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_under_total_shocks_does_not_depend_on_the_number_of_nodes() -> None:
     chance = [
         repeated(2000, "W", of(cluster(nodes, low=True), batch(60 * nodes, 60, nodes), Shock(0.7)))
@@ -255,6 +257,7 @@ def test_a_cancelled_job_under_total_shocks_does_not_depend_on_the_number_of_nod
         assert abs(z(seen, lambda view: view.status is JobStatus.CANCELED, expected)) < 4
 
 
+@pytest.mark.slow
 def test_outages_leave_as_much_time_as_their_rates_say() -> None:
     up = 0.0
     for seed in range(150):
