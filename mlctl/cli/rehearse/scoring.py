@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.rehearse.output import Output, RehearsalFormat
+from mlctl.cli.rehearse.options import RunArgs, SubjectArgs
+from mlctl.cli.rehearse.output import TOO_LATE, Output, RehearsalFormat
+from mlctl.cli.rehearse.stage import stage
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
@@ -24,107 +26,113 @@ if TYPE_CHECKING:
     from mlctl.rehearsal.stage import KillSchedule, Stage
 
 
-def told(
-    found: Deployment,
-    path: Path,
-    arguments: str | None,
-    model: Path | None,
+def rehearse(
+    deployment: Deployment,
+    schedule: KillSchedule,
+    subject: SubjectArgs,
+    runs: RunArgs,
+    output: Output,
     *,
-    tabular: bool,
-    stub: bool,
-) -> Deployment:
-    """A deployment with what the flags say beside its YAML.
+    alone: bool,
+) -> Exit:
+    """Rehearse a deployment, or a script `alone`, and write what came of it.
 
     Raises:
-        InvalidValue: the arguments cannot be told apart, or there is no such model.
-        RehearsalError: it makes mini-batches by keys, which files do not have.
+        InvalidValue: the flags ask for what cannot be.
+        RehearsalError: there are no inputs, or they cannot be read.
+        Permanent: the script cannot be used without any loss, or takes too long.
     """
+    if subject.input is None:
+        raise InvalidValue("a scoring script needs inputs", flag="--input")
+    path = Path(subject.input)
+    deployment = _with_flags(deployment, path, subject, stub=runs.stub)
+    with stage(output.session, runs) as here:
+        inputs = _read_inputs(deployment, path, here)
+        deployment = _with_sizes(output.session, deployment, runs.nodes, inputs, alone=alone)
+        return _rehearse(deployment, inputs, schedule, here, output)
+
+
+def _with_flags(
+    deployment: Deployment, path: Path, subject: SubjectArgs, *, stub: bool
+) -> Deployment:
+    """A deployment with what the flags say beside its YAML."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import RehearsalError
 
-    if arguments is not None:
+    arguments = deployment.arguments
+    if subject.arguments is not None:
         try:
-            found = replace(found, arguments=(*found.arguments, *shlex.split(arguments)))
+            arguments = (*arguments, *shlex.split(subject.arguments))
         except ValueError as error:
-            raise InvalidValue(f"{error}: `{arguments}`", flag="--arguments") from None
-    if model is not None:
-        real = files.real(model)
-        if not (files.is_file(real) or files.is_folder(real)):
-            raise InvalidValue(f"there is no model `{model}`", flag="--model")
-        found = replace(found, model=real)
-    tabular = found.tabular or tabular or tables.is_table(path)
-    found = replace(found, tabular=tabular, stand_ins=stub)
-    if found.partition_keys and not found.tabular:
+            why = f"{error}: `{subject.arguments}`"
+            raise InvalidValue(why, flag="--arguments") from None
+    model = deployment.model
+    if subject.model is not None:
+        model = files.real(subject.model)
+        if not (files.is_file(model) or files.is_folder(model)):
+            raise InvalidValue(f"there is no model `{subject.model}`", flag="--model")
+    tabular = deployment.tabular or subject.tabular or tables.is_table(path)
+    if deployment.partition_keys and not tabular:
         raise RehearsalError("`partition_keys` are of rows here: --tabular, or an MLTable")
-    return found
+    return replace(deployment, arguments=arguments, model=model, tabular=tabular, stand_ins=stub)
 
 
-def inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
-    """What is scored: files, or the rows that the user's Python reads of them.
-
-    Raises:
-        RehearsalError: there are none, or they cannot be read.
-    """
+def _read_inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
+    """What is scored: files, or the rows that the user's Python reads of them."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import Inputs
 
     if not deployment.tabular:
         return Inputs.find(path)
-    to = stage.folder / "table"
-    keys = deployment.partition_keys
-    return tables.load(tables.find(path), keys, stage.interpreter, to, stage.environment)
+    folder, keys = stage.folder / "table", deployment.partition_keys
+    return tables.load(tables.find(path), keys, stage.interpreter, folder, stage.environment)
 
 
-def sized(
-    session: Session, found: Deployment, nodes: int | None, inputs: Inputs, *, alone: bool
+def _with_sizes(
+    session: Session, deployment: Deployment, nodes: int | None, inputs: Inputs, *, alone: bool
 ) -> Deployment:
     """A deployment with as many nodes as a loss leaves some of, and its size of mini-batches.
 
     A script alone gets mini-batches that all workers have some of.
     """
-    if nodes is None and found.nodes == 1:
+    if nodes is None and deployment.nodes == 1:
         session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
-    found = replace(found, nodes=nodes or max(2, found.nodes))
-    size, fair = found.mini_batch_size, max(1, len(inputs.names) // (2 * found.workers))
+    deployment = replace(deployment, nodes=nodes or max(2, deployment.nodes))
+    fair = max(1, len(inputs.names) // (2 * deployment.workers))
+    size = deployment.mini_batch_size
     if inputs.tabular:
-        known = found.mini_batch_bytes
-        size = fair if known is None else inputs.rows_of(known)
+        table_bytes = deployment.mini_batch_bytes
+        size = fair if table_bytes is None else inputs.rows_of(table_bytes)
     elif alone:
         size = min(size, fair)
-    return replace(found, mini_batch_size=size)
+    return replace(deployment, mini_batch_size=size)
 
 
-def rehearse(
-    deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage, output: Output
+def _rehearse(
+    deployment: Deployment, inputs: Inputs, schedule: KillSchedule, here: Stage, output: Output
 ) -> Exit:
-    """Rehearse a deployment, and write what came of it.
-
-    Raises:
-        Permanent: the script cannot be used without any loss, or takes too long.
-    """
     from mlctl.rehearsal.process import TooLate
-    from mlctl.rehearsal.scoring.rehearsal import rehearse as go
+    from mlctl.rehearsal.scoring import rehearsal as scoring
     from mlctl.rehearsal.scoring.run import ScriptFails
-    from mlctl.render.rehearsal import page as rehearsal_page
-    from mlctl.render.rehearsal import report as render
+    from mlctl.render.rehearsal import page, report
 
     try:
-        with output.watched(stage) as seen:
-            done = go(deployment, inputs, plan, seen)
+        with output.watched(here) as watched:
+            rehearsal = scoring.rehearse(deployment, inputs, schedule, watched)
     except ScriptFails as error:
         raise Permanent("ScriptFails", _fails(error, deployment)) from None
     except TooLate:
-        raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
-    report = Report()
+        raise Permanent("TooLate", TOO_LATE) from None
+    findings = Report()
     code = Path(os.path.relpath(deployment.code))
-    report.extend(render.findings(done.evidence, code, output.again))
-    summary = render.summary(done, report)
+    findings.extend(report.findings(rehearsal.evidence, code, output.again))
+    summary = report.summary(rehearsal, findings)
     return output.write(
-        report,
+        findings,
         {
-            RehearsalFormat.JSON: lambda: render.as_json(done, report),
-            RehearsalFormat.JUNIT: lambda: render.as_junit(done, done.evidence),
-            RehearsalFormat.HTML: lambda: rehearsal_page.scoring(done, summary, output.again),
+            RehearsalFormat.JSON: lambda: report.as_json(rehearsal, findings),
+            RehearsalFormat.JUNIT: lambda: report.as_junit(rehearsal, rehearsal.evidence),
+            RehearsalFormat.HTML: lambda: page.scoring(rehearsal, summary, output.again),
         },
         summary,
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl import files
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.rehearse.options import RunArgs
 from mlctl.cli.shell.session import Session
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def stage(
-    session: Session, python: str | None, keep: Path | None, *, network: bool
-) -> Iterator[Stage]:
+def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     """Folder, interpreter and environment; in the end no process and no folder is left.
 
     Raises:
@@ -37,25 +36,26 @@ def stage(
     from mlctl.rehearsal.stage import Stage
 
     try:
-        exe = find_python(python)
+        exe = find_python(runs.python)
     except OSError as error:
         raise InvalidValue(str(error), flag="--python") from None
-    if not network and not without_network():
+    if not runs.network and not without_network():
         session.note("note: this system gives no process a network of its own: it stays open")
-    folder = _folder(keep)
+    folder = _folder(runs.keep)
     mark = uuid.uuid4().hex
     ends = time.monotonic() + (session.flags.timeout or _PATIENCE)
-    alone = not network and bool(without_network())
+    alone = not runs.network and bool(without_network())
     interpreter = Interpreter(exe, alone, _memory(), mark, ends)
-    heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
+    # nohup ignores one
+    heard = [signum for signum in _SIGNALS if signal.getsignal(signum) is not signal.SIG_IGN]
     handlers = {number: signal.signal(number, _interrupt) for number in heard}
     try:
-        yield Stage(interpreter, folder, session.environment, keep is not None)
+        yield Stage(interpreter, folder, session.environment, runs.keep is not None)
     finally:
         sweep(mark)
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        if keep is None:
+        if runs.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.rehearse.output import Output, RehearsalFormat
+from mlctl.cli.rehearse.options import RunArgs, TrainingArgs
+from mlctl.cli.rehearse.output import TOO_LATE, Output, RehearsalFormat
+from mlctl.cli.rehearse.stage import stage
 from mlctl.cli.shell.exits import Exit
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
@@ -19,93 +20,56 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.training.model import Training
     from mlctl.rehearsal.training.rehearsal import TrainingPlan
 
-_STEP_S = 60.0  # as for jobs of the simulated cloud of which nothing else is known
 
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """How long a training is, as far as flags say."""
-
-    steps: int | None
-    step_s: float | None
-
-    @property
-    def seconds(self) -> float | None:
-        """On a node, without a loss; None where nothing was said.
-
-        Raises:
-            InvalidValue: only the time of a step was.
-        """
-        if self.steps is None and self.step_s is not None:
-            why = "how many steps there are is missing: --steps"
-            raise InvalidValue(why, flag="--seconds-per-step")
-        return None if self.steps is None else self.steps * (self.step_s or _STEP_S)
-
-    def refuse(self, *, anywhere: bool) -> None:
-        """What is for trainings says nothing about a scoring script.
-
-        Raises:
-            InvalidValue: something was said.
-        """
-        for flag, given in (
-            ("--steps", self.steps is not None),
-            ("--seconds-per-step", self.step_s is not None),
-            ("--kill-at-any-time", anywhere),
-        ):
-            if given:
-                raise InvalidValue("this is for trainings, and not for scoring scripts", flag=flag)
-
-
-def planned(
-    training: Training, plan: KillSchedule, length: Length, nodes: int | None, *, anywhere: bool
-) -> tuple[Training, TrainingPlan]:
-    """The training as the flags want it, and what is done to it.
+def rehearse(
+    training: Training, schedule: KillSchedule, runs: RunArgs, args: TrainingArgs, output: Output
+) -> Exit:
+    """Rehearse a training, and write what came of it.
 
     Raises:
         InvalidValue: flags that say nothing together.
-        RehearsalError: the training cannot be so.
+        Permanent: the command fails without any loss, or takes too long.
+        RehearsalError: the training cannot be so, or a weather does not know how long it is.
     """
     from mlctl.rehearsal.training.job import with_nodes, with_steps
     from mlctl.rehearsal.training.rehearsal import TrainingPlan, rate_of
 
-    if anywhere and plan.weather:
+    if args.kill_at_any_time and schedule.weather:
         raise InvalidValue("a weather says itself when nodes go", flag="--kill-at-any-time")
-    training = with_nodes(training, nodes)
-    if length.steps is not None:
-        training = with_steps(training, length.steps)
-    return training, TrainingPlan(
-        schedule=plan, rate=rate_of(plan.weather), anywhere=anywhere, seconds=length.seconds
+    training = with_nodes(training, runs.nodes)
+    if args.steps is not None:
+        training = with_steps(training, args.steps)
+    plan = TrainingPlan(
+        schedule=schedule,
+        rate=rate_of(schedule.weather),
+        anywhere=args.kill_at_any_time,
+        seconds=args.seconds,
     )
+    with stage(output.session, runs) as here:
+        return _rehearse(training, plan, here, output)
 
 
-def rehearse(training: Training, plan: TrainingPlan, stage: Stage, output: Output) -> Exit:
-    """Rehearse a training, and write what came of it.
-
-    Raises:
-        Permanent: the command fails without any loss, or takes too long.
-        RehearsalError: a weather does not know how long the training is.
-    """
+def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Output) -> Exit:
     from mlctl.rehearsal.process import TooLate
     from mlctl.rehearsal.training.rehearsal import TrainingFails, rehearse_training
-    from mlctl.render.rehearsal import page as rehearsal_page
-    from mlctl.render.rehearsal import report as render
+    from mlctl.render.rehearsal import page, report
 
     try:
-        done = rehearse_training(training, stage, plan)
+        rehearsal = rehearse_training(training, here, plan)
     except TrainingFails as error:
         raise Permanent("TrainingFails", _fails(str(error), training.code)) from None
     except TooLate:
-        raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
-    report = Report()
+        raise Permanent("TooLate", TOO_LATE) from None
+    findings = Report()
     code = Path(os.path.relpath(training.code))
-    report.extend(render.findings(done.evidence, code, output.again))
-    summary = render.training_summary(done, report)
+    findings.extend(report.findings(rehearsal.evidence, code, output.again))
+    summary = report.training_summary(rehearsal, findings)
     return output.write(
-        report,
+        findings,
         {
-            RehearsalFormat.JSON: lambda: render.training_json(done, report),
-            RehearsalFormat.JUNIT: lambda: render.training_junit(done),
-            RehearsalFormat.HTML: lambda: rehearsal_page.training(done, summary, output.again),
+            RehearsalFormat.JSON: lambda: report.training_json(rehearsal, findings),
+            RehearsalFormat.JUNIT: lambda: report.training_junit(rehearsal),
+            RehearsalFormat.HTML: lambda: page.training(rehearsal, summary, output.again),
         },
         summary,
     )

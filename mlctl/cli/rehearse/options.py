@@ -1,0 +1,234 @@
+"""The flags of `mlctl rehearse`, a record for each topic."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlctl import files
+from mlctl.cli.local.flag_text import read_text
+from mlctl.cli.parser.arguments import InvalidValue
+
+if TYPE_CHECKING:  # the event engine takes longer to load than most commands
+    from mlctl.rehearsal.stage import KillSchedule
+    from mlctl.simulator.engine.processes import PreemptionProcess
+
+_STEP_S = 60.0  # as for jobs of the simulated cloud of which nothing else is known
+_NOT_REPEATED = ("seed", "kills", "kill", "keep")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectArgs:
+    """What of PATH is rehearsed, on which inputs."""
+
+    input: Annotated[
+        str | None,
+        typer.Option("--input", metavar="DIR|FILE", help="A few inputs as the job would get them."),
+    ] = None
+    deployment: Annotated[
+        str | None,
+        typer.Option(
+            "--deployment", metavar="ADDRESS", help="Which of several deployments or steps of PATH."
+        ),
+    ] = None
+    tabular: Annotated[
+        bool,
+        typer.Option("--tabular", help="Give `run` rows, as parallel jobs do, and not files."),
+    ] = False
+    arguments: Annotated[
+        str | None,
+        typer.Option("--arguments", metavar="WORDS", help="Arguments of the scoring script."),
+    ] = None
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model", metavar="DIR|FILE", help="The model of a scoring script by itself."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillArgs:
+    """Which nodes are lost."""
+
+    preempt: Annotated[
+        float | None,
+        typer.Option(
+            "--preempt", metavar="RATE", min=0, help="Losses per node-hour, all in one run."
+        ),
+    ] = None
+    weather: Annotated[
+        str | None,
+        typer.Option("--weather", metavar="NAME", help="Losses by a weather, all in one run."),
+    ] = None
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            "--script", metavar="FILE", help="Losses as lines of `SECOND NODE|all`, all in one run."
+        ),
+    ] = None
+    kills: Annotated[
+        int, typer.Option("--kills", metavar="N", min=0, max=1000, help="Runs with one kill each.")
+    ] = 10
+    kill: Annotated[
+        int | None,
+        typer.Option("--kill", metavar="K", min=1, max=1000, help="Only this kill, once more."),
+    ] = None
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", min=0, help="Another seed, other kills.")
+    ] = 0
+
+    def schedule(self) -> KillSchedule:
+        """The losses that the flags ask for.
+
+        Raises:
+            InvalidValue: several flags say what takes nodes away, or one cannot be read.
+        """
+        from mlctl.rehearsal.stage import KillSchedule
+
+        return KillSchedule(
+            seed=self.seed, kills=self.kills, weather=_processes(self), only=self.kill
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunArgs:
+    """Where the code runs."""
+
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            "--nodes", metavar="N", min=1, max=64, help="Nodes; the deployment's, at least 2."
+        ),
+    ] = None
+    python: Annotated[
+        str | None,
+        typer.Option("--python", metavar="EXE", help="The Python with what the script imports."),
+    ] = None
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Leave what the runs wrote in this new folder."),
+    ] = None
+    network: Annotated[
+        bool, typer.Option("--network", help="Let the script reach the network.")
+    ] = False
+    stub: Annotated[
+        bool,
+        typer.Option(
+            "--stub",
+            help="Answer by a hash in place of packages that are absent, and of an MLflow model.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingArgs:
+    """What is for trainings alone."""
+
+    steps: Annotated[
+        int | None,
+        typer.Option("--steps", metavar="N", min=1, help="Let a training make so many steps."),
+    ] = None
+    seconds_per_step: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds-per-step", metavar="S", min=0.001, help="Time of a step on a node; 60 s."
+        ),
+    ] = None
+    kill_at_any_time: Annotated[
+        bool,
+        typer.Option(
+            "--kill-at-any-time",
+            help="Kill a training anywhere: at any line, before and in the middle of any write.",
+        ),
+    ] = False
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the training takes on a node, without a loss; None where nothing was said.
+
+        Raises:
+            InvalidValue: only the time of a step was.
+        """
+        if self.steps is None and self.seconds_per_step is not None:
+            why = "how many steps there are is missing: --steps"
+            raise InvalidValue(why, flag="--seconds-per-step")
+        return None if self.steps is None else self.steps * (self.seconds_per_step or _STEP_S)
+
+    def refuse(self) -> None:
+        """What is for trainings says nothing about a scoring script.
+
+        Raises:
+            InvalidValue: something was said.
+        """
+        flags = _flags(self)
+        if flags:
+            why = "this is for trainings, and not for scoring scripts"
+            raise InvalidValue(why, flag=flags[0])
+
+
+def command_words(
+    path: str, subject: SubjectArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
+) -> list[str]:
+    """The words that ask for the same rehearsal; `--kill` says which kill of it."""
+    words = ["mlctl", "rehearse", path, "--seed", str(kills.seed)]
+    for args in (subject, kills, runs, training):
+        words += _flags(args)
+    return words
+
+
+def _flags(args: SubjectArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
+    """The flags of a record that were given, with their values."""
+    words: list[str] = []
+    for name, value in asdict(args).items():
+        if value is None or value is False or name in _NOT_REPEATED:
+            continue
+        words.append(f"--{name.replace('_', '-')}")
+        words += [] if value is True else [str(value)]
+    return words
+
+
+def _processes(args: KillArgs) -> tuple[PreemptionProcess, ...]:
+    """The processes by which nodes are lost; at most one of the flags says which."""
+    from mlctl.simulator.engine.processes import LossScript, Poisson
+
+    if sum(flag is not None for flag in (args.preempt, args.weather, args.script)) > 1:
+        raise InvalidValue("only one of --preempt, --weather and --script", flag="--weather")
+    if args.preempt:
+        return (Poisson(args.preempt),)
+    if args.weather is not None:
+        return _weather(args.weather)
+    if args.script is not None:
+        lines = (line.partition("#")[0].split() for line in read_text(args.script).splitlines())
+        return (LossScript(tuple(_loss(words) for words in lines if words)),)
+    return ()
+
+
+def _weather(name: str) -> tuple[PreemptionProcess, ...]:
+    from mlctl.forecast.weather.models import WeatherError, by_name, names, parse
+
+    try:
+        model = by_name(name)
+        if model is None and not files.is_file(Path(name)):
+            why = f"`{name}` is no weather: {', '.join(names())}"
+            raise InvalidValue(why, flag="--weather")
+        model = model or parse(read_text(Path(name)), name)
+    except WeatherError as error:
+        raise InvalidValue(str(error), flag="--weather") from None
+    if model.trace is not None:
+        raise InvalidValue(f"`{name}` is a trace; name weather", flag="--weather")
+    return model.processes()
+
+
+def _loss(words: list[str]) -> tuple[float, int | str]:
+    """A line of a script of losses: when, and the number of a node from 1, or `all`."""
+    from mlctl.simulator.engine.processes import ALL
+
+    at, _, node = " ".join(words).partition(" ")
+    if not at.replace(".", "", 1).isdecimal() or not (node == ALL or node.isdecimal()):
+        text = f"`{' '.join(words)}` is no `SECOND NODE|all`, as `90 1`"
+        raise InvalidValue(text, flag="--script")
+    return float(at), node if node == ALL else int(node) - 1
