@@ -61,8 +61,8 @@ class SavedPlan:
     def actions(self) -> dict[Address, Action]:
         """What is done to each resource."""
         return {
-            Address.parse(one["address"]): Action(tuple(one["change"]["actions"]))
-            for one in self.document["resource_changes"]
+            Address.parse(change["address"]): Action(tuple(change["change"]["actions"]))
+            for change in self.document["resource_changes"]
         }
 
 
@@ -77,16 +77,16 @@ def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = No
     """
     document = {**plan_json.document(plan), "format_version": FORMAT_VERSION}
     document["project_file"] = project_file
-    for one in document["resource_changes"]:
+    for change in document["resource_changes"]:
         for side in ("before", "after"):
-            one["change"][side] = masking.masked(one["change"][side])
-    for found in document["diagnostics"]:
-        found["snippet"] = None  # a line of the user's text may hold anything
-        found.update(masking.masked({key: found[key] for key in ("summary", "detail")}))
-    without = list(dict.fromkeys(step.without for step in work.steps))
-    document["without"] = [list(map(pointer.text, one)) for one in without]
-    which = {one: number for number, one in enumerate(without)}
-    document["steps"] = [_written_step(step, which[step.without]) for step in work.steps]
+            change["change"][side] = masking.masked(change["change"][side])
+    for diagnostic in document["diagnostics"]:
+        diagnostic["snippet"] = None  # a line of the user's text may hold anything
+        diagnostic.update(masking.masked({key: diagnostic[key] for key in ("summary", "detail")}))
+    pointer_lists = list(dict.fromkeys(step.without for step in work.steps))
+    document["without"] = [list(map(pointer.text, pointers)) for pointers in pointer_lists]
+    number_of_list = {pointers: number for number, pointers in enumerate(pointer_lists)}
+    document["steps"] = [_written_step(step, number_of_list[step.without]) for step in work.steps]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     text = json.dumps(document, separators=(",", ":"))
     try:
@@ -112,11 +112,11 @@ def load(path: str | Path) -> SavedPlan:
             f"apply it with the mlctl that made it ({made_by}), or {_AGAIN}",
         )
     try:
-        without = [tuple(map(pointer.parse, one)) for one in document["without"]]
+        pointer_lists = [tuple(map(pointer.parse, texts)) for texts in document["without"]]
         work = Work(
             document["backend"],
             Scope(**document["workspace"]),
-            tuple(_read_step(step, without) for step in document["steps"]),
+            tuple(_read_step(step, pointer_lists) for step in document["steps"]),
             {Address.parse(text): fingerprint for text, fingerprint in document["read"].items()},
         )
         saved = SavedPlan(work, document)
@@ -149,29 +149,31 @@ def _filled(step: PlanStep, read_document: ReadDocument) -> PlanStep:
 
 
 def _secret(step: PlanStep, secret: Secret, read_document: ReadDocument) -> Data:
-    what = f"`{pointer.dotted(secret.at)}` of {step.change}"
+    place = f"`{pointer.dotted(secret.at)}` of {step.change}"
     document = read_document(secret.file, secret.index)
     if document is None:
         raise PlanFileError(
-            f"the plan needs {what}, and `{secret.file}` is not there any more",
+            f"the plan needs {place}, and `{secret.file}` is not there any more",
             f"put the file back (a plan holds no secrets), or {_AGAIN}",
         )
     if str(document.get("name")).casefold() != step.change.name.casefold():
-        raise PlanFileError(f"the plan needs {what}, and `{secret.file}` has other contents now")
+        raise PlanFileError(f"the plan needs {place}, and `{secret.file}` has other contents now")
     value = pointer.get(document, secret.at)
     if value is None:
-        raise PlanFileError(f"the plan needs {what}, and `{secret.file}` does not give it any more")
+        raise PlanFileError(
+            f"the plan needs {place}, and `{secret.file}` does not give it any more"
+        )
     return value
 
 
 def _unchanged(step: PlanStep, upload: Upload) -> None:
     try:
-        same = local_files.digest(upload) == upload.digest
+        is_same = local_files.digest(upload) == upload.digest
     except OSError as error:
         raise PlanFileError(
             f"{step.change} needs `{upload.path}`, which cannot be read: {error.strerror or error}"
         ) from error
-    if not same:
+    if not is_same:
         raise PlanFileError(
             f"`{upload.path}`, which {step.change} uploads, has changed since the plan was made"
         )
@@ -183,39 +185,39 @@ def _without_secrets(step: PlanStep, body: Mapping[str, Data]) -> dict[str, Data
     Raises:
         PlanFileError: it holds one that apply would not find.
     """
-    kept = copy.deepcopy(dict(body))
+    cleaned = copy.deepcopy(dict(body))
     for form in kind_of(step.target).forms:
         for field in form.fields:
             if field.secret:
-                pointer.drop(kept, field.wire)
-    given = {secret.wire for secret in step.secrets}
-    for wire, _ in list(masking.find(kept, echoes=True)):
-        if wire not in given:
+                pointer.drop(cleaned, field.wire)
+    known_places = {secret.wire for secret in step.secrets}
+    for wire, _ in list(masking.find(cleaned, echoes=True)):
+        if wire not in known_places:
             raise PlanFileError(
                 f"`{pointer.dotted(wire)}` of {step.change} holds what looks like a secret, and no"
                 " document gives it as it is: a saved plan, which holds none, could not find it"
                 " again",
                 "apply without a saved plan: mlctl apply PATH...",
             )
-        pointer.put(kept, wire, masking.MASK)
-    return kept
+        pointer.put(cleaned, wire, masking.MASK)
+    return cleaned
 
 
-def _written_step(step: PlanStep, without: int) -> dict[str, Data]:
+def _written_step(step: PlanStep, list_number: int) -> dict[str, Data]:
     """A step as plain data; what it has nothing of is left out."""
     written: dict[str, Data] = {
         "id": step.id,
         "change": str(step.change),
         "role": step.role.value,
         "target": str(step.target),
-        "without": without,
+        "without": list_number,
     }
     restoration = step.restoration
     if restoration.base is not None:
         written["base"] = _without_secrets(step, restoration.base)
     if restoration.routes_before is not None:
         written["until"] = dict(restoration.routes_before)
-    more = {
+    optional = {
         "body": _without_secrets(step, step.body),
         "kept": [pointer.text(at) for at in restoration.fields],
         "needs": list(step.needs),
@@ -223,15 +225,15 @@ def _written_step(step: PlanStep, without: int) -> dict[str, Data]:
         "subsumed": step.subsumed,
         "uploads": [
             {
-                "target": one.target.value,
-                "path": one.path,
-                "digest": one.digest,
-                "wire": [*one.wire],
+                "target": upload.target.value,
+                "path": upload.path,
+                "digest": upload.digest,
+                "wire": [*upload.wire],
             }
-            for one in step.uploads
+            for upload in step.uploads
         ],
     }
-    return written | {key: value for key, value in more.items() if value}
+    return written | {key: value for key, value in optional.items() if value}
 
 
 def _written_secret(step: PlanStep, secret: Secret) -> dict[str, Data]:
@@ -250,7 +252,7 @@ def _written_secret(step: PlanStep, secret: Secret) -> dict[str, Data]:
     }
 
 
-def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]]) -> PlanStep:
+def _read_step(data: Mapping[str, Data], pointer_lists: Sequence[tuple[Pointer, ...]]) -> PlanStep:
     return PlanStep(
         data["id"],
         Address.parse(data["change"]),
@@ -261,7 +263,7 @@ def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]])
         tuple(map(_read_secret, data.get("secrets", ()))),
         data.get("subsumed", False),
         tuple(map(_read_upload, data.get("uploads", ()))),
-        without[data["without"]],
+        pointer_lists[data["without"]],
         Restoration(
             data.get("base"),
             tuple(map(pointer.parse, data.get("kept", ()))),

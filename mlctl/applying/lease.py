@@ -54,7 +54,7 @@ class Wanted:
 
 @contextmanager
 def under_lease(
-    backend: Backend, wanted: Wanted | None, stop: threading.Event
+    backend: Backend, request: Wanted | None, stop: threading.Event
 ) -> Iterator[Backend]:
     """The backend as it writes under a lease, which is renewed until the block ends.
 
@@ -65,41 +65,41 @@ def under_lease(
         LeaseHeld: another has it, and still had it when the time to wait was over.
         ServiceError: what keeps the leases cannot be reached, or refuses.
     """
-    if wanted is None or not isinstance(backend, SupportsLeases):
+    if request is None or not isinstance(backend, SupportsLeases):
         yield backend
         return
     leases = backend.leases
-    lease = _acquired(leases, wanted, stop)
+    lease = _acquired(leases, request, stop)
     if lease is None:
         yield backend
         return
-    done = threading.Event()
+    ended = threading.Event()
     renewing = threading.Thread(
-        target=keep_renewed, args=(leases, lease, done), name="lease", daemon=True
+        target=keep_renewed, args=(leases, lease, ended), name="lease", daemon=True
     )
     renewing.start()
     try:
         yield backend.under(lease)
     finally:
-        done.set()
+        ended.set()
         renewing.join()
         with suppress(ServiceError):  # it is over by itself in a minute
             leases.release(lease)
 
 
-def _acquired(leases: Leases, wanted: Wanted, stop: threading.Event) -> Lease | None:
+def _acquired(leases: Leases, request: Wanted, stop: threading.Event) -> Lease | None:
     """The lease; None where `stop` was set before it was free."""
-    until: float | None = None  # when the time to wait is over; it begins when another has it
+    deadline: float | None = None  # when the time to wait is over; it begins when another has it
     failures = 0
     while True:
         wait = _POLL_S
         try:
-            return leases.acquire(wanted.project, wanted.holder)
+            return leases.acquire(request.project, request.holder)
         except LeaseHeld as error:
-            if until is None and wanted.timeout > 0:
-                wanted.waiting(error.lease)
-            until = wanted.now() + wanted.timeout if until is None else until
-            wait = min(wait, until - wanted.now())
+            if deadline is None and request.timeout > 0:
+                request.waiting(error.lease)
+            deadline = request.now() + request.timeout if deadline is None else deadline
+            wait = min(wait, deadline - request.now())
             if wait <= 0:
                 raise
             failures = 0
@@ -107,22 +107,22 @@ def _acquired(leases: Leases, wanted: Wanted, stop: threading.Event) -> Lease | 
             failures += 1
             if failures >= _ATTEMPTS:
                 raise
-        if wanted.pause(stop, wait):
+        if request.pause(stop, wait):
             return None
 
 
 def keep_renewed(
     leases: Leases,
     lease: Lease,
-    done: threading.Event,
+    ended: threading.Event,
     pause: Callable[[threading.Event, float], bool] = threading.Event.wait,
 ) -> None:
-    """Renew a lease until `done` is set or the lease is lost, which the next write says.
+    """Renew a lease until `ended` is set or the lease is lost, which the next write says.
 
     `pause` waits for an event, for seconds at most, and says whether it was set.
     """
     wait = _RENEW_S
-    while not pause(done, wait):
+    while not pause(ended, wait):
         try:
             leases.renew(lease)
         except LeaseLost:
@@ -135,9 +135,9 @@ def keep_renewed(
 
 def holder(command: str, environment: Mapping[str, str]) -> Holder:
     """This process, as others are told of it; `command` must have no secrets."""
-    who = next(filter(None, map(environment.get, _USERS)), "") or _user()
+    user = next(filter(None, map(environment.get, _USERS)), "") or _user()
     run = _run_url(environment)
-    return Holder(f"{who}@{socket.gethostname()}", os.getpid(), command[:_LONGEST], run)
+    return Holder(f"{user}@{socket.gethostname()}", os.getpid(), command[:_LONGEST], run)
 
 
 def _user() -> str:

@@ -109,33 +109,33 @@ def collect(
     by_state = {
         state: tuple(event for event in ended if event.state is state) for state in StepState
     }
-    done = by_state[StepState.DONE]
+    done_events = by_state[StepState.DONE]
     return Outcome(
-        done,
+        done_events,
         by_state[StepState.FAILED],
         by_state[StepState.SKIPPED],
         by_state[StepState.CANCELLED],
-        *_counts(done, work, actions),
+        *_counts(done_events, work, actions),
     )
 
 
 def _counts(
-    done: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action]
+    events_done: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action]
 ) -> tuple[int, int, int]:
     """How many resources were added, changed and destroyed."""
     events_by_change: dict[Address, list[StepEvent]] = defaultdict(list)
     steps = Counter(step.change for step in work.steps)
-    for event in done:
+    for event in events_done:
         events_by_change[event.step.change].append(event)
     added = changed = destroyed = 0
     for address, events in events_by_change.items():
         action = actions.get(address, Action.NO_OP)
-        made = any(event.wrote for event in events if not event.step.deletes)
+        written = any(event.wrote for event in events if not event.step.deletes)
         destroyed += any(
             event.wrote or event.step.subsumed for event in events if event.step.deletes
         )
         if action in (Action.CREATE, Action.REPLACE):
-            added += made
+            added += written
         elif action is Action.UPDATE:
-            changed += made and len(events) == steps[address]
+            changed += written and len(events) == steps[address]
     return added, changed, destroyed

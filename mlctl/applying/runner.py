@@ -45,7 +45,7 @@ class Assignment:
     """A step, the fingerprint that its target should have now, and the `later` steps on it.
 
     `renewed` are the addresses, with their fingerprints, of what goes with this step's delete and
-    is made anew later. `waiting` are the last steps on what is deleted only after this step.
+    is created again later. `waiting` are the last steps on what is deleted only after this step.
     """
 
     step: PlanStep
@@ -130,17 +130,17 @@ class StepRunner:
         if not waits:
             return StepEvent(step, StepState.DONE, wrote=self._wrote, waited=False)
         try:
-            after = yield from self._read(step.target)
+            result = yield from self._read(step.target)
         except ServiceError as error:
             if error.code == TIMED_OUT:
                 raise
             if isinstance(error, Transient):
                 self._note_outage()
             return StepEvent(step, StepState.DONE, error, wrote=self._wrote, verified=False)
-        if after is None and not step.deletes:
+        if result is None and not step.deletes:
             raise NotEffective(step.target, [])
-        mismatches = mismatches_of(step, after, self.scope, written)
-        if mismatches or (step.deletes and after is not None):
+        mismatches = mismatches_of(step, result, self.scope, written)
+        if mismatches or (step.deletes and result is not None):
             raise NotEffective(step.target, mismatches)
         return StepEvent(step, StepState.DONE, wrote=self._wrote)
 
@@ -153,10 +153,10 @@ class StepRunner:
         if as_planned(step, live, self.scope):
             return True
         if step.subsumed and as_planned(self.assignment.final, live, self.scope):
-            return True  # it went with its parent before, and was made anew with it
+            return True  # it went with its parent before, and was created again with it
         if self.assignment.expected in (WRITTEN, live_fingerprint(live, self.scope)):
             return False
-        if any(as_planned(one, live, self.scope) for one in self.assignment.later):
+        if any(as_planned(step_after, live, self.scope) for step_after in self.assignment.later):
             return True  # this plan was carried out before, at least that far
         raise Stale("Stale", f"{step.target} has changed since the plan was made")
 
@@ -169,8 +169,8 @@ class StepRunner:
         if not (waiting and as_planned(self.assignment.final, live, self.scope)):
             return False
         for last in waiting:
-            there = yield from self._read(last.target)
-            if not as_planned(last, there, self.scope):
+            target = yield from self._read(last.target)
+            if not as_planned(last, target, self.scope):
                 return False
         return True
 
@@ -245,8 +245,8 @@ class StepRunner:
 
     def _body(self, step: PlanStep, live: Live | None) -> Mapping[str, Data]:
         """What the step says, over what is there, or was there before this apply deleted it."""
-        there = live.body if live is not None else self.shared.snapshots.body(step.target)
-        return {} if step.deletes else step.body_over(there)
+        base = live.body if live is not None else self.shared.snapshots.body(step.target)
+        return {} if step.deletes else step.body_over(base)
 
     def _send_and_wait(
         self, step: PlanStep, body: Mapping[str, Data], live: Live | None
@@ -284,9 +284,9 @@ class StepRunner:
     def _wait(self, seconds: float) -> _StepTask[None]:
         """Wait; other tasks may have advanced a virtual clock meanwhile."""
         if isinstance(self.backend, SupportsVirtualTime):
-            until = self.backend.now() + seconds
-            yield WaitUntil(until)
-            seconds = max(until - self.backend.now(), 0.0)
+            moment = self.backend.now() + seconds
+            yield WaitUntil(moment)
+            seconds = max(moment - self.backend.now(), 0.0)
         self.backend.wait(seconds)
 
     def _wait_until(self, operation: Operation) -> WaitUntil:

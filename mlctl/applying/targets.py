@@ -26,15 +26,17 @@ def stale_targets(work: Work, backend: Backend) -> list[Address]:
     for step in work.steps:
         steps[step.target].append(step)
 
-    def made_by_this_plan(address: Address, found: Live | None) -> bool:
-        wanted = steps[found.address if found else address]  # of a newest version: that version
-        return any(as_planned(step, found, work.scope) for step in wanted)
+    def made_by_this_plan(address: Address, target: Live | None) -> bool:
+        candidates = steps[
+            target.address if target else address
+        ]  # of a newest version: that version
+        return any(as_planned(step, target, work.scope) for step in candidates)
 
     return [
         address
-        for address, before in work.read.items()
-        if live_fingerprint(found := live.get(address), work.scope) != before
-        and not made_by_this_plan(address, found)
+        for address, planned_fingerprint in work.read.items()
+        if live_fingerprint(target := live.get(address), work.scope) != planned_fingerprint
+        and not made_by_this_plan(address, target)
     ]
 
 
@@ -52,9 +54,13 @@ def as_planned(step: PlanStep, live: Live | None, scope: Scope) -> bool:
     return live is not None and not mismatches_of(step, live, scope)
 
 
-def _same(one: Data, other: Data) -> bool:
+def _same(left_value: Data, right_value: Data) -> bool:
     """Whether two values are the same for sure; an object or a list may hold `true` or 1."""
-    return type(one) is type(other) and one == other and not (one and type(one) in (dict, list))
+    return (
+        type(left_value) is type(right_value)
+        and left_value == right_value
+        and not (left_value and type(left_value) in (dict, list))
+    )
 
 
 def mismatches_of(
@@ -68,7 +74,7 @@ def mismatches_of(
     if all(_same(pointer.get(body, at), pointer.get(live.body, at)) for at in form.wires):
         return failed_operation(live)  # what is spelt the same means the same
     # A body without a default deployment unsets it; other fields left out are the service's.
-    unset = {one.at: routes.nothing(one) for one in kind.route_fields}
+    unset = {field.at: routes.nothing(field) for field in kind.route_fields}
     planned = {**unset, **said(body, form, scope, own=False)}
-    found = decode(live.body, form, scope, own=False)
-    return [*differences(form.writable, planned, found, scope), *failed_operation(live)]
+    actual = decode(live.body, form, scope, own=False)
+    return [*differences(form.writable, planned, actual, scope), *failed_operation(live)]

@@ -57,34 +57,34 @@ class PlanCost:
     @cached_property
     def pending(self) -> tuple[CostChange, ...]:
         """Those with which the plan does something."""
-        return tuple(one for one in self.changes if one.pending)
+        return tuple(change for change in self.changes if change.pending)
 
     @cached_property
     def before(self) -> Monthly:
         """The sum before; unknown as soon as one is."""
-        return total(one.before for one in self.changes)
+        return total(change.before for change in self.changes)
 
     @cached_property
     def after(self) -> Monthly:
         """The sum after; unknown as soon as one is."""
-        return total(one.after for one in self.changes)
+        return total(change.after for change in self.changes)
 
     @property
     def has_low_priority(self) -> bool:
         """Whether the price of low-priority nodes is in it, which is an assumption."""
-        return any(one.nodes.low_priority for one in self.changes)
+        return any(change.nodes.low_priority for change in self.changes)
 
 
 def of_plan(plan: Plan) -> PlanCost:
     """The costs of what the plan declares, changes and destroys."""
-    found = (_of_change(change, plan.scope) for change in plan.changes)
-    return PlanCost(tuple(one for one in found if one is not None))
+    costs = (_of_change(change, plan.scope) for change in plan.changes)
+    return PlanCost(tuple(cost for cost in costs if cost is not None))
 
 
 def total(costs: Iterable[Monthly]) -> Monthly:
     """The sum of costs; unknown as soon as one is."""
     parts = [*costs]
-    return Monthly(_sum(one.floor for one in parts), _sum(one.ceiling for one in parts))
+    return Monthly(_sum(part.floor for part in parts), _sum(part.ceiling for part in parts))
 
 
 def monthly(nodes: NodeRange | None) -> Monthly:
@@ -103,15 +103,15 @@ def _of_change(change: Change, scope: Scope) -> CostChange | None:
     if kind.quota.nodes is None:
         return None
     live = None if change.live is None else effective_in_body(kind, change.live.body, scope)
-    had = None if live is None else kind.quota.nodes(live)
-    pending, gone = change.action is not Action.NO_OP, change.action is Action.DELETE
-    after = had
+    live_nodes = None if live is None else kind.quota.nodes(live)
+    pending, deleted = change.action is not Action.NO_OP, change.action is Action.DELETE
+    planned_nodes = live_nodes
     if pending:
-        after = None if gone else kind.quota.nodes(_wanted(change, live))
-    told = after or had
-    if told is None:
+        planned_nodes = None if deleted else kind.quota.nodes(_wanted(change, live))
+    nodes = planned_nodes or live_nodes
+    if nodes is None:
         return None
-    return CostChange(change.address, told, monthly(had), monthly(after), pending)
+    return CostChange(change.address, nodes, monthly(live_nodes), monthly(planned_nodes), pending)
 
 
 def _wanted(change: Change, live: Effective | None) -> Effective:
@@ -128,6 +128,6 @@ def _amount(nodes: int, price: float | None) -> float | None:
 
 
 def _sum(amounts: Iterable[float | None]) -> float | None:
-    found = [*amounts]
-    known = [one for one in found if one is not None]
-    return sum(known) if len(known) == len(found) else None
+    all_amounts = [*amounts]
+    known_amounts = [amount for amount in all_amounts if amount is not None]
+    return sum(known_amounts) if len(known_amounts) == len(all_amounts) else None

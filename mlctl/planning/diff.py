@@ -18,8 +18,8 @@ _BY_KEY = ("map", "variables", "shares")  # maps whose entries change one by one
 
 def differences(
     fields: Iterable[Field],
-    wanted: Mapping[Pointer, Data],
-    had: Mapping[Pointer, Data],
+    desired: Mapping[Pointer, Data],
+    live_values: Mapping[Pointer, Data],
     scope: Scope,
 ) -> list[FieldChange]:
     """The fields whose wanted value differs from the one that is there.
@@ -27,27 +27,31 @@ def differences(
     Both sides are in the YAML spelling. Fields without a wanted value are not compared, and neither
     are secrets.
     """
-    found: list[FieldChange] = []
-    for one in fields:
-        at = one.at
-        if at not in wanted or not one.compared:
+    changes: list[FieldChange] = []
+    for field in fields:
+        at = field.at
+        if at not in desired or not field.compared:
             continue
-        before, after = had.get(at), wanted[at]
-        if type(before) is type(after) and type(after) in _SCALARS and before == after:
+        live_value, desired_value = live_values.get(at), desired[at]
+        if (
+            type(live_value) is type(desired_value)
+            and type(desired_value) in _SCALARS
+            and live_value == desired_value
+        ):
             continue  # most are
-        if not (one.when and _ignored(one, {**had, **wanted})):
-            found.extend(_difference(one, before, after, scope))
-    return found
+        if not (field.when and _ignored(field, {**live_values, **desired})):
+            changes.extend(_difference(field, live_value, desired_value, scope))
+    return changes
 
 
-def _ignored(one: Field, ending: Mapping[Pointer, Data]) -> bool:
+def _ignored(field: Field, ending: Mapping[Pointer, Data]) -> bool:
     """Whether a sibling ends with a value by which the service ignores the field (`x-mlctl-when`).
 
     It may be there already, and not be wanted otherwise.
     """
-    siblings = {name: ending.get((*one.at[:-1], name)) for name in one.when}
+    siblings = {name: ending.get((*field.at[:-1], name)) for name in field.when}
     return any(
-        value is not None and str(value).casefold() != str(one.when[name]).casefold()
+        value is not None and str(value).casefold() != str(field.when[name]).casefold()
         for name, value in siblings.items()
     )
 
@@ -56,30 +60,34 @@ def failed_operation(live: Live) -> list[FieldChange]:
     """The change of a resource whose last operation failed: it must be written again."""
     if state(live.body) not in ("failed", "canceled"):
         return []
-    found = live.body["properties"]["provisioningState"]
-    return [FieldChange(PROVISIONING_STATE, found, "Succeeded")]
+    state_word = live.body["properties"]["provisioningState"]
+    return [FieldChange(PROVISIONING_STATE, state_word, "Succeeded")]
 
 
-def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable[FieldChange]:
-    forces = one.mutability is Mutability.REPLACE
-    if one.codec in _BY_KEY:
-        old, new = (codec.canonical(value, one, scope) for value in (before, after))
+def _difference(
+    field: Field, live_value: Data, desired_value: Data, scope: Scope
+) -> Iterable[FieldChange]:
+    forces = field.mutability is Mutability.REPLACE
+    if field.codec in _BY_KEY:
+        old, new = (codec.canonical(value, field, scope) for value in (live_value, desired_value))
         for key in sorted(old.keys() | new.keys()):
-            if old.get(key) != new.get(key) and not (one.additive and key not in new):
-                yield FieldChange((*one.at, key), old.get(key), new.get(key), forces)
+            if old.get(key) != new.get(key) and not (field.additive and key not in new):
+                yield FieldChange((*field.at, key), old.get(key), new.get(key), forces)
         return
-    if codec.differ(before, after, one, scope):
-        if one.codec == "identities":
-            before = _respelt(before or [], after or [], one, scope) or None
-        yield FieldChange(one.at, before, after, forces)
+    if codec.differ(live_value, desired_value, field, scope):
+        if field.codec == "identities":
+            live_value = _respelt(live_value or [], desired_value or [], field, scope) or None
+        yield FieldChange(field.at, live_value, desired_value, forces)
 
 
-def _respelt(before: list[Data], after: list[Data], one: Field, scope: Scope) -> list[Data]:
-    """The items of a set before; those that stay are in the order and the spelling of `after`."""
+def _respelt(
+    live_items: list[Data], desired_items: list[Data], field: Field, scope: Scope
+) -> list[Data]:
+    """The items of a set before; those that stay are ordered and spelt as desired."""
 
     def key(item: Data) -> str:
-        return str(codec.canonical([item], one, scope))
+        return str(codec.canonical([item], field, scope))
 
-    had = {key(item): item for item in before}
-    stay = [item for item in after if had.pop(key(item), None) is not None]
-    return [*stay, *had.values()]
+    live_by_key = {key(item): item for item in live_items}
+    stay = [item for item in desired_items if live_by_key.pop(key(item), None) is not None]
+    return [*stay, *live_by_key.values()]

@@ -67,17 +67,17 @@ def drifted(plan: Plan) -> Iterator[Drifted]:
         renewed = change.action is Action.CREATE and change.address != resource.address
         if renewed and change.address.version != "1":
             continue  # another version of an asset: the file has changed
-        found = tuple(_differences(change, resource, plan.scope)) if change.live else ()
-        if found or change.live is None:
-            yield Drifted(resource, change.address, change, found)
+        differences = tuple(_differences(change, resource, plan.scope)) if change.live else ()
+        if differences or change.live is None:
+            yield Drifted(resource, change.address, change, differences)
 
 
 def _differences(change: Change, resource: Resource, scope: Scope) -> Iterator[Difference]:
     live = change.live
-    known = live is not None and tags(live).get(SPEC_HASH) == spec_hash(resource, scope)
-    for one in change.fields:
-        if one.at[:-1] == TAGS and str(one.at[-1]).startswith(RESERVED):
+    unchanged = live is not None and tags(live).get(SPEC_HASH) == spec_hash(resource, scope)
+    for changed_field in change.fields:
+        if changed_field.at[:-1] == TAGS and str(changed_field.at[-1]).startswith(RESERVED):
             continue
-        field = resource.form.field(one.at) or resource.form.field(one.at[:-1])
+        field = resource.form.field(changed_field.at) or resource.form.field(changed_field.at[:-1])
         hashed = field is None or not is_unhashed(field, kind_of(change.address))
-        yield Difference(one, Origin.OUTSIDE if known and hashed else Origin.UNKNOWN)
+        yield Difference(changed_field, Origin.OUTSIDE if unchanged and hashed else Origin.UNKNOWN)

@@ -38,8 +38,8 @@ class DecodedBodies:
         """As `kinds.values.fingerprint`."""
         kind = kind_of(live.address)
         form = form_of_body(kind, live.body, self.scope)
-        own = own_of_form(kind, form)
-        body = pointer.without(live.body, own) if own else live.body
+        service_fields = own_of_form(kind, form)
+        body = pointer.without(live.body, service_fields) if service_fields else live.body
         return fingerprint_of_values(self.values(body, form), form, self.scope)
 
 
@@ -68,46 +68,46 @@ class LiveState:
     decoded: DecodedBodies | None = None
 
     @property
-    def values(self) -> DecodedBodies:
-        """The values of the bodies, as files spell them."""
+    def bodies(self) -> DecodedBodies:
+        """What the live bodies say, as files spell it."""
         return self.decoded or DecodedBodies(self.scope)
 
 
 def region(resource: Resource, live: Live | None, default: str) -> str:
     """The region in ARM's spelling: the file's, else the live resource's, else `default`."""
-    there = live.body.get("location") if live else None
-    return catalog.region(resource.values.get(("location",), there or default))
+    live_region = live.body.get("location") if live else None
+    return catalog.region(resource.values.get(("location",), live_region or default))
 
 
 def named_by(live: Live, scope: Scope) -> list[Address]:
     """The addresses in this workspace that a live body refers to."""
-    found = []
+    addresses = []
     form = form_of_body(kind_of(live.address), live.body, scope)
-    for one in form.fields:
-        said = codec.decode(pointer.get(live.body, one.wire), one, scope)
-        told = [(one, said)] if one.refers_to else []
-        told += [
-            (inner, pointer.get(said, inner.at[len(one.at) :]))
-            for inner in codec.inner_fields(one, said)
+    for form_field in form.fields:
+        value = codec.decode(pointer.get(live.body, form_field.wire), form_field, scope)
+        references = [(form_field, value)] if form_field.refers_to else []
+        references += [
+            (inner, pointer.get(value, inner.at[len(form_field.at) :]))
+            for inner in codec.inner_fields(form_field, value)
         ]
-        if one in form.nested:  # maps: the settings of a pipeline
-            told += [
-                (read_field(level, at), pointer.get(said, at[len(one.at) :]))
-                for at, level in places(one.schema, said, one.at)
+        if form_field in form.nested:  # maps: the settings of a pipeline
+            references += [
+                (read_field(level, at), pointer.get(value, at[len(form_field.at) :]))
+                for at, level in places(form_field.schema, value, form_field.at)
                 if "x-mlctl-refers-to" in level
             ]
-        for at, text in told:
-            named = Reference.parse(str(text), at.refers_to or "")
-            if named and named.address and named.within(scope).scope is None:
-                found.append(named.address)
-    return found
+        for at, text in references:
+            reference = Reference.parse(str(text), at.refers_to or "")
+            if reference and reference.address and reference.within(scope).scope is None:
+                addresses.append(reference.address)
+    return addresses
 
 
 def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Address]]:
     """The children (deployments) that refer to an address or, for a parent, belong to it."""
-    found: dict[Address, list[Address]] = defaultdict(list)
+    users: dict[Address, list[Address]] = defaultdict(list)
     for child in children:
         for used in (child.address.up, *named_by(child, scope)):
             if used is not None:
-                found[used].append(child.address)
-    return dict(found)
+                users[used].append(child.address)
+    return dict(users)

@@ -187,7 +187,7 @@ class Change:
     def repairs(self) -> bool:
         """Whether a resource is written again because its last operation failed."""
         return self.action is Action.UPDATE and any(
-            one.at == PROVISIONING_STATE for one in self.fields
+            changed.at == PROVISIONING_STATE for changed in self.fields
         )
 
     @property
@@ -198,16 +198,16 @@ class Change:
     @property
     def cause(self) -> Label | None:
         """The line that forces a replacement; else the one that asked for the change."""
-        forcing = (self.label_of(one) for one in self.fields if one.forces_replacement)
-        return next((one for one in forcing if one is not None), self.label)
+        forcing = (self.label_of(changed) for changed in self.fields if changed.forces_replacement)
+        return next((place for place in forcing if place is not None), self.label)
 
-    def label_of(self, one: FieldChange) -> Label | None:
+    def label_of(self, changed: FieldChange) -> Label | None:
         """The line that asked for one field's value; None where a default did."""
         if self.resource is None:
             return None
-        for at in (one.at, one.at[:-1]):
+        for at in (changed.at, changed.at[:-1]):
             if at in self.resource.values:
-                return self.resource.label(one.at)
+                return self.resource.label(changed.at)
         return None
 
 

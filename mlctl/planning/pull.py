@@ -33,39 +33,41 @@ class Pulled:
     left: list[Left] = field(default_factory=list)
 
 
-def pulled(found: Iterable[Drifted]) -> Pulled:
+def pulled(drifted: Iterable[Drifted]) -> Pulled:
     """The files with the live values in them."""
     edits: list[Edit] = []
-    left: list[Left] = []
-    for one in found:
-        if one.missing:
-            left.append(Left(one, "", "it is not in the workspace"))
-        for each in one.differences:
+    not_pulled: list[Left] = []
+    for drift in drifted:
+        if drift.missing:
+            not_pulled.append(Left(drift, "", "it is not in the workspace"))
+        for difference in drift.differences:
             try:
-                edits.append(_edit(one.resource, each))
+                edits.append(_edit(drift.resource, difference))
             except CannotEdit as error:
-                left.append(Left(one, dotted(each.field.at), str(error)))
-    return Pulled(edited(edits), len(edits), left)
+                not_pulled.append(Left(drift, dotted(difference.field.at), str(error)))
+    return Pulled(edited(edits), len(edits), not_pulled)
 
 
-def _edit(resource: Resource, one: Difference) -> Edit:
+def _edit(resource: Resource, difference: Difference) -> Edit:
     """The edit for one difference.
 
     Raises:
         CannotEdit: the file says it by a variable, a local file, or not in text; or it is a secret.
     """
-    at = one.field.at
-    said = resource.get(*map(str, at))
+    at = difference.field.at
+    declared = resource.get(*map(str, at))
     if resource.document.source.name == STDIN:
         raise CannotEdit("the document came from standard input")
-    if one.field.sensitive or any(True for _ in masking.find({str(at[-1]): one.live})):
+    if difference.field.sensitive or any(
+        True for _ in masking.find({str(at[-1]): difference.live})
+    ):
         raise CannotEdit("it looks like a secret")
-    if isinstance(said, str) and is_local(said) and _names_files(resource, one):
-        raise CannotEdit(f"the file names a local file, `{said}`")
-    return edit_of(resource, at, one.live)
+    if isinstance(declared, str) and is_local(declared) and _names_files(resource, difference):
+        raise CannotEdit(f"the file names a local file, `{declared}`")
+    return edit_of(resource, at, difference.live)
 
 
-def _names_files(resource: Resource, one: Difference) -> bool:
+def _names_files(resource: Resource, difference: Difference) -> bool:
     """Whether the field names files."""
-    field = resource.form.field(one.field.at)
+    field = resource.form.field(difference.field.at)
     return field is not None and field.path

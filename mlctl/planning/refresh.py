@@ -48,26 +48,34 @@ def refresh(
         ServiceError: the backend cannot be read.
     """
     every = _everything(backend) if of else {}
-    wanted = set(graph.resources) | {edge.target for edge in graph.edges}
-    wanted |= set(superseded)
-    wanted |= {address for one in unfinished for address in (one.address, *one.children)}
-    found = {address: every[address] for address in wanted if address in every}
-    found |= backend.read(wanted - every.keys())
-    found |= _assets_in_use(graph, found, backend)
-    found |= _code(graph, found, backend)
-    gone = {address: live for address, live in found.items() if state(live.body) == "deleting"}
-    live = {address: one for address, one in found.items() if address not in gone}
-    owned = tuple(one for one in every.values() if owner(one) == of and _stays(one))
-    more = [one for one in owned if one.address not in found]
+    addresses = set(graph.resources) | {edge.target for edge in graph.edges}
+    addresses |= set(superseded)
+    addresses |= {address for entry in unfinished for address in (entry.address, *entry.children)}
+    resources = {address: every[address] for address in addresses if address in every}
+    resources |= backend.read(addresses - every.keys())
+    resources |= _assets_in_use(graph, resources, backend)
+    resources |= _code(graph, resources, backend)
+    deleting_now = {
+        address: live for address, live in resources.items() if state(live.body) == "deleting"
+    }
+    live = {
+        address: resource for address, resource in resources.items() if address not in deleting_now
+    }
+    owned = tuple(
+        resource for resource in every.values() if owner(resource) == of and _stays(resource)
+    )
+    undeclared = [resource for resource in owned if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
-    deleting = destroying or bool(more or superseded) or _replaces(graph, live, decoded)
+    deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
     listed = every.values() if of else None
     beneath = find_children(backend, listed) if deleting else {}
-    above = {one.address.up for one in more if one.address.up is not None} & every.keys()
+    above = {
+        resource.address.up for resource in undeclared if resource.address.up is not None
+    } & every.keys()
     around = {
         **beneath,
         **{address: every[address] for address in above},
-        **{one.address: one for one in more},
+        **{resource.address: resource for resource in undeclared},
     }
     return LiveState(
         backend.scope,
@@ -76,7 +84,7 @@ def refresh(
         {} if destroying else _usage(graph, live, backend),
         {} if destroying else _taken(graph, live, backend),
         users_of(beneath.values(), backend.scope),
-        gone,
+        deleting_now,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
         owned,
         _remaining(unfinished, live),
@@ -91,13 +99,13 @@ def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict
     """
     if every is None:
         beneath = (kind.name for kind in KINDS.values() if kind.parent)
-        every = (one for kind in beneath for one in backend.list(kind))
-    return {one.address: one for one in every if one.address.parent and _stays(one)}
+        every = (child for kind in beneath for child in backend.list(kind))
+    return {child.address: child for child in every if child.address.parent and _stays(child)}
 
 
 def _everything(backend: Backend) -> dict[Address, Live]:
     """All that a file could declare."""
-    return {one.address: one for kind in KINDS.values() for one in everything(kind, backend)}
+    return {live.address: live for kind in KINDS.values() for live in everything(kind, backend)}
 
 
 def _stays(live: Live) -> bool:
@@ -132,40 +140,47 @@ def _assets_in_use(
 
     Those of a pipeline have components of their own.
     """
-    owners = {one.owner for one in graph.resources.values() if one.owner is not None}
-    found: dict[Address, Live] = {}
+    owners = {resource.owner for resource in graph.resources.values() if resource.owner is not None}
+    assets: dict[Address, Live] = {}
     new = [live[owner] for owner in owners if owner in live]
     while new:
-        used = {one for owner in new for one in named_by(owner, backend.scope)}
-        read = backend.read(used - live.keys() - found.keys())
-        found |= read
+        used = {address for owner in new for address in named_by(owner, backend.scope)}
+        read = backend.read(used - live.keys() - assets.keys())
+        assets |= read
         new = list(read.values())
-    return found
+    return assets
 
 
 def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
     """Code of the same content that was uploaded under another name; it is not uploaded again."""
     if not isinstance(backend, SupportsCode):
         return {}
-    known: dict[Address, Address] = {}
+    live_addresses: dict[Address, Address] = {}
     for address, resource in graph.resources.items():
         if resource.kind.content.target is UploadTarget.CODE and address not in live:
-            there = backend.find_code(str(resource.values["hash",]))
-            if there is not None:
-                known[address] = there
-    found = backend.read(known.values()) if known else {}
-    return {address: found[there] for address, there in known.items() if there in found}
+            live_address = backend.find_code(str(resource.values["hash",]))
+            if live_address is not None:
+                live_addresses[address] = live_address
+    live_code = backend.read(live_addresses.values()) if live_addresses else {}
+    return {
+        address: live_code[live_address]
+        for address, live_address in live_addresses.items()
+        if live_address in live_code
+    }
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBodies) -> bool:
     """Whether something will be replaced: its children go with it, and others depend on it."""
     for address, resource in graph.resources.items():
-        there = None if resource.kind.versioned else live.get(address)
-        if there is None or moving(there.body):
+        live_resource = None if resource.kind.versioned else live.get(address)
+        if live_resource is None or moving(live_resource.body):
             continue  # what is in motion is not compared
         form = resource.form
-        had, wanted = decoded.values(there.body, form), complete(resource.values, form)
-        if differences(form.fixed, wanted, had, decoded.scope):
+        live_values, desired = (
+            decoded.values(live_resource.body, form),
+            complete(resource.values, form),
+        )
+        if differences(form.fixed, desired, live_values, decoded.scope):
             return True
     return False
 
@@ -175,11 +190,11 @@ def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
         return {}
     quotas: dict[str, set[str]] = defaultdict(set)
     home = backend.location
-    for one in graph.resources.values():
-        there = live.get(one.address)
-        location = str(there.body.get("location") or "") if there else ""
-        value = effective(one.values, one.form)
-        for place, quota in claims(one.kind, value, location or home):
+    for resource in graph.resources.values():
+        live_resource = live.get(resource.address)
+        location = str(live_resource.body.get("location") or "") if live_resource else ""
+        value = effective(resource.values, resource.form)
+        for place, quota in claims(resource.kind, value, location or home):
             if quota not in limits.UNPUBLISHED:
                 quotas[place].add(quota)
     return {place: backend.usage(place, quotas[place]) for place in sorted(quotas)}
@@ -188,12 +203,16 @@ def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
 def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
     if not isinstance(backend, SupportsNames):
         return {}
-    found = {}
+    holders = {}
     location = backend.location
-    for one in graph.resources.values():
-        if not one.kind.arm.unique_in_region:
+    for resource in graph.resources.values():
+        if not resource.kind.arm.unique_in_region:
             continue
-        there = live.get(one.address)
-        if there is None or region(one, None, location) != there.body.get("location"):
-            found[one.address] = backend.taken(one.address, region(one, there, location))
-    return {address: who for address, who in found.items() if who is not None}
+        live_resource = live.get(resource.address)
+        if live_resource is None or region(resource, None, location) != live_resource.body.get(
+            "location"
+        ):
+            holders[resource.address] = backend.taken(
+                resource.address, region(resource, live_resource, location)
+            )
+    return {address: holder for address, holder in holders.items() if holder is not None}

@@ -17,7 +17,7 @@ from mlctl.planning.preflight import checks, protection
 
 def removal(
     live: Live,
-    known: Mapping[Address, Live],
+    neighbours: Mapping[Address, Live],
     backend: str,
     scope: Scope,
     users: Mapping[Address, list[Address]],
@@ -25,11 +25,11 @@ def removal(
 ) -> Plan:
     """The plan that deletes one live resource that no file declares, and its children.
 
-    `known` are the live resources around it: its parent, its children.
+    `neighbours` are the live resources around it: its parent, its children.
     """
     changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
     changes += _children(changes, users)
-    live_state = LiveState(scope, "", known, used_by=users)
+    live_state = LiveState(scope, "", neighbours, used_by=users)
     rejections = checks.deletion_findings(changes, live_state)
     refusals = protection.findings(changes, live_state, ownership)
     kind = kind_of(live.address)
@@ -37,7 +37,7 @@ def removal(
     return Plan(backend, scope, tuple(changes), read, tuple(rejections), refusals=tuple(refusals))
 
 
-def removed(resources: Iterable[Resource], live_state: LiveState) -> Iterable[Change]:
+def delete_declared(resources: Iterable[Resource], live_state: LiveState) -> Iterable[Change]:
     declared = {}
     for resource in resources:
         live = live_state.live.get(resource.address)
@@ -55,8 +55,8 @@ def _children(changes: Iterable[Change], users: Mapping[Address, list[Address]])
     """The live children of deleted parents, which no file declares and which are deleted too."""
     reason = ActionReason.PARENT_DELETED
     return [
-        Change(one, Action.DELETE, reason=reason, because=change.address)
+        Change(child, Action.DELETE, reason=reason, because=change.address)
         for change in changes
-        for one in users.get(change.address, ())
-        if one.up == change.address
+        for child in users.get(change.address, ())
+        if child.up == change.address
     ]

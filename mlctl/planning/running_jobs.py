@@ -37,21 +37,25 @@ def with_running_jobs(
     the service does not say of their jobs where they run.
     """
     hit = [
-        one
-        for one in plan.changes
-        if one.action.deletes and kind_of(one.address).plan.named_in_jobs
+        change
+        for change in plan.changes
+        if change.action.deletes and kind_of(change.address).plan.named_in_jobs
     ]
     if not (hit and isinstance(backend, SupportsJobs)):
         return plan
     try:
         unfinished = backend.jobs.unfinished()
     except ServiceError as error:
-        told = (_unknown(one, str(error)) for one in hit if not _goes_with(one, hit))
-        changes = [replace(one, jobs=None) if one in hit else one for one in plan.changes]
-        return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *told))
+        warnings = (_unknown(change, str(error)) for change in hit if not _goes_with(change, hit))
+        changes = [
+            replace(change, jobs=None) if change in hit else change for change in plan.changes
+        ]
+        return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *warnings))
     changes = [
-        replace(one, jobs=tuple(_jobs_of(one.address, unfinished, used_by))) if one in hit else one
-        for one in plan.changes
+        replace(change, jobs=tuple(_jobs_of(change.address, unfinished, used_by)))
+        if change in hit
+        else change
+        for change in plan.changes
     ]
     return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *_warnings(changes)))
 
@@ -68,31 +72,31 @@ def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
     """Whether a body names a resource; where it names none of its kind, one of its users."""
     names = set(_named(job.body["properties"], kind_of(address).plan.named_in_jobs))
     if not names:
-        return any(_is_on(job, one) for one in users)
-    here = address.name.casefold() in names
-    return here and (address.up is None or _is_on(job, address.up))
+        return any(_is_on(job, user) for user in users)
+    is_named = address.name.casefold() in names
+    return is_named and (address.up is None or _is_on(job, address.up))
 
 
 def _named(value: Data, keys: Collection[str]) -> Iterator[str]:
     """The names (of ids the last part) at any of the keys, wherever in a body: of its steps too."""
     if isinstance(value, dict):
-        for key, held in value.items():
-            if key in keys and isinstance(held, str):
-                yield held.rpartition("/")[2].casefold()
+        for key, inner in value.items():
+            if key in keys and isinstance(inner, str):
+                yield inner.rpartition("/")[2].casefold()
             else:
-                yield from _named(held, keys)
+                yield from _named(inner, keys)
     elif isinstance(value, list):
-        for held in value:
-            yield from _named(held, keys)
+        for inner in value:
+            yield from _named(inner, keys)
 
 
 def _warnings(changes: Sequence[Change]) -> Iterator[Diagnostic]:
     """A warning for each change, of jobs that none before it has: first those that fail."""
-    told: set[str] = set()
+    warned: set[str] = set()
     for change in sorted(changes, key=_rank):
-        jobs = [one for one in change.jobs or () if one.name not in told]
+        jobs = [job for job in change.jobs or () if job.name not in warned]
         if jobs:
-            told |= {one.name for one in jobs}
+            warned |= {job.name for job in jobs}
             yield _finding(change, jobs)
 
 
@@ -103,25 +107,27 @@ def _rank(change: Change) -> tuple[bool, bool]:
 
 def _goes_with(change: Change, changes: Sequence[Change]) -> bool:
     """Whether its parent is deleted, too, of which all jobs are told."""
-    return any(one.address == change.address.up and one.action.deletes for one in changes)
+    return any(other.address == change.address.up and other.action.deletes for other in changes)
 
 
 def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
-    one, address = len(jobs) == 1, change.address
-    named = ", ".join(f"{each.name} ({each.status})" for each in jobs[:_SHOWN])
-    more = f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else ""
-    count = "1 job" if one else f"{len(jobs)} jobs"
+    is_single, address = len(jobs) == 1, change.address
+    names = ", ".join(f"{job.name} ({job.status})" for job in jobs[:_SHOWN])
+    others = f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else ""
+    count = "1 job" if is_single else f"{len(jobs)} jobs"
     if kind_of(address).plan.ends_jobs:
-        verb = "runs or waits" if one else "run or wait"
-        fails = "fails" if one else "fail"
-        text = f"{count} {verb} on {address}, and {fails} when it is {_done(change)}: {named}{more}"
+        verb = "runs or waits" if is_single else "run or wait"
+        fails = "fails" if is_single else "fail"
+        text = (
+            f"{count} {verb} on {address}, and {fails} when it is {_done(change)}: {names}{others}"
+        )
         hint = "wait until they have ended, or cancel them"
     else:
-        goes = "it goes on, and is" if one else "they go on, and are"
-        text = f"{count} of {address} {'has' if one else 'have'} not ended: {named}{more}"
+        goes = "it goes on, and is" if is_single else "they go on, and are"
+        text = f"{count} of {address} {'has' if is_single else 'have'} not ended: {names}{others}"
         text += f"; {goes} no longer listed by it"
         hint = "note the names: `mlctl job show -n NAME` still finds them"
-    if one:
+    if is_single:
         hint = hint.replace("they have", "it has").replace("them", "it").replace("names", "name")
     return Diagnostic(RUNNING_JOBS, text, change.cause, hint, address=str(address))
 

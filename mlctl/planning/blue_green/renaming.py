@@ -43,11 +43,11 @@ Renames = Mapping[Address, Address]
 
 
 class CannotRename(Exception):
-    """Something cannot be replaced under a new name; `found` says what, where and why."""
+    """Something cannot be replaced under a new name; `diagnostic` says what, where and why."""
 
-    def __init__(self, found: Diagnostic) -> None:
-        super().__init__(found.message)
-        self.found = found
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.found = diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class _Name:
 
     @classmethod
     def of(cls, name: str) -> _Name:
-        found = _NUMBERED.fullmatch(name)
-        if found is None:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
             return cls(name)
-        marks = ("-v", "-") if found["v"] else ("-", "-v")
-        return cls(found["stem"], int(found["number"]), marks)
+        marks = ("-v", "-") if match["v"] else ("-", "-v")
+        return cls(match["stem"], int(match["number"]), marks)
 
 
 def to_rename(plan: Plan) -> Iterator[Resource]:
@@ -79,17 +79,17 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
         if change.resource is None or not change.resource.kind.plan.may_be_renamed:
             routed = kind_of(change.address).az.route_flag
             why = "its requests go by its name" if routed else "its name is its address for others"
-            what = f"{change.address} must be replaced, and {why}"
+            message = f"{change.address} must be replaced, and {why}"
             moved = "the traffic" if routed else "its callers"
             hint = f"leave the field as it is, or declare a new one beside it and move {moved}"
             raise CannotRename(
-                Diagnostic(NO_SUCCESSOR, what, change.cause, hint, (), str(change.address))
+                Diagnostic(NO_SUCCESSOR, message, change.cause, hint, (), str(change.address))
             )
         yield change.resource
 
 
 def new_address(
-    resource: Resource, known: Container[Address], is_live: Callable[[Address], bool]
+    resource: Resource, taken_addresses: Container[Address], is_live: Callable[[Address], bool]
 ) -> Address:
     """The next address in the row of a resource that nothing has: `blue-2` after `blue`.
 
@@ -101,14 +101,17 @@ def new_address(
     name, schema = _Name.of(resource.address.name), _schema_of_names(resource)
     for number in range(name.number + 1, name.number + 1 + _TRIES):
         ends = (f"{mark}{number}" for mark in name.marks)
-        valid = next((one for end in ends if (one := _valid(name.stem, end, schema))), None)
+        valid = next(
+            (name_with_end for end in ends if (name_with_end := _valid(name.stem, end, schema))),
+            None,
+        )
         if valid is not None:
             address = replace(resource.address, name=valid)
-            if address not in known and not is_live(address):
+            if address not in taken_addresses and not is_live(address):
                 return address
-    what = f"there is no new name for {resource.address} that is valid and free"
+    message = f"there is no new name for {resource.address} that is valid and free"
     place = resource.label(("name",))
-    raise CannotRename(Diagnostic(NO_SUCCESSOR, what, place, NO_SUCCESSOR.fix))
+    raise CannotRename(Diagnostic(NO_SUCCESSOR, message, place, NO_SUCCESSOR.fix))
 
 
 def _valid(stem: str, end: str, schema: Schema) -> str | None:
@@ -122,9 +125,9 @@ def mentions(text: str, renames: Renames) -> Iterator[tuple[int, Address]]:
     """The lines of a text that name what is renamed by its address, or as `azureml:NAME`."""
     for old in renames:
         short = rf"|azureml:{re.escape(old.name)}" if old.parent is None else ""
-        said = re.compile(rf"(?:{re.escape(str(old))}{short})(?![\w-])", re.IGNORECASE)
+        pattern = re.compile(rf"(?:{re.escape(str(old))}{short})(?![\w-])", re.IGNORECASE)
         for number, line in enumerate(text.splitlines(), 1):
-            if said.search(line):
+            if pattern.search(line):
                 yield number, old
 
 
@@ -153,9 +156,9 @@ def _edit(label: Label, old: Address, new: Address) -> Edit:
 def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
     """What of the graph of the renamed files still goes by an old name; None where nothing does."""
     for old, new in renames.items():
-        told = graph.resources.get(old)
-        if told is not None:
-            return _refused(old, new, told.label(("name",)), "another line gives it that name")
+        resource = graph.resources.get(old)
+        if resource is not None:
+            return _refused(old, new, resource.label(("name",)), "another line gives it that name")
         for edge in graph.edges:
             if edge.target == old:
                 place = graph.resources[edge.source].label(edge.at)
@@ -177,9 +180,9 @@ def _places(
         for key, resource in laid:
             if resource.address in renames:
                 yield document.label((key,), key=True), resource.address
-        for edge in build([one for _, one in laid]).edges:
+        for edge in build([item for _, item in laid]).edges:
             if edge.target in renames and edge.at != (kind_of(edge.source).parent_key,):
-                resource = next(one for _, one in laid if one.address == edge.source)
+                resource = next(item for _, item in laid if item.address == edge.source)
                 yield _place(resource, edge.at), edge.target
 
 
@@ -190,12 +193,12 @@ def _place(resource: Resource, at: Pointer) -> Label:
 
 def _overlaid(document: Document) -> Iterator[tuple[str, Resource]]:
     """What an overlay says of each resource, by its key, as if that were all of its document."""
-    for key, said in document.data.items():
-        if isinstance(said, dict):
+    for key, value in document.data.items():
+        if isinstance(value, dict):
             address, part = Address.parse(key), Part.of(document, (key,))
             kind = kind_of(address)
-            form = kind.form_of(said)
-            yield key, Resource(address, kind, form, part, form.written(said))
+            form = kind.form_of(value)
+            yield key, Resource(address, kind, form, part, form.written(value))
 
 
 def _schema_of_names(resource: Resource) -> Schema:

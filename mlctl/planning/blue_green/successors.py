@@ -25,26 +25,27 @@ _TYPE: Pointer = ("type",)
 NONE: Successors = MappingProxyType({})
 
 
-def taken_over(before: Live | None, resource: Resource, scope: Scope) -> Live | None:
+def inheritable(predecessor: Live | None, resource: Resource, scope: Scope) -> Live | None:
     """What a successor takes over from, what no file says; of one of another type no properties."""
-    if before is None:
+    if predecessor is None:
         return None
-    had = decode(before.body, resource.form, scope, own=False)
-    if had.get(_TYPE) == resource.values.get(_TYPE, had.get(_TYPE)):
-        return before
+    live_values = decode(predecessor.body, resource.form, scope, own=False)
+    if live_values.get(_TYPE) == resource.values.get(_TYPE, live_values.get(_TYPE)):
+        return predecessor
     return replace(
-        before, body={key: said for key, said in before.body.items() if key != "properties"}
+        predecessor,
+        body={key: value for key, value in predecessor.body.items() if key != "properties"},
     )
 
 
-def with_successors(
+def add_successors(
     changes: Iterable[Change], live_state: LiveState, successors: Successors
 ) -> list[Change]:
     """The changes, with the deletes of what has a successor.
 
     Requests that the old one gets by what no file says go to its successor, too.
     """
-    decided = {one.address: one for one in changes}
+    decided = {change.address: change for change in changes}
     for old, new in successors.items():
         live = live_state.live.get(old)
         if live is not None:
@@ -68,13 +69,13 @@ def _repoint(
             routes.shares(change.values.get(field.at)) or routes.routes(kind, above.body)[field.at]
         )
         if routes.share({field.at: was}, old.name):
-            before = routes.value(field, was)
-            after = routes.value(field, _renamed(was, old.name, new.name))
+            live_value = routes.value(field, was)
+            new_value = routes.value(field, _renamed(was, old.name, new.name))
             change = replace(
                 change,
                 action=Action.UPDATE,
-                fields=(*change.fields, FieldChange(field.at, before, after)),
-                values={**change.values, field.at: after},
+                fields=(*change.fields, FieldChange(field.at, live_value, new_value)),
+                values={**change.values, field.at: new_value},
             )
             decided[above.address] = change
 

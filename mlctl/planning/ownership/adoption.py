@@ -25,32 +25,39 @@ def adoption(plan: Plan, ownership: Ownership) -> Plan:
 
     What differs from its file gets no `mlctl.spec-hash`: it is not what the file says.
     """
-    changes = tuple(_adopted(plan, ownership))
-    read = {one.address: plan.read[one.address] for one in changes}
+    changes = tuple(_adopt(plan, ownership))
+    read = {change.address: plan.read[change.address] for change in changes}
     return Plan(plan.backend, plan.scope, changes, read)
 
 
-def owned_by_others(plan: Plan, ownership: Ownership, given: Collection[str]) -> dict[Address, str]:
-    """What belongs to other projects than those that were `given` as the ones to take it from."""
-    ours = {ownership.project, *given}
-    lives = [(one.address, one.live) for one in plan.changes if one.resource and one.live]
+def owned_by_others(
+    plan: Plan, ownership: Ownership, previous_owners: Collection[str]
+) -> dict[Address, str]:
+    """What belongs to other projects than the `previous_owners`, from whom it is taken."""
+    ours = {ownership.project, *previous_owners}
+    lives = [
+        (change.address, change.live) for change in plan.changes if change.resource and change.live
+    ]
     theirs = ((address, owner(live)) for address, live in lives)
     return {address: name for address, name in theirs if name is not None and name not in ours}
 
 
-def _adopted(plan: Plan, ownership: Ownership) -> Iterator[Change]:
+def _adopt(plan: Plan, ownership: Ownership) -> Iterator[Change]:
     for change in plan.changes:
         resource, live = change.resource, change.live
         if resource is None or live is None or resource.owner is not None or change.in_motion:
             continue
-        had = tags(live)
+        live_tags = tags(live)
         new = _tags(resource, ownership, plan.scope, differs=change.action is not Action.NO_OP)
         fields = tuple(
-            FieldChange((*TAGS, key), had.get(key), value)
+            FieldChange((*TAGS, key), live_tags.get(key), value)
             for key, value in new.items()
-            if had.get(key) != value
+            if live_tags.get(key) != value
         )
-        values = {**said(live.body, resource.form, plan.scope, own=False), TAGS: {**had, **new}}
+        values = {
+            **said(live.body, resource.form, plan.scope, own=False),
+            TAGS: {**live_tags, **new},
+        }
         if fields and resource.form.field(TAGS) is not None:
             yield Change(live.address, Action.UPDATE, fields, resource, values, live)
 
@@ -58,5 +65,5 @@ def _adopted(plan: Plan, ownership: Ownership) -> Iterator[Change]:
 def _tags(
     resource: Resource, ownership: Ownership, scope: Scope, *, differs: bool
 ) -> Mapping[str, Data]:
-    own: dict[str, Data] = {PROJECT: ownership.project}
-    return own if differs else {**own, SPEC_HASH: spec_hash(resource, scope)}
+    project_tags: dict[str, Data] = {PROJECT: ownership.project}
+    return project_tags if differs else {**project_tags, SPEC_HASH: spec_hash(resource, scope)}

@@ -33,9 +33,9 @@ class Protected:
 
     def covers(self, address: Address) -> bool:
         """Whether the address, or that of all its versions, is meant."""
-        wanted = self.pattern.casefold()
+        folded_pattern = self.pattern.casefold()
         texts = {str(address).casefold(), str(address.at(None)).casefold()}
-        return any(fnmatchcase(text, wanted) for text in texts)
+        return any(fnmatchcase(text, folded_pattern) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +55,25 @@ class Ownership:
         """Whether the tags say that the resource is this project's."""
         return self.project is not None and owner(live) == self.project
 
-    def over(self, resource: Resource, wanted: Values, live: Live) -> Values:
+    def keep_own_tags(self, resource: Resource, desired: Values, live: Live) -> Values:
         """The wanted values, with the live tags of mlctl that a file's tags do not say."""
-        if self.all_tags or not isinstance(wanted.get(TAGS), dict):
-            return wanted
-        kept = {name: value for name, value in tags(live).items() if name.startswith(RESERVED)}
+        if self.all_tags or not isinstance(desired.get(TAGS), dict):
+            return desired
+        own_tags = {name: value for name, value in tags(live).items() if name.startswith(RESERVED)}
         return (
-            {**wanted, TAGS: {**kept, **wanted[TAGS]}} if kept and _taggable(resource) else wanted
+            {**desired, TAGS: {**own_tags, **desired[TAGS]}}
+            if own_tags and _taggable(resource)
+            else desired
         )
 
-    def marked(
+    def tag(
         self,
         resource: Resource,
-        wanted: Values,
+        desired: Values,
         scope: Scope,
         live: Live | None = None,
         *,
-        anew: bool = False,
+        recreated: bool = False,
     ) -> Values:
         """The wanted values of what the project writes, with its tags.
 
@@ -79,13 +81,13 @@ class Ownership:
         where it is made `anew`, the project makes it. What is written inline goes with its owner,
         and has no tags of its own.
         """
-        mine = live is None or anew or self.owns(live)
+        mine = live is None or recreated or self.owns(live)
         if not (self.project and self.tagged and mine and _taggable(resource)):
-            return wanted
-        said = wanted.get(TAGS)
-        there = said if isinstance(said, dict) else tags(live) if live else {}
-        own = {PROJECT: self.project, SPEC_HASH: spec_hash(resource, scope)}
-        return {**wanted, TAGS: {**there, **own}}
+            return desired
+        declared_tags = desired.get(TAGS)
+        base_tags = declared_tags if isinstance(declared_tags, dict) else tags(live) if live else {}
+        own_tags = {PROJECT: self.project, SPEC_HASH: spec_hash(resource, scope)}
+        return {**desired, TAGS: {**base_tags, **own_tags}}
 
 
 NOBODY = Ownership()
@@ -93,16 +95,16 @@ NOBODY = Ownership()
 
 def owner(live: Live) -> str | None:
     """The project whose a live resource is, by its tags."""
-    said = tags(live).get(PROJECT)
-    return str(said) if said else None
+    project = tags(live).get(PROJECT)
+    return str(project) if project else None
 
 
 def tags(live: Live) -> dict[str, Data]:
     """The tags of a live resource."""
     kind = kind_of(live.address)
     field = tags_field(kind.forms[-1])
-    held = pointer.get(live.body, field.wire) if field else None
-    return dict(held) if isinstance(held, dict) else {}
+    value = pointer.get(live.body, field.wire) if field else None
+    return dict(value) if isinstance(value, dict) else {}
 
 
 def tags_field(form: Form) -> Field | None:
@@ -123,10 +125,12 @@ def spec_hash(resource: Resource, scope: Scope) -> str:
     """
     form, kind = resource.form, resource.kind
     values = complete(resource.values, form)
-    said = values.get(TAGS)
-    if isinstance(said, dict):
-        values[TAGS] = {key: one for key, one in said.items() if not key.startswith(RESERVED)}
-    fields = [one for one in form.writable if not (one.secret or is_unhashed(one, kind))]
+    declared_tags = values.get(TAGS)
+    if isinstance(declared_tags, dict):
+        values[TAGS] = {
+            key: tag for key, tag in declared_tags.items() if not key.startswith(RESERVED)
+        }
+    fields = [field for field in form.writable if not (field.secret or is_unhashed(field, kind))]
     text = json.dumps(canonical_values(values, fields, scope), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 

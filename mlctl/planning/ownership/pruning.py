@@ -23,7 +23,7 @@ class Prune:
     limit: int | None = None
 
 
-def pruned(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
+def prune_undeclared(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
     """The deletes of what the project owns and no file declares.
 
     A version of an asset stays while any version of its name is declared: others may use it, and

@@ -56,12 +56,12 @@ def before_pruning(changes: Sequence[Change], live_state: LiveState) -> list[Cha
 
     Nothing may wait for the quota that these give back: what is updated may wait for that itself.
     """
-    left = references.leaving(changes, live_state.scope)
+    abandoned = references.leaving(changes, live_state.scope)
     return [
-        one
-        for one in changes
-        if one.action is not Action.DELETE
-        or not (one.address in left or one.reason is ActionReason.SUPERSEDED)
+        change
+        for change in changes
+        if change.action is not Action.DELETE
+        or not (change.address in abandoned or change.reason is ActionReason.SUPERSEDED)
     ]
 
 

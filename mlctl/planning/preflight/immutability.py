@@ -31,8 +31,8 @@ ALTERED = Rule(
 
 def immutable_version(change: Change, resource: Resource) -> Diagnostic:
     """New content for a version that exists."""
-    fixed = [one for one in change.fields if one.forces_replacement]
-    names = ", ".join(f"`{pointer.dotted(one.at)}`" for one in fixed)
+    fixed = [field for field in change.fields if field.forces_replacement]
+    names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
     return Diagnostic(
         VERSION_TAKEN,
         f"{change.address} exists with another {names}; the content of a version never changes",
@@ -44,13 +44,13 @@ def immutable_version(change: Change, resource: Resource) -> Diagnostic:
 
 def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
     """Add-only properties with another value than the one that is there."""
-    for one in change.fields:
-        field = resource.form.field(one.at[:-1])
-        if field is not None and field.additive and one.before is not None:
+    for changed in change.fields:
+        field = resource.form.field(changed.at[:-1])
+        if field is not None and field.additive and changed.before is not None:
             yield Diagnostic(
                 ALTERED,
-                f"`{pointer.dotted(one.at)}` is {one.before!r} and cannot be altered",
-                resource.label(one.at),
-                hint=f"write {one.before!r}, or use another key",
+                f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot be altered",
+                resource.label(changed.at),
+                hint=f"write {changed.before!r}, or use another key",
                 address=str(change.address),
             )

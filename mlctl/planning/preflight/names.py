@@ -22,11 +22,11 @@ NAME_TAKEN = Rule(
 def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Names of new resources that somebody else in the region has."""
     for change in changes:
-        who = live_state.taken.get(change.address)
-        if who is not None and change.action.creates and change.resource:
+        holder = live_state.taken.get(change.address)
+        if holder is not None and change.action.creates and change.resource:
             yield Diagnostic(
                 NAME_TAKEN,
-                f"the name `{change.address.name}` is taken in its region: {who}",
+                f"the name `{change.address.name}` is taken in its region: {holder}",
                 change.resource.label(("name",)),
                 hint="choose another name",
                 address=str(change.address),

@@ -28,12 +28,12 @@ POOL_LIMIT = Rule(
 POOLS = (limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA)
 
 
-def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Diagnostic:
+def too_many(change: Change, resource: Resource, limit: Usage, extra: int) -> Diagnostic:
     """More pools than the account allows."""
     return Diagnostic(
         POOL_LIMIT,
         f"Batch Pools are limited to {limit.limit} in this account; it has {limit.used}, and this"
-        f" plan asks for {more} more",
+        f" plan asks for {extra} more",
         resource.label(("name",)),
         hint="delete a pool that nobody uses, or have the limit raised",
         address=str(change.address),
@@ -43,19 +43,21 @@ def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Dia
 def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Pools that would have more VMs than the account allows, and than they have now."""
     usage = live_state.usage.get(limits.EVERYWHERE, ())
-    most = next((one.limit for one in usage if one.family == limits.VMS_PER_POOL_QUOTA), None)
+    limit = next(
+        (quota.limit for quota in usage if quota.family == limits.VMS_PER_POOL_QUOTA), None
+    )
     for change in changes:
         at = kind_of(change.address).quota.capped.get(limits.VMS_PER_POOL_QUOTA)
-        wanted = change.values.get(at) if at else None
-        if at is None or most is None or not isinstance(wanted, int) or change.resource is None:
+        vms = change.values.get(at) if at else None
+        if at is None or limit is None or not isinstance(vms, int) or change.resource is None:
             continue
-        if wanted > max(most, _live_vms(change)):
+        if vms > max(limit, _live_vms(change)):
             yield Diagnostic(
                 POOL_LIMIT,
-                f"the VMs of a Batch Pool are limited to {most} in this account, and this one"
-                f" asks for {wanted}",
+                f"the VMs of a Batch Pool are limited to {limit} in this account, and this one"
+                f" asks for {vms}",
                 change.resource.label(at),
-                hint=f"write {most} or fewer, or have the limit raised",
+                hint=f"write {limit} or fewer, or have the limit raised",
                 address=str(change.address),
             )
 
@@ -64,5 +66,5 @@ def _live_vms(change: Change) -> int:
     """The VMs of the live pool; 0 if it is created or replaced."""
     if change.live is None or change.action is Action.REPLACE:
         return 0
-    had = pointer.get(change.live.body, ("properties", "vmCount"), 0)
-    return had if isinstance(had, int) else 0
+    count = pointer.get(change.live.body, ("properties", "vmCount"), 0)
+    return count if isinstance(count, int) else 0

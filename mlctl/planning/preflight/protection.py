@@ -74,13 +74,13 @@ def _protected(
         if not change.action.deletes:
             continue
         for why, place in _protections(change, live_state, ownership):
-            asked = change.label
+            label = change.label
             yield Diagnostic(
                 PROTECTED,
                 f"{change.address} would be {_DONE[change.action]}, and is protected by {why}",
-                place or asked,
+                place or label,
                 "keep it, or end the protection in a change of its own first",
-                (asked,) if asked is not None and place is not None else (),
+                (label,) if label is not None and place is not None else (),
                 str(change.address),
             )
             break
@@ -121,11 +121,15 @@ def _too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnost
 def _protections(
     change: Change, live_state: LiveState, ownership: Ownership
 ) -> Iterator[tuple[str, Label | None]]:
-    for one in ownership.protected:
-        if one.covers(change.address):
-            yield f"`{one.pattern}` in mlctl.yml", one.at
-    said = change.resource.values.get(TAGS) if change.resource else None
-    if change.resource is not None and isinstance(said, dict) and truth(said.get(PROTECT)):
+    for protected in ownership.protected:
+        if protected.covers(change.address):
+            yield f"`{protected.pattern}` in mlctl.yml", protected.at
+    declared_tags = change.resource.values.get(TAGS) if change.resource else None
+    if (
+        change.resource is not None
+        and isinstance(declared_tags, dict)
+        and truth(declared_tags.get(PROTECT))
+    ):
         yield f"its tag `{PROTECT}`", change.resource.label((*TAGS, PROTECT))
     live: Live | None = change.live or live_state.live.get(change.address)
     if live is not None and truth(tags(live).get(PROTECT)):

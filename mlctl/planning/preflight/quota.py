@@ -47,26 +47,28 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     fewest: dict[Address, tuple[int, Diagnostic]] = {}
     refused = set()
     for quota, shares in _shares(changes, live_state).items():
-        found = _limit(quota, live_state)
-        if found is None or found.limit is None:
+        usage = _limit(quota, live_state)
+        if usage is None or usage.limit is None:
             continue
-        more = sum(share.more for share in shares)
-        over = found.used + more > found.limit
+        growth = sum(share.more for share in shares)
+        over = usage.used + growth > usage.limit
         for share in shares:
             resource, address = share.change.resource, share.change.address
             if resource is None:
                 continue
-            if share.wanted.is_counted(live_state.quota_refuses):
+            if share.planned.is_counted(live_state.quota_refuses):
                 if over and share.asks:
-                    yield _over(share.change, resource, quota, found, more)
-            elif share.wanted.exceeds(share.before, found.limit):
+                    yield _over(share.change, resource, quota, usage, growth)
+            elif share.planned.exceeds(share.before, usage.limit):
                 refused.add(address)
-                yield _too_few_to_start(share, resource, quota, found.limit)
-            elif share.asks and share.wanted.most > found.limit:
-                nodes = found.limit // share.wanted.node
-                told = _fewer_nodes(share, resource, quota, found.limit)
-                fewest[address] = min(fewest.get(address, (nodes, told)), (nodes, told), key=_first)
-    yield from (told for address, (_, told) in fewest.items() if address not in refused)
+                yield _too_few_to_start(share, resource, quota, usage.limit)
+            elif share.asks and share.planned.most > usage.limit:
+                nodes = usage.limit // share.planned.node
+                warning = _fewer_nodes(share, resource, quota, usage.limit)
+                fewest[address] = min(
+                    fewest.get(address, (nodes, warning)), (nodes, warning), key=_first
+                )
+    yield from (warning for address, (_, warning) in fewest.items() if address not in refused)
 
 
 def _first(pair: tuple[int, Diagnostic]) -> int:
@@ -75,10 +77,10 @@ def _first(pair: tuple[int, Diagnostic]) -> int:
 
 def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
     """For each resource that must wait for quota, the resources that give some back first."""
-    found: dict[Address, tuple[Address, ...]] = {}
+    freed_by_address: dict[Address, tuple[Address, ...]] = {}
     for quota, shares in _shares(changes, live_state).items():
         limit = _limit(quota, live_state)
-        counted = any(share.wanted.is_counted(live_state.quota_refuses) for share in shares)
+        counted = any(share.planned.is_counted(live_state.quota_refuses) for share in shares)
         if limit is None or limit.limit is None or not counted:
             continue
         growth = sum(share.more for share in shares if share.more > 0)
@@ -86,23 +88,25 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
         freed = [share.change.address for share in shares if share.more < 0]
         if limit.used + growth > limit.limit:
             for address in asking:
-                others = (one for one in freed if one != address)
-                found[address] = (*found.get(address, ()), *others)
-    return {address: freed for address, freed in found.items() if freed}
+                freed_by_others = (other for other in freed if other != address)
+                freed_by_address[address] = (*freed_by_address.get(address, ()), *freed_by_others)
+    return {address: freed for address, freed in freed_by_address.items() if freed}
 
 
-def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: int) -> Diagnostic:
+def _over(
+    change: Change, resource: Resource, quota: Quota, limit: Usage, growth: int
+) -> Diagnostic:
     if quota == pools.POOLS:
-        return pools.too_many(change, resource, limit, more)
+        return pools.too_many(change, resource, limit, growth)
     counted, scaled_by = quota[1] == limits.COMPUTES_QUOTA, kind_of(change.address).quota.scaled_by
-    asked = (
-        f"{limit.used} are taken and this plan asks for {more} more"
-        if more > 0
-        else f"{limit.used + more} would be taken once this is made"
+    explanation = (
+        f"{limit.used} are taken and this plan asks for {growth} more"
+        if growth > 0
+        else f"{limit.used + growth} would be taken once this is made"
     )
     return Diagnostic(
         QUOTA,
-        f"{_allows(quota, limit.limit)}; {asked}",
+        f"{_allows(quota, limit.limit)}; {explanation}",
         resource.label(("name",) if counted else scaled_by),
         hint=("" if counted else f"lower `{pointer.dotted(scaled_by)}`, ")
         + f"delete clusters that nobody uses, or {_ASK}",
@@ -111,8 +115,8 @@ def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: 
 
 
 def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
-    least = share.wanted.least or 0
-    nodes = least // share.wanted.node
+    least = share.planned.least or 0
+    nodes = least // share.planned.node
     size = share.change.values.get(("size",))
     need = f"{nodes} node of {size} needs" if nodes == 1 else f"{nodes} nodes of {size} need"
     return Diagnostic(
@@ -125,10 +129,10 @@ def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: in
 
 
 def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
-    nodes, most = limit // share.wanted.node, share.wanted.most // share.wanted.node
+    nodes, wanted_nodes = limit // share.planned.node, share.planned.most // share.planned.node
     return Diagnostic(
         QUOTA,
-        f"{_allows(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {most}",
+        f"{_allows(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {wanted_nodes}",
         resource.label(("max_instances",)),
         hint=f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}",
         address=str(share.change.address),
@@ -138,63 +142,63 @@ def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) ->
 
 def _allows(quota: Quota, limit: int | None) -> str:
     region, name = quota
-    what = {
+    quota_name = {
         limits.COMPUTES_QUOTA: "computes",
         limits.DEDICATED_QUOTA: "dedicated cores",
         limits.LOW_PRIORITY_QUOTA: "low-priority cores",
     }.get(name)
-    if what is None:
+    if quota_name is None:
         tier, _, family = name.rpartition("/")
-        what = f"low-priority {family} cores" if tier else f"{family} cores"
-    return f"{region} allows {limit} {what}"
+        quota_name = f"low-priority {family} cores" if tier else f"{family} cores"
+    return f"{region} allows {limit} {quota_name}"
 
 
 def _limit(quota: Quota, live_state: LiveState) -> Usage | None:
     region, family = quota
     usage, key = live_state.usage.get(region, ()), limits.quota_key(family)
-    return next((one for one in usage if limits.quota_key(one.family) == key), None)
+    return next((row for row in usage if limits.quota_key(row.family) == key), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What a change takes of a quota: `wanted`, where the resource `held` something.
+    """What a change takes of a quota: `planned`, where it has `current`.
 
     It asks for quota if it grows, or is created or replaced: a replacement gives its share back
     first, and somebody else may take it.
     """
 
     change: Change
-    held: Claim
-    wanted: Claim
+    current: Claim
+    planned: Claim
 
     @property
     def more(self) -> int:
         """How much more is used afterwards; negative if less."""
-        return self.wanted.most - self.held.most
+        return self.planned.most - self.current.most
 
     @property
     def before(self) -> Claim:
         """What it still holds when it is written."""
-        return NOTHING if self.change.action.creates else self.held
+        return NOTHING if self.change.action.creates else self.current
 
     @property
     def asks(self) -> bool:
         """Whether it takes something that it does not hold when it is written."""
-        return self.wanted.most > self.before.most
+        return self.planned.most > self.before.most
 
 
 def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, list[_Share]]:
     """What the changes take of each quota whose usage is published."""
-    found: dict[Quota, list[_Share]] = defaultdict(list)
+    shares: dict[Quota, list[_Share]] = defaultdict(list)
     for change in changes:
         if change.action is Action.NO_OP:
             continue
-        had, wanted = claimed(change, live_state)
-        for quota in sorted(had.keys() | wanted.keys()):
+        current, planned = claimed(change, live_state)
+        for quota in sorted(current.keys() | planned.keys()):
             if quota[1] not in limits.UNPUBLISHED:
-                share = _Share(change, had.get(quota, NOTHING), wanted.get(quota, NOTHING))
-                found[quota].append(share)
-    return found
+                share = _Share(change, current.get(quota, NOTHING), planned.get(quota, NOTHING))
+                shares[quota].append(share)
+    return shares
 
 
 def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
@@ -203,9 +207,9 @@ def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
     if live is None and change.action is Action.DELETE:
         return {}, {}
     form = change.resource.form if change.resource else kind.forms[-1]
-    had = live_state.values.values(live.body, form) if live else {}
-    held = claims(kind, effective(had, form), live_state.location) if live else {}
+    live_values = live_state.bodies.values(live.body, form) if live else {}
+    current = claims(kind, effective(live_values, form), live_state.location) if live else {}
     if change.action is Action.DELETE:
-        return held, {}
-    wanted = {**(had if change.live else {}), **change.values}
-    return held, claims(kind, effective(wanted, form), live_state.location)
+        return current, {}
+    planned_values = {**(live_values if change.live else {}), **change.values}
+    return current, claims(kind, effective(planned_values, form), live_state.location)

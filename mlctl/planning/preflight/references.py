@@ -51,12 +51,12 @@ _LEAVES = (ActionReason.PRUNED, ActionReason.SUPERSEDED)  # after what named it 
 def missing(resource: Resource, edge: Edge) -> Diagnostic:
     """A reference to something that is neither declared nor in the workspace."""
     target = edge.target
-    what = target.kind.replace("-", " ")
+    noun = target.kind.replace("-", " ")
     name = str(target).partition("/")[2]
     label = edge.reference.label if edge.reference else None
     return Diagnostic(
         MISSING,
-        f"there is no {what} `{name}{f'@{label}' if label else ''}`,"
+        f"there is no {noun} `{name}{f'@{label}' if label else ''}`,"
         " neither in these files nor in the workspace",
         resource.label(edge.at),
         hint="declare it in a file that you pass, or create it first:"
@@ -80,15 +80,15 @@ def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterato
             kind = kind_of(endpoint.address)
             routed = dict(routes.routes(kind, endpoint.body))
             if parent is not None:
-                told = {
+                default_for = {
                     at: parent.values[at]
                     for at in kind.plan.routes
                     if parent.values.get(at) is not None
                 }
-                routed |= {at: routes.shares(value) for at, value in told.items()}
+                routed |= {at: routes.shares(value) for at, value in default_for.items()}
             if routes.share(routed, change.address.name):
-                what = f"{change.address} is {_what_it_is(kind, routed, change.address.name)}"
-                yield _deleted(DEFAULT_DELETED, change, what)
+                message = f"{change.address} is {_what_it_is(kind, routed, change.address.name)}"
+                yield _deleted(DEFAULT_DELETED, change, message)
 
 
 def _what_it_is(kind: Kind, routed: Routes, name: str) -> str:
@@ -104,26 +104,26 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
     an endpoint deletes its deployments, so none may be left that no file declares. What is pruned
     or superseded may have been in use by what the same plan points elsewhere.
     """
-    gone = {one.address for one in changes if one.action.deletes}
-    declared = {one.address for one in changes if one.resource is not None}
-    leaves = any(one.reason in _LEAVES for one in changes)
+    deleted = {item.address for item in changes if item.action.deletes}
+    declared = {item.address for item in changes if item.resource is not None}
+    leaves = any(item.reason in _LEAVES for item in changes)
     users = _declared_users(changes) if leaves else {}
     for change in changes:
-        used_by = live_state.used_by.get(change.address, []) if change.address in gone else []
+        used_by = live_state.used_by.get(change.address, []) if change.address in deleted else []
         if change.action is Action.REPLACE:
-            used_by = [one for one in used_by if one.up == change.address]
+            used_by = [user for user in used_by if user.up == change.address]
         if change.reason in _LEAVES:
-            named = {
+            declared_users = {
                 address
                 for at in (change.address, change.address.at(None))
                 for address in users.get(at, ())
             }
-            used_by = [one for one in used_by if one not in declared] + sorted(named)
-        left = [one for one in used_by if one not in gone]
-        if left:
+            used_by = [user for user in used_by if user not in declared] + sorted(declared_users)
+        remaining = [user for user in used_by if user not in deleted]
+        if remaining:
             again = " and cannot be made anew" if change.action is Action.REPLACE else ""
-            what = f"{change.address} is still used by {_some(left)}{again}"
-            yield _deleted(IN_USE, change, what)
+            message = f"{change.address} is still used by {_some(remaining)}{again}"
+            yield _deleted(IN_USE, change, message)
 
 
 def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Address]]:
@@ -131,12 +131,12 @@ def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Addre
 
     What is pruned is deleted after that, when nothing refers to it any more.
     """
-    found: dict[Address, list[Address]] = defaultdict(list)
+    users: dict[Address, list[Address]] = defaultdict(list)
     for change in changes:
         if change.action is Action.UPDATE and change.live is not None:
             for used in named_by(change.live, scope):
-                found[used].append(change.address)
-    return dict(found)
+                users[used].append(change.address)
+    return dict(users)
 
 
 def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
@@ -144,8 +144,8 @@ def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
     users: dict[Address, list[Address]] = defaultdict(list)
     for change in changes:
         if change.resource is not None:
-            named = {reference.address for _, reference in change.resource.references()}
-            for address in named | {change.resource.address.up}:
+            addresses = {reference.address for _, reference in change.resource.references()}
+            for address in addresses | {change.resource.address.up}:
                 if address is not None:
                     users[address].append(change.address)
     return users
@@ -155,6 +155,6 @@ def _deleted(rule: Rule, change: Change, message: str) -> Diagnostic:
     return Diagnostic(rule, message, change.label, hint=rule.fix, address=str(change.address))
 
 
-def _some(addresses: Sequence[Address], shown: int = 3) -> str:
-    named = ", ".join(map(str, sorted(addresses)[:shown]))
-    return named + (f" and {len(addresses) - shown} more" if len(addresses) > shown else "")
+def _some(addresses: Sequence[Address], limit: int = 3) -> str:
+    names = ", ".join(map(str, sorted(addresses)[:limit]))
+    return names + (f" and {len(addresses) - limit} more" if len(addresses) > limit else "")

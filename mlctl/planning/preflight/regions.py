@@ -25,19 +25,19 @@ OTHER_REGION = Rule(
 
 def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """New clusters whose region is not the workspace's."""
-    own = catalog.region(live_state.location)
+    workspace_region = catalog.region(live_state.location)
     for change in changes:
         if not (
             change.action.creates and change.resource and kind_of(change.address).quota.has_nodes
         ):
             continue
-        place = region(change.resource, None, own)
-        if place != own:
+        place = region(change.resource, None, workspace_region)
+        if place != workspace_region:
             yield Diagnostic(
                 OTHER_REGION,
-                f"the cluster is in {place} and its workspace in {own}: data that goes from one to"
-                " the other takes longer and may cost more",
+                f"the cluster is in {place} and its workspace in {workspace_region}: data that goes"
+                " from one to the other takes longer and may cost more",
                 change.resource.label(("location",)),
-                hint=f"leave `location` out, or write {own}",
+                hint=f"leave `location` out, or write {workspace_region}",
                 address=str(change.address),
             )

@@ -53,36 +53,36 @@ NO_RESTORATION = Restoration()
 _PROPERTIES: Pointer = ("properties",)
 
 
-def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
+def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """What the file says of a resource, to be laid over what is there."""
     form, values = resource.form, change.values
-    without = not_kept(values, form) + resource.kind.arm.service_fields
+    excluded = not_kept(values, form) + resource.kind.arm.service_fields
     if change.live is not None and change.action is not Action.REPLACE:
-        return Part(encode_fields(values, form, scope), without)
+        return Part(encode_fields(values, form, scope), excluded)
     body = encode(values, form, scope)
     if change.live is None and change.replaces is None:
         body = resource.kind.content.complete(body, anonymous=resource.anonymous)
         if resource.anonymous:
             pointer.put(body, ("properties", "isAnonymous"), value=True)
-    if any(one.at == ("type",) for one in change.fields):  # the properties of another type
-        without += (_PROPERTIES,) if change.live is not None else ()
-    had = said(change.live.body, form, scope) if change.live is not None else {}
-    return Part(body, without + not_renewed({**had, **values}, form))
+    if any(field.at == ("type",) for field in change.fields):  # the properties of another type
+        excluded += (_PROPERTIES,) if change.live is not None else ()
+    live_values = said(change.live.body, form, scope) if change.live is not None else {}
+    return Part(body, excluded + not_renewed({**live_values, **values}, form))
 
 
 def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
     """As `said_part`, for a resource whose requests go to these children."""
     kind = kind_of(change.address)
     if change.resource is not None and change.action is not Action.NO_OP:
-        part = said_part(change, change.resource, scope)
+        part = declared_part(change, change.resource, scope)
     else:
         live = change.live.body if change.live else {}
         part = Part({}, not_kept({}, form_of_body(kind, live, scope)) + kind.arm.service_fields)
     for field in kind.route_fields:
         pointer.drop(part.body, field.wire)
-        told = routes.value(field, routed[field.at])
-        if told is not None:
-            pointer.put(part.body, field.wire, told)
+        value = routes.value(field, routed[field.at])
+        if value is not None:
+            pointer.put(part.body, field.wire, value)
     wires = tuple(field.wire for field in kind.route_fields)
     return Part(part.body, (*part.without, *wires))
 

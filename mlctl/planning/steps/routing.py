@@ -18,14 +18,14 @@ from mlctl.planning.model import Action, Change, FieldChange
 class Routing:
     """What the requests of an endpoint do in a plan.
 
-    - `was`, `wanted`: where they go before and after it.
+    - `was`, `planned`: where they go before and after it.
     - `early`: where they go until the `pending` deployments are there.
     - `pending`: deployments that the plan makes, or changes before they get more requests.
     - `last`: deployments that are deleted after the others have taken over from them for good.
     """
 
     was: Routes
-    wanted: Routes
+    planned: Routes
     early: Routes
     pending: frozenset[Address]
     last: frozenset[Address]
@@ -38,78 +38,97 @@ class Routing:
 
 def routing(
     change: Change,
-    made: Mapping[Address, Change],
+    changes: Mapping[Address, Change],
     deleted: Mapping[Address, Change],
     may_wait: Callable[[Address, frozenset[Address]], bool],
 ) -> Routing:
     """The routing of an endpoint.
 
-    `made` are the changes of a plan by address, `deleted` those that delete or replace. `may_wait`
-    says whether a delete may wait for the writes of some addresses.
+    `changes` are those of a plan by address, `deleted` those that delete or replace. Whether a
+    delete may wait for the writes of some addresses is said by `may_wait`.
     """
-    wanted, was = _said(change)
-    if change.action is Action.REPLACE:  # what is not made anew goes with the old endpoint
-        wanted = _without(change, wanted, lambda one: one in deleted and not _creates(made, one))
-    pending = frozenset(_pending(change, wanted, was, made))
+    planned, was = _planned_and_live(change)
+    if change.action is Action.REPLACE:  # what is not created again goes with the old endpoint
+        planned = _without_deployments(
+            change,
+            planned,
+            lambda deployment: deployment in deleted and not _creates(changes, deployment),
+        )
+    pending = frozenset(_pending(change, planned, was, changes))
     if not pending:
-        return Routing(was, wanted, wanted, pending, frozenset())
+        return Routing(was, planned, planned, pending, frozenset())
     last = frozenset(
-        one
-        for one in _routed(change, was)
-        if one in deleted and change.action is not Action.REPLACE and may_wait(one, pending)
+        deployment
+        for deployment in _deployments_of(change, was)
+        if deployment in deleted
+        and change.action is not Action.REPLACE
+        and may_wait(deployment, pending)
     )
-    early = _without(change, was, lambda one: one in deleted and one not in last)
-    return Routing(was, wanted, early, pending, last)
+    early = _without_deployments(
+        change, was, lambda deployment: deployment in deleted and deployment not in last
+    )
+    return Routing(was, planned, early, pending, last)
 
 
-def is_said_by(change: Change, one: FieldChange) -> bool:
+def is_route(change: Change, field: FieldChange) -> bool:
     """Whether the change of a field says where requests go."""
-    return any(one.at[: len(at)] == at for at in kind_of(change.address).plan.routes)
+    return any(field.at[: len(at)] == at for at in kind_of(change.address).plan.routes)
 
 
-def routed_by(endpoint: Address, one: FieldChange) -> list[Address]:
+def routed_by(endpoint: Address, field: FieldChange) -> list[Address]:
     """The deployments that get requests by a new value of a field."""
-    found: list[Address] = []
+    deployments: list[Address] = []
     for at in kind_of(endpoint).plan.routes:
-        if one.at[: len(at)] == at:
-            key = {str(one.at[-1]): one.after} if one.at != at else one.after
-            found += [child(endpoint, name) for name in routes.shares(key)]
-    return found
+        if field.at[: len(at)] == at:
+            key = {str(field.at[-1]): field.after} if field.at != at else field.after
+            deployments += [child(endpoint, name) for name in routes.shares(key)]
+    return deployments
 
 
-def _said(change: Change) -> tuple[Routes, Routes]:
+def _planned_and_live(change: Change) -> tuple[Routes, Routes]:
     """Where requests are to go, and where they go."""
     kind = kind_of(change.address)
     live = routes.routes(kind, change.live.body if change.live else {})
     if change.in_motion:
         return live, live
-    said = {at: routes.shares(change.values[at]) for at in kind.plan.routes if at in change.values}
-    return {**live, **said}, live
+    declared = {
+        at: routes.shares(change.values[at]) for at in kind.plan.routes if at in change.values
+    }
+    return {**live, **declared}, live
 
 
 def _pending(
-    change: Change, wanted: Routes, was: Routes, made: Mapping[Address, Change]
+    change: Change, planned: Routes, was: Routes, changes: Mapping[Address, Change]
 ) -> set[Address]:
-    found = set[Address]()
-    for at, shares in wanted.items():
+    deployments = set[Address]()
+    for at, shares in planned.items():
         for name, part in shares.items():
-            one = made.get(child(change.address, name))
+            deployment_change = changes.get(child(change.address, name))
             grows = part > routes.share({at: was[at]}, name)
-            if one and (one.action.creates or (one.action is Action.UPDATE and grows)):
-                found.add(one.address)
-    return found
+            if deployment_change and (
+                deployment_change.action.creates
+                or (deployment_change.action is Action.UPDATE and grows)
+            ):
+                deployments.add(deployment_change.address)
+    return deployments
 
 
-def _routed(change: Change, of: Routes) -> set[Address]:
+def _deployments_of(change: Change, of: Routes) -> set[Address]:
     return {child(change.address, name) for shares in of.values() for name in shares}
 
 
-def _creates(made: Mapping[Address, Change], one: Address) -> bool:
-    return one in made and made[one].action.creates
+def _creates(changes: Mapping[Address, Change], deployment: Address) -> bool:
+    return deployment in changes and changes[deployment].action.creates
 
 
-def _without(change: Change, of: Routes, gone: Callable[[Address], bool]) -> Routes:
-    lost = frozenset(one.name.casefold() for one in _routed(change, of) if gone(one))
+def _without_deployments(
+    change: Change, of: Routes, is_deleted: Callable[[Address], bool]
+) -> Routes:
+    lost = frozenset(
+        deployment.name.casefold()
+        for deployment in _deployments_of(change, of)
+        if is_deleted(deployment)
+    )
     return {at: routes.without(shares, lost) for at, shares in of.items()}
 
 

@@ -24,11 +24,11 @@ from mlctl.planning.steps.bodies import (
     NO_RESTORATION,
     Part,
     Restoration,
+    declared_part,
     restoration,
     routed_part,
-    said_part,
 )
-from mlctl.planning.steps.routing import Routing, is_said_by, routing
+from mlctl.planning.steps.routing import Routing, is_route, routing
 from mlctl.pointer import Data, Pointer
 
 
@@ -140,14 +140,14 @@ class _Builder:
         self._users = _users(self._deleted.values(), plan.scope)
         self._leaving = references.leaving(plan.changes, plan.scope)
         self._versions: dict[Address, list[Address]] = defaultdict(list)
-        for change in sorted(plan.pending, key=lambda one: version_key(one.address.version)):
+        for change in sorted(plan.pending, key=lambda item: version_key(item.address.version)):
             if change.resource is not None and change.resource.anonymous:
                 continue  # their order says nothing
             self._versions[change.address.at(None)].append(change.address)
 
     def build(self) -> None:
         """The steps of all changes; where requests go depends on all other steps."""
-        routed = [one for one in self._plan.changes if kind_of(one.address).plan.routes]
+        routed = [item for item in self._plan.changes if kind_of(item.address).plan.routes]
         for change in self._plan.changes:
             self._add(change)
         for change in routed:
@@ -158,7 +158,7 @@ class _Builder:
         if change.action.deletes:
             self._delete(change)
         if not kind_of(change.address).plan.routes and change.resource is not None and puts:
-            part = said_part(change, change.resource, self._plan.scope)
+            part = declared_part(change, change.resource, self._plan.scope)
             self._put(change, part, _role(change), self._needs(change, change.resource))
 
     def numbered(self) -> Iterable[PlanStep]:
@@ -169,7 +169,7 @@ class _Builder:
         order = list(TopologicalSorter(needs).static_order())
         ids = {key: number for number, key in enumerate(order)}
         for key in order:
-            waits = tuple(sorted(ids[one] for one in needs[key]))
+            waits = tuple(sorted(ids[need] for need in needs[key]))
             yield self._steps[key][0](id=ids[key], needs=waits)
 
     def _delete(self, change: Change) -> None:
@@ -183,10 +183,10 @@ class _Builder:
         if above is not None and subsumed:
             needs = {(_Stage.DELETE, above)}
         else:
-            needs = {(_Stage.DELETE, one) for one in self._users.get(address, ())}
+            needs = {(_Stage.DELETE, user) for user in self._users.get(address, ())}
             needs |= {(_Stage.PUT, above)} if above is not None else set()
             if change.action is Action.DELETE:
-                needs |= {(_Stage.PUT, one) for one in self._leaving.get(address, ())}
+                needs |= {(_Stage.PUT, user) for user in self._leaving.get(address, ())}
         step = partial(
             PlanStep, change=address, role=StepRole.DELETE, target=address, subsumed=subsumed
         )
@@ -218,30 +218,32 @@ class _Builder:
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:
         edges = self._graph.edges_of(resource.address)
-        declared = [one for edge in edges for one in self._graph.declared(edge.target)]
+        declared = [address for edge in edges for address in self._graph.declared(edge.target)]
         needs = {
-            (_Stage.PUT, self._by_name[one].address) for one in declared if one in self._by_name
+            (_Stage.PUT, self._by_name[address].address)
+            for address in declared
+            if address in self._by_name
         }
         freed = self._plan.waits.get(change.address, ())
         needs |= {
-            (_Stage.DELETE if one in self._deleted else _Stage.PUT, one)
-            for one in freed
-            if one != change.address
+            (_Stage.DELETE if address in self._deleted else _Stage.PUT, address)
+            for address in freed
+            if address != change.address
         }
-        needs |= {(_Stage.PUT, one) for one in self._earlier(change)}
+        needs |= {(_Stage.PUT, address) for address in self._earlier(change)}
         return {*needs, (_Stage.DELETE, change.address)}
 
     def _earlier(self, change: Change) -> list[Address]:
         """New versions of the same asset to be made before: `@latest` is the last one made."""
         versions = self._versions.get(change.address.at(None), [])
-        known = change.address in versions
-        return versions[: versions.index(change.address)] if known else []
+        is_new = change.address in versions
+        return versions[: versions.index(change.address)] if is_new else []
 
     def _put_endpoint(self, change: Change) -> None:
         """Write an endpoint whose requests go where they can now, and again as they should."""
         routed = routing(change, self._by_name, self._deleted, self._may_wait)
         role = None
-        changed = any(not is_said_by(change, one) for one in change.fields)
+        changed = any(not is_route(change, changed_field) for changed_field in change.fields)
         if change.action in (Action.CREATE, Action.REPLACE) or changed:
             role = _role(change)
         elif routed.moves_early:
@@ -255,31 +257,34 @@ class _Builder:
             self._set_routes(change, routed)
 
     def _set_routes(self, change: Change, routed: Routing) -> None:
-        part = routed_part(change, routed.wanted, self._plan.scope)
-        needs = {(_Stage.PUT, change.address), *((_Stage.PUT, one) for one in routed.pending)}
+        part = routed_part(change, routed.planned, self._plan.scope)
+        needs = {
+            (_Stage.PUT, change.address),
+            *((_Stage.PUT, deployment) for deployment in routed.pending),
+        }
         key = (_Stage.SET_DEFAULT, change.address)
         self._steps[key] = self._writing(change, part, StepRole.SET_DEFAULT), needs
-        for one in routed.last:
-            self._steps[_Stage.DELETE, one][1].add(key)
+        for deployment in routed.last:
+            self._steps[_Stage.DELETE, deployment][1].add(key)
 
     def _may_wait(self, deleted: Address, written: frozenset[Address]) -> bool:
         """Whether none of the writes must itself wait for the delete."""
-        met, left = set[_Key](), [(_Stage.PUT, one) for one in written]
-        while left:
-            key = left.pop()
+        met, queue = set[_Key](), [(_Stage.PUT, address) for address in written]
+        while queue:
+            key = queue.pop()
             if key not in met and key in self._steps:
                 met.add(key)
-                left.extend(self._steps[key][1])
+                queue.extend(self._steps[key][1])
         return (_Stage.DELETE, deleted) not in met
 
 
 def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
     """For each address, the deleted resources that refer to it."""
-    found: dict[Address, list[Address]] = {}
+    users: dict[Address, list[Address]] = {}
     for change in deleted:
         for used in named_by(change.live, scope) if change.live else ():
-            found.setdefault(used, []).append(change.address)
-    return found
+            users.setdefault(used, []).append(change.address)
+    return users
 
 
 def _known_as(change: Change) -> Address:
@@ -302,18 +307,18 @@ def _role(change: Change) -> StepRole:
 def _secrets(resource: Resource, body: Mapping[str, Data]) -> tuple[Secret, ...]:
     """The secrets of a body that the file gives: by their fields, and by what looks like one."""
     document = resource.document
-    found = {
-        one.wire: (*resource.root, *one.at)
-        for one in resource.form.fields
-        if one.secret and one.at in resource.values
+    places = {
+        secret_field.wire: (*resource.root, *secret_field.at)
+        for secret_field in resource.form.fields
+        if secret_field.secret and secret_field.at in resource.values
     }
     suspects = dict(masking.find(body, echoes=True))
     if suspects and resource.owner is None:
-        given = {value: at for at, value in pointer.texts(document.data)}
-        for wire in suspects.keys() - found.keys():
-            at = given.get(pointer.get(body, wire))
+        place_of_text = {value: at for at, value in pointer.texts(document.data)}
+        for wire in suspects.keys() - places.keys():
+            at = place_of_text.get(pointer.get(body, wire))
             if at is not None and not any(isinstance(step, int) for step in wire):
-                found[wire] = at
+                places[wire] = at
     return tuple(
-        Secret(wire, document.source.name, document.index, at) for wire, at in found.items()
+        Secret(wire, document.source.name, document.index, at) for wire, at in places.items()
     )

@@ -90,7 +90,9 @@ class Journals:
             live = backend.read({address for journal in journals for address in journal.unfinished})
         except ServiceError:
             return journals
-        existing = {at: found for at, found in live.items() if state(found.body) != "deleting"}
+        existing = {
+            at: resource for at, resource in live.items() if state(resource.body) != "deleting"
+        }
         for journal in journals:
             remaining = (
                 entry.remaining(existing.get(address))
@@ -130,14 +132,14 @@ class JournalFile:
             JournalError: it cannot be written or removed.
         """
         with self._lock:
-            before = self.unfinished
+            previous = self.unfinished
             self.unfinished = {entry.address: entry for entry in unfinished}
             if not self.unfinished:
                 try:
                     self.path.unlink(missing_ok=True)
                 except OSError as error:
                     raise _cannot("remove", self.path, error) from error
-            elif self.unfinished != before:
+            elif self.unfinished != previous:
                 self._write()
 
     def _write(self) -> None:

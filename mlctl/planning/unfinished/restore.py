@@ -39,7 +39,7 @@ def restore_values(
     Routes are not restored here: see `restore_routes`.
     """
     form, kind = resource.form, resource.kind
-    desired = ownership.over(resource, desired, Live(unfinished.address, unfinished.body))
+    desired = ownership.keep_own_tags(resource, desired, Live(unfinished.address, unfinished.body))
     excluded = (*not_kept(desired, form), *kind.arm.service_fields)
     previous = said(overlay(unfinished.body, {}, excluded), form, scope, own=False)
     defaults = {field.at: field.default for field in form.fields}

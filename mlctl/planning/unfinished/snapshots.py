@@ -87,11 +87,11 @@ class Snapshots:
 
 
 def unfinished_until(
-    before: Mapping[str, Data], last: PlanStep, previous: Mapping[str, Data] | None
+    earlier_body: Mapping[str, Data], last: PlanStep, previous: Mapping[str, Data] | None
 ) -> Unfinished | None:
     """What a resource lacks until the last step on it is done; None where files say all of it.
 
-    `before` is the body that the step before that one writes. `previous` is the body before it is
+    `earlier_body` is what the step before that one writes. `previous` is the body before it is
     deleted, or that of what it takes the place of; None where only its requests are sent elsewhere.
     """
     if last.deletes:
@@ -105,7 +105,7 @@ def unfinished_until(
     if not (body or secrets):
         return None
     wires = [field.wire for field in kind_of(last.target).route_fields]
-    meanwhile = pointer.nest({at: pointer.get(before, at) for at in wires})
+    meanwhile = pointer.nest({at: pointer.get(earlier_body, at) for at in wires})
     return Unfinished(
         last.target,
         body,

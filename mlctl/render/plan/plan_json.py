@@ -57,13 +57,13 @@ def _resource_change(change: Change, scope: Scope) -> dict[str, Data]:
         "name": change.address.name,
         "change": _change(change, scope),
         "action_reason": change.reason.value if change.reason else None,
-        "dependents": [str(one) for one in change.dependents],
+        "dependents": [str(address) for address in change.dependents],
         "owed": {"since": change.unfinished.since, "journal": change.unfinished.file}
         if change.unfinished
         else None,
         "running_jobs": None
         if change.jobs is None
-        else [{"name": one.name, "status": one.status} for one in change.jobs],
+        else [{"name": job.name, "status": job.status} for job in change.jobs],
         "source": {"filename": place[0], "line": place[1]} if place else None,
     }
 
@@ -83,7 +83,7 @@ def _change(change: Change, scope: Scope) -> dict[str, Data]:
         "after_unknown": _marks(_unknown(change)),
         "before_sensitive": marks if before is not None else False,
         "after_sensitive": marks if after is not None else False,
-        "replace_paths": [list(one.at) for one in change.fields if one.forces_replacement],
+        "replace_paths": [list(field.at) for field in change.fields if field.forces_replacement],
     }
 
 
@@ -100,11 +100,11 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
     after = _before(change, scope)
     if after is None:
         return pointer.nest({**_names(change), **change.values})
-    for one in change.fields:
-        if one.after is None:
-            pointer.drop(after, one.at)
-        elif not one.sensitive:
-            pointer.put(after, one.at, one.after)
+    for field in change.fields:
+        if field.after is None:
+            pointer.drop(after, field.at)
+        elif not field.sensitive:
+            pointer.put(after, field.at, field.after)
     for at in _unknown(change):
         pointer.drop(after, at)
     return after
@@ -121,13 +121,13 @@ def _unknown(change: Change) -> Iterable[Pointer]:
     if change.action not in (Action.CREATE, Action.REPLACE) or change.resource is None:
         return []
     fields = change.resource.form.fields
-    writable = {one.at[0] for one in fields if one.mutability is not Mutability.READ_ONLY}
-    there = {at[0] for at in change.values}
+    writable = {field.at[0] for field in fields if field.mutability is not Mutability.READ_ONLY}
+    given_keys = {at[0] for at in change.values}
     return [
-        one.at
-        for one in fields
-        if one.mutability is Mutability.READ_ONLY
-        and (one.at[0] in there or one.at[0] not in writable)
+        field.at
+        for field in fields
+        if field.mutability is Mutability.READ_ONLY
+        and (field.at[0] in given_keys or field.at[0] not in writable)
     ]
 
 
@@ -135,10 +135,12 @@ def _secrets(change: Change) -> list[Pointer]:
     """The secrets that the file gives."""
     if change.resource is None:
         return []
-    given = change.resource.values
-    return [one.at for one in change.resource.form.fields if one.secret and one.at in given]
+    declared = change.resource.values
+    return [
+        field.at for field in change.resource.form.fields if field.secret and field.at in declared
+    ]
 
 
-def _marks(found: Iterable[Pointer]) -> dict[str, Data]:
+def _marks(pointers: Iterable[Pointer]) -> dict[str, Data]:
     """`{"ssh_settings": {"admin_password": true}}`."""
-    return pointer.nest(dict.fromkeys(found, True))
+    return pointer.nest(dict.fromkeys(pointers, True))

@@ -22,14 +22,14 @@ def reason(entry: Unfinished) -> str:
     """Why a change restores something."""
     apply, routing = _apply(entry), _routing(entry)
     if entry.moved and entry.deleted:
-        what = f"takes over what {apply} was to give it and no file says"
+        reason_text = f"takes over what {apply} was to give it and no file says"
     elif entry.moved:
-        what = f"moves the {routing}, as {apply} was to"
+        reason_text = f"moves the {routing}, as {apply} was to"
     elif entry.deleted:
-        what = f"puts back what {apply} had deleted with it and no file says"
+        reason_text = f"puts back what {apply} had deleted with it and no file says"
     else:
-        what = f"puts back the {routing} that {apply} had taken away"
-    return f"{what}: {entry.file}"
+        reason_text = f"puts back the {routing} that {apply} had taken away"
+    return f"{reason_text}: {entry.file}"
 
 
 def notes(unfinished: Iterable[Unfinished], live_state: LiveState, plan: Plan) -> Iterator[str]:
@@ -70,10 +70,10 @@ def _note(
 def _not_restored(entry: Unfinished) -> str:
     """What this plan does nothing about."""
     if entry.deleted:
-        did, kept = "deleted {} and did not make it anew", "What no file said of it"
+        did, rest = "deleted {} and did not make it anew", "What no file said of it"
         if entry.moved:
-            did, kept = "did not make {}", "What it was to take over"
-        text = f"{_apply(entry)} {did.format(entry.address)}, and this plan does not either. {kept}"
+            did, rest = "did not make {}", "What it was to take over"
+        text = f"{_apply(entry)} {did.format(entry.address)}, and this plan does not either. {rest}"
         return f"{text} is kept in `{entry.file}`{_UNWANTED if entry.moved else ''}"
     names = ", ".join(sorted(child.name for child in entry.children))
     routing = f"the {_routing(entry)} of {entry.address}"
