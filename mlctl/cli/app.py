@@ -10,38 +10,52 @@ import typer
 from mlctl.cli.shell.command import add_global_flags
 from mlctl.kinds import KINDS
 
-# The modules whose `register(app, verb)` adds a verb, in the order of help; a run imports one.
 AZ_VERBS = "mlctl.cli.az.commands"  # those of the kinds
-VERBS: Mapping[str, str] = {
-    "init": "mlctl.cli.files.init",
-    "validate": "mlctl.cli.files.validate",
-    "fmt": "mlctl.cli.files.fmt",
-    "graph": "mlctl.cli.files.graph",
-    "render": "mlctl.cli.files.render",
-    "test": "mlctl.cli.files.test",
-    "plan": "mlctl.cli.change.plan",
-    "apply": "mlctl.cli.change.apply",
-    "destroy": "mlctl.cli.change.apply",
-    "lock": "mlctl.cli.change.lock",
-    "drift": "mlctl.cli.change.drift",
-    "export": "mlctl.cli.change.export",
-    "import": "mlctl.cli.change.importing",
-    "pull": "mlctl.cli.change.pull",
-    "simulate": "mlctl.cli.forecast.simulate",
-    "advise": "mlctl.cli.advise.command",
-    **dict.fromkeys(KINDS, AZ_VERBS),
-    "job": "mlctl.cli.az.job_commands",
-    "workspace": "mlctl.cli.az.workspaces",
-    "rehearse": "mlctl.cli.rehearse.command",
-    "convert": "mlctl.cli.files.convert",
-    "explain": "mlctl.cli.files.explain",
-    "doctor": "mlctl.cli.shell.doctor",
-    "schema": "mlctl.cli.files.schemas",
-    "local": "mlctl.cli.local.commands",
-    "emulator": "mlctl.cli.emulator.command",
-    "configure": "mlctl.cli.shell.configure",
-    "az-shim": "mlctl.cli.az.shim",
+# The modules whose `register(app, verb)` adds a verb, by the sections of help; a run imports one.
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "File Commands": {
+        "init": "mlctl.cli.files.init",
+        "validate": "mlctl.cli.files.validate",
+        "fmt": "mlctl.cli.files.fmt",
+        "graph": "mlctl.cli.files.graph",
+        "render": "mlctl.cli.files.render",
+        "test": "mlctl.cli.files.test",
+        "convert": "mlctl.cli.files.convert",
+        "explain": "mlctl.cli.files.explain",
+        "schema": "mlctl.cli.files.schemas",
+    },
+    "Plan Commands": {
+        "plan": "mlctl.cli.change.plan",
+        "apply": "mlctl.cli.change.apply",
+        "destroy": "mlctl.cli.change.apply",
+        "lock": "mlctl.cli.change.lock",
+        "drift": "mlctl.cli.change.drift",
+        "export": "mlctl.cli.change.export",
+        "import": "mlctl.cli.change.importing",
+        "pull": "mlctl.cli.change.pull",
+    },
+    "Forecast and Rehearsal Commands": {
+        "simulate": "mlctl.cli.forecast.simulate",
+        "advise": "mlctl.cli.advise.command",
+        "rehearse": "mlctl.cli.rehearse.command",
+    },
+    "Setup Commands": {
+        "doctor": "mlctl.cli.shell.doctor",
+        "configure": "mlctl.cli.shell.configure",
+        "az-shim": "mlctl.cli.az.shim",
+    },
+    "Azure ML Commands": {
+        **dict.fromkeys(KINDS, AZ_VERBS),
+        "job": "mlctl.cli.az.job_commands",
+        "workspace": "mlctl.cli.az.workspaces",
+    },
+    "Simulated Cloud Commands": {
+        "local": "mlctl.cli.local.commands",
+        "emulator": "mlctl.cli.emulator.command",
+    },
 }
+VERBS = {verb: module for verbs in SECTIONS.values() for verb, module in verbs.items()}
+_SECTION_OF = {verb: section for section, verbs in SECTIONS.items() for verb in verbs}
 
 
 def build(verb: str | None = None) -> typer.Typer:
@@ -56,4 +70,8 @@ def build(verb: str | None = None) -> typer.Typer:
     add_global_flags(app)
     for name in [verb] if verb in VERBS else VERBS:
         import_module(VERBS[str(name)]).register(app, name)
+    for command in app.registered_commands:
+        command.rich_help_panel = _SECTION_OF[str(command.name)]
+    for group in app.registered_groups:
+        group.rich_help_panel = _SECTION_OF[str(group.name)]
     return app

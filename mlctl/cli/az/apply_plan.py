@@ -105,7 +105,7 @@ def _refused(session: Session, plan: Plan, args: WriteArgs) -> bool:
         why = f"{names} cannot be changed in place" if names else f"{change.because} is replaced"
         session.say(
             f"ERROR: {change.address} exists, and {why}.\n"
-            "Pass --replace to delete it and create it anew; what runs on it is lost."
+            "Pass --replace to delete it and create it again; what runs on it is lost."
         )
     return True
 

@@ -48,7 +48,7 @@ NO_WAIT = switch(
 )
 DRY_RUN = switch("dry_run", "--dry-run", help="Print what would change, and write nothing.")
 REPLACE = switch(
-    "replace", "--replace", help="Delete and create anew where a change cannot be made in place."
+    "replace", "--replace", help="Delete and create again where a change cannot be made in place."
 )
 IF_NOT_EXISTS = switch(
     "if_not_exists", "--if-not-exists", help="Leave what is there as it is, and print it."

@@ -6,10 +6,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from mlctl.cli.parser.examples import Example
-from mlctl.cli.parser.tree import ARGUMENTS, CommandNode, Option
+from mlctl.cli.parser.tree import ARGUMENTS, GLOBAL, CommandNode, Option
 from mlctl.render.terminal.style import Style, Styler
 
 _LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
+_NOT_SHARED = ("--output", "--query")  # of commands that print data
+_SHARED = "--backend, --env, --var and the other flags of every command: mlctl --help"
 _INDENT = " " * 4
 _NARROWEST = 60
 
@@ -25,8 +27,7 @@ def text(
     """The help of a command or a group; not `whole`: without the flags that every command has."""
     width = max(width, _NARROWEST)
     parts = [_title(node, width), *_groups(node, width, whole=whole)]
-    if node.children:
-        parts.insert(1, _section("Commands", _commands(node, width)))
+    parts[1:1] = _sections(node, width)
     if examples:
         parts.append(_section("Examples", _examples(examples)))
     return "\n\n".join(_inked(part, color=color) for part in parts) + "\n"
@@ -65,20 +66,30 @@ def _title(node: CommandNode, width: int) -> str:
     return _section("Command" if node.run else "Group", lines)
 
 
-def _commands(node: CommandNode, width: int) -> Iterator[str]:
-    longest = max(len(name) for name in node.children)
+def _sections(node: CommandNode, width: int) -> Iterator[str]:
+    """The commands of a group, by their sections."""
+    longest = max(map(len, node.children), default=0)
+    sections: dict[str, list[str]] = {}
     for name, below in node.children.items():
-        yield from _hanging(f"{_INDENT}{name.ljust(longest)} : ", _first_sentence(below), width)
+        head = f"{_INDENT}{name.ljust(longest)} : "
+        line = head + _one_line(below.summary, width - len(head))
+        sections.setdefault(below.section, []).append(line)
+    return (_section(title, lines) for title, lines in sections.items())
 
 
-def _first_sentence(node: CommandNode) -> str:
-    head, stop, _ = node.summary.partition(". ")
-    return head + stop.strip()
+def _one_line(text: str, room: int) -> str:
+    """The first sentence; where it is too long for a line, the part that stands alone."""
+    sentence = text.partition(". ")[0].removesuffix(".")
+    for mark in (": ", "; ", ", "):
+        while len(sentence) >= room and mark in sentence:
+            sentence = sentence.rpartition(mark)[0]
+    return f"{textwrap.shorten(sentence, max(room, _NARROWEST), placeholder='...')}."
 
 
 def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
-    names = [*map(_named, node.options), *(positional.name for positional in node.positionals)]
-    longest = max(len(name) for name in names)
+    shown = [option for option in node.options if not (node.path and _is_shared(option))]
+    names = [*map(_named, shown), *(positional.name for positional in node.positionals)]
+    longest = max(map(len, names), default=0)
     required = any(option.required for option in node.options)
     column = longest + (len(" [Required]") if required else 0)
     by_panel = panels(node)
@@ -87,16 +98,26 @@ def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
     for panel, options in by_panel.items():
         if panel in _LAST and not whole:
             continue
+        shared = [option for option in options if _is_shared(option)] if node.path else []
         lines: list[str] = []
         for place in node.positionals if panel == ARGUMENTS else ():
             lines += _hanging(f"{_INDENT}{place.name.ljust(column)} : ", place.help, width)
         for option in options:
+            if option in shared:
+                continue
             name = _named(option)
             head = (
                 f"{name.ljust(column - len(' [Required]'))} [Required]" if option.required else name
             )
             lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", said(option), width)
+        if shared:
+            lines.append(f"{_INDENT}{_SHARED}")
         yield _section(panel, lines)
+
+
+def _is_shared(option: Option) -> bool:
+    """Whether every command has the flag."""
+    return option.panel == GLOBAL and option.long not in _NOT_SHARED
 
 
 def _named(option: Option) -> str:

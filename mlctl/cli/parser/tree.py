@@ -16,6 +16,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 ARGUMENTS = "Arguments"
+COMMANDS = "Commands"
 GLOBAL = "Global Arguments"
 SIMULATED = "Simulated Cloud Arguments"  # flags that az does not have
 SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where no value follows
@@ -116,7 +117,8 @@ class CommandNode:
 
     A command can have others beneath it: `simulate PATH` and `simulate training FILE`.
 
-    `defaults` are the values of the parameters that a command line does not give.
+    `defaults` are the values of the parameters that a command line does not give. `section` is that
+    of the help of the group which it is in.
     """
 
     path: tuple[str, ...]
@@ -126,6 +128,7 @@ class CommandNode:
     children: Mapping[str, CommandNode] = field(default_factory=dict)
     run: Run | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    section: str = COMMANDS
 
     @property
     def summary(self) -> str:
@@ -146,21 +149,23 @@ def read(app: typer.Typer, path: tuple[str, ...] = ()) -> CommandNode:
     for command in app.registered_commands:
         assert command.name is not None
         assert command.callback is not None
-        children[command.name] = _command(
-            command.callback, command.help or "", (*path, command.name)
-        )
+        node = _command(command.callback, command.help or "", (*path, command.name))
+        children[command.name] = replace(node, section=_section(command.rich_help_panel))
     for group in app.registered_groups:
         assert isinstance(group.name, str)
         assert group.typer_instance is not None
         below = read(group.typer_instance, (*path, group.name))
         command_ = children.get(group.name)
-        children[group.name] = (
-            below if command_ is None else replace(command_, children=below.children)
-        )
+        node = below if command_ is None else replace(command_, children=below.children)
+        children[group.name] = replace(node, section=_section(group.rich_help_panel))
     root = app.registered_callback
     shared = _options(_parameters(root.callback)) if root is not None and root.callback else ()
     options = (*shared, *(() if path else COMPLETION), HELP)
     return CommandNode(path, inspect.cleandoc(app.info.help or ""), options, (), children)
+
+
+def _section(panel: object) -> str:
+    return panel if isinstance(panel, str) else COMMANDS
 
 
 def _command(run: Run, text: str, path: tuple[str, ...]) -> CommandNode:

@@ -200,7 +200,7 @@ class _View:
             yield from self._unrouted(change)
 
     def _unrouted(self, change: Change) -> Iterator[str]:
-        """What the endpoint of a deployment lacks while that is made anew."""
+        """What the endpoint of a deployment lacks while that is made again."""
         above = self._changes.get(change.address.up) if change.address.up else None
         if above is None or above.live is None or above.action is Action.REPLACE:
             return

@@ -1,0 +1,37 @@
+"""Help: commands by their sections, the flags of every command on one page."""
+
+from __future__ import annotations
+
+from mlctl.cli.app import SECTIONS, VERBS, build
+from mlctl.cli.parser import tree
+from mlctl.cli.parser.help import text
+
+ROOT = tree.read(build())
+SHARED = "--backend, --env, --var and the other flags of every command: mlctl --help"
+
+
+def test_the_commands_stand_in_their_sections_a_line_each() -> None:
+    page = text(ROOT, (), width=100)
+    sections = {part.splitlines()[0]: part.splitlines()[1:] for part in page.split("\n\n")}
+    for section, verbs in SECTIONS.items():
+        assert sorted(line.split()[0] for line in sections[section]) == sorted(verbs)
+    assert {line.split()[0] for section in SECTIONS for line in sections[section]} == set(VERBS)
+    commands = [line for section in SECTIONS for line in sections[section]]
+    assert all(len(line) <= 100 and line.endswith(".") for line in commands)
+
+
+def test_a_sentence_that_is_too_long_for_its_line_is_cut_where_it_can_stand_alone() -> None:
+    page = text(ROOT, (), width=100)
+    assert "init              : Begin a project.\n" in page
+    assert "drift             : Show what differs from the files in the workspace" in page
+
+
+def test_the_flags_of_every_command_are_explained_once() -> None:
+    whole, plan = text(ROOT, ()), text(ROOT.children["plan"], ())
+    assert "--subscription ID" in whole
+    assert SHARED not in whole
+    assert SHARED in plan
+    assert "--subscription ID" not in plan
+    shown = text(ROOT.children["compute"].children["show"], ())
+    assert "--query JMESPATH" in shown
+    assert SHARED in shown
