@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mlctl import files
 from mlctl.config.loader import LoadedConfig
-from mlctl.kinds.address import Address
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.rehearsal import folders
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.scoring import parallel
-from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.rehearsal.training.job import from_job
 from mlctl.rehearsal.training.model import Training
 
 MLFLOW_DRIVER = "mlflow_model.py"
 _DRIVERS = Path(__file__).parent / "drivers"
-_SETTINGS = ("settings",)
-_RETRY = (*_SETTINGS, "retry_settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +45,37 @@ def from_documents(
     if loaded.report.failed:
         first = next(finding for finding in loaded.report if finding.is_error)
         raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
-    resources = [
-        resource
+    subjects: dict[str, Resource | ParallelStep] = {
+        str(resource.address): resource
         for resource in loaded.resources
         if resource.kind is BATCH_DEPLOYMENT or resource.get("command")
-    ]
-    subjects_by_name: dict[str, Resource | ParallelStep] = {
-        str(resource.address): resource for resource in resources
     }
-    subjects_by_name |= {step.name: step for step in parallel.steps(loaded)}
-    names = ", ".join(subjects_by_name)
-    subjects = list(subjects_by_name.values())
-    address = selected.address
-    if address is not None:
-        subjects = [
-            subject
-            for name, subject in subjects_by_name.items()
-            if address in (name, name.rpartition("/")[2])
-        ]
-    if not subjects:
-        has = f"; it has {names}" if names else ""
-        missing = f"`{address}`" if address else "batch deployment, parallel step or command job"
-        raise RehearsalError(f"`{path}` has no {missing}{has}")
-    if len(subjects) > 1:
-        raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
-    (subject,) = subjects
+    subjects |= {step.name: step for step in parallel.steps(loaded)}
+    subject = _chosen(path, subjects, selected.address)
     if isinstance(subject, ParallelStep):
         return parallel.deployment(subject)
     if subject.kind is BATCH_DEPLOYMENT:
         return _deployment(subject, loaded, stub=stub)
     return from_job(subject, selected.input, selected.nodes)
+
+
+def _chosen(
+    path: str, subjects: Mapping[str, Resource | ParallelStep], address: str | None
+) -> Resource | ParallelStep:
+    """The one that is meant: the only one, or that of an address or a name."""
+    names = ", ".join(subjects)
+    matching = [
+        subject
+        for name, subject in subjects.items()
+        if address in (None, name, name.rpartition("/")[2])
+    ]
+    if not matching:
+        has = f"; it has {names}" if names else ""
+        missing = f"`{address}`" if address else "batch deployment, parallel step or command job"
+        raise RehearsalError(f"`{path}` has no {missing}{has}")
+    if len(matching) > 1:
+        raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
+    return matching[0]
 
 
 def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Deployment:
@@ -90,25 +89,26 @@ def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Depl
         code, script = _DRIVERS, "stub.py" if stub else MLFLOW_DRIVER
     if not files.is_file(code / script):
         raise RehearsalError(f"{resource.address}: there is no script `{script}` in `{code}`")
+
+    def setting(*at: str, default: Any) -> Any:
+        value = resource.effective(*at)
+        return default if value is None else value
+
+    retry = ("settings", "retry_settings")
     return Deployment(
         script=code / script,
         code=code,
         model=_model(resource, loaded),
         variables=folders.declared_variables(resource.get("environment_variables")),
-        nodes=int(_value(resource, ("resources", "instance_count"), 1)),
-        slots=int(_value(resource, (*_SETTINGS, "max_concurrency_per_instance"), 1)),
-        mini_batch_size=int(_value(resource, (*_SETTINGS, "mini_batch_size"), 10)),
-        tries=int(_value(resource, (*_RETRY, "max_retries"), 3)),
-        timeout=float(_value(resource, (*_RETRY, "timeout"), 30)),
-        error_threshold=int(_value(resource, (*_SETTINGS, "error_threshold"), -1)),
-        output_action=str(_value(resource, (*_SETTINGS, "output_action"), "append_row")),
-        output_file_name=str(_value(resource, (*_SETTINGS, "output_file_name"), "predictions.csv")),
+        nodes=int(setting("resources", "instance_count", default=1)),
+        slots=int(setting("settings", "max_concurrency_per_instance", default=1)),
+        mini_batch_size=int(setting("settings", "mini_batch_size", default=10)),
+        tries=int(setting(*retry, "max_retries", default=3)),
+        timeout=float(setting(*retry, "timeout", default=30)),
+        error_threshold=int(setting("settings", "error_threshold", default=-1)),
+        output_action=str(setting("settings", "output_action", default=APPEND_ROW)),
+        output_file_name=str(setting("settings", "output_file_name", default="predictions.csv")),
     )
-
-
-def _value(resource: Resource, at: tuple[str, ...], default: Any) -> Any:
-    value = resource.effective(*at)
-    return default if value is None else value
 
 
 def _model(resource: Resource, loaded: LoadedConfig) -> Path | None:
@@ -118,16 +118,12 @@ def _model(resource: Resource, loaded: LoadedConfig) -> Path | None:
         return _local(resource.document.folder / inline)
     for edge in loaded.graph.edges_of(resource.address):
         if edge.at == ("model",) and edge.target is not None:
-            for address in _declared(loaded, edge.target):
+            for address in loaded.graph.declared(edge.target):
                 model = loaded.graph.resources[address]
                 path = model.text("path")
                 if path is not None:
                     return _local(model.document.folder / path)
     return None
-
-
-def _declared(loaded: LoadedConfig, target: Address) -> list[Address]:
-    return loaded.graph.declared(target)
 
 
 def _local(path: Path) -> Path | None:

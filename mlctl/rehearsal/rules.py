@@ -274,30 +274,4 @@ RARE_CHECKPOINTS = Rule(
     "Young, A first order approximation to the optimum checkpoint interval, CACM 1974",
 )
 
-REHEARSAL_RULES = (
-    INPUT_LOST,
-    INPUT_DOUBLED,
-    APPENDED_ROWS,
-    LEFT_BEHIND,
-    HALF_WRITTEN,
-    SHARED_NAME,
-    STATEFUL,
-    COMPOSED,
-    CHANCE,
-    SHORT_RESULT,
-    SWALLOWED,
-    SLOW_INIT,
-    SLOW_RUN,
-    OUTSIDE,
-    LEFT_LOCK,
-    GROWING,
-    FAILING,
-    EATS_INPUT,
-    FROM_ZERO,
-    HALF_CHECKPOINT,
-    STATE_ELSEWHERE,
-    METRIC_STEPS,
-    OTHER_MODEL,
-    RARE_CHECKPOINTS,
-    RESTART_FAILS,
-)
+REHEARSAL_RULES = tuple(value for value in dict(globals()).values() if isinstance(value, Rule))

@@ -10,7 +10,7 @@ import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ _FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     ".parquet": ("parquet", {}),
     ".jsonl": ("json_lines", {"lines": True}),
 }
-_READERS = {f"read_{one}": one for one in ("delimited", "parquet", "json_lines")}
+_READERS = {f"read_{kind}": kind for kind in ("delimited", "parquet", "json_lines")}
 _ENCODINGS = {"utf8": "utf-8", "iso88591": "iso-8859-1", "latin1": "latin-1"}
 _HEADERS = {"no_header": None, "from_first_file": 0}
 
@@ -84,18 +84,7 @@ def load(
     """
     folder.mkdir(parents=True, exist_ok=True)
     to = folder / "table.pickle"
-    text = json.dumps(
-        {
-            "files": [str(file) for file in specification.files],
-            "format": specification.format,
-            "options": specification.options,
-            "header_once": specification.header_once,
-            "keep": specification.keep,
-            "drop": specification.drop,
-            "keys": keys,
-            "to": str(to),
-        }
-    )
+    text = json.dumps({**asdict(specification), "keys": keys, "to": to}, default=str)
     timeout = max(1.0, interpreter.ends - time.monotonic())
     try:
         output = interpreter.ask(_PROGRAM, [text], environment, timeout)

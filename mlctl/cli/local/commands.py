@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mlctl.cli.local import capacity, cloud, faults, preemption, settings, usage
+from mlctl.cli.local import capacity, cloud, faults, preemption, settings
 from mlctl.cli.shell.command import command
 
 
@@ -16,5 +16,5 @@ def register(app: typer.Typer, verb: str) -> None:
     preemption.register(group)
     capacity.register(group)
     faults.register(group)
-    command(group, "usage")(usage.usage)
+    command(group, "usage")(cloud.usage)
     app.add_typer(group, name=verb)

@@ -180,7 +180,7 @@ def _memory_growth(reversed_: RehearsalOutcome, script: Script) -> Iterator[Evid
         mean = sum(steps) / len(steps)
         if mean >= _GROWTH and sum(step > 0 for step in steps) >= _MOSTLY * len(steps):
             why = f"a worker grows by {mean / 1e6:.1f} MB with each mini-batch"
-            yield Evidence(rules.GROWING, why, script.growth())
+            yield Evidence(rules.GROWING, why, script.state())
 
 
 def _state_between_batches(calm: CalmScoring, script: Script) -> Iterator[Evidence]:

@@ -40,26 +40,20 @@ class Script:
 
     def run(self) -> CodeLine:
         """The line of `def run`; the first line where there is none."""
-        return self._at(self._function("run")) or CodeLine(self.name, 1)
+        return self._line_of("run")
 
     def init(self) -> CodeLine:
         """The line of `def init`; the first line where there is none."""
-        return self._at(self._function("init")) or CodeLine(self.name, 1)
+        return self._line_of("init")
 
     def state(self) -> CodeLine:
         """Where `run`, or what it may call, changes something that outlives it."""
-        module_names = set(self._module_names())
-        for function in self._functions(excluded="init"):
-            shared = {
-                name
-                for node in ast.walk(function)
-                if isinstance(node, ast.Global)
-                for name in node.names
-            }
+        module_names = {name for node in self._tree.body for name in _assigned(node)}
+        lasting = module_names | _globals(self._tree)
+        for function in self._functions():
+            shared = _globals(function)
             for node in ast.walk(function):
-                if isinstance(node, (ast.Assign, ast.AugAssign)) and _targets(node) & shared:
-                    return CodeLine(self.name, node.lineno)
-                if _mutated(node) & (module_names | shared | self._globals()):
+                if _assigned(node) & shared or _mutated(node) & lasting:
                     return CodeLine(self.name, getattr(node, "lineno", 1))
         return self.run()
 
@@ -67,14 +61,12 @@ class Script:
         """Where the clock, a random number, a process id or a hash is asked."""
 
         def matches(node: ast.AST) -> bool:
-            if isinstance(node, (ast.Set, ast.SetComp)):
-                return True
             if not isinstance(node, ast.Call):
-                return False
+                return isinstance(node, (ast.Set, ast.SetComp))
             name = _name(node.func)
             return name in _CHANCE_CALLS.split() or name.partition(".")[0] in _CHANCE
 
-        return self._first(matches) or self.run()
+        return self._first(matches, ast.walk)
 
     def composition(self) -> CodeLine:
         """Where the mini-batch as a whole is looked at: its length, positions, a mean."""
@@ -82,55 +74,35 @@ class Script:
         def matches(node: ast.AST) -> bool:
             return isinstance(node, ast.Call) and _name(node.func) in _WHOLE
 
-        return self._first(matches, _outside_loops) or self.run()
+        return self._first(matches, _outside_loops)
 
-    def growth(self) -> CodeLine:
-        """Where something that outlives a mini-batch grows."""
-        return self.state()
+    @property
+    def _tree(self) -> ast.Module:
+        return self.tree or ast.Module([], [])
 
     def _first(
-        self,
-        matches: Callable[[ast.AST], bool],
-        walk: Callable[[ast.AST], Iterator[ast.AST]] = ast.walk,
-    ) -> CodeLine | None:
-        for function in self._functions(excluded="init"):
+        self, matches: Callable[[ast.AST], bool], walk: Callable[[ast.AST], Iterator[ast.AST]]
+    ) -> CodeLine:
+        """The first line in the first function that has one; that of `run` where none has."""
+        for function in self._functions():
             lines = [getattr(node, "lineno", 0) for node in walk(function) if matches(node)]
             if lines:
                 return CodeLine(self.name, min(lines))
-        return None
+        return self.run()
 
-    def _functions(self, excluded: str) -> Iterator[ast.FunctionDef]:
-        """`run` first, then the others in their order."""
-        functions = [
-            node
-            for node in ast.walk(self.tree or ast.Module([], []))
-            if isinstance(node, ast.FunctionDef)
-        ]
-        yield from sorted(
-            (function for function in functions if function.name != excluded), key=_is_helper
-        )
+    def _functions(self) -> Iterator[ast.FunctionDef]:
+        """`run` first, then the others in their order, without `init`."""
+        nodes = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
+        yield from (node for node in nodes if node.name == "run")
+        yield from (node for node in nodes if node.name not in ("run", "init"))
 
     def _function(self, name: str) -> ast.FunctionDef | None:
-        return next(
-            (function for function in self._functions(excluded="") if function.name == name), None
-        )
+        nodes = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        return next((node for node in nodes if node.name == name), None)
 
-    def _module_names(self) -> Iterator[str]:
-        for statement in self.tree.body if self.tree else ():
-            if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-                yield from _targets(statement)
-
-    def _globals(self) -> set[str]:
-        """The names that some function declares global."""
-        return {
-            name
-            for node in ast.walk(self.tree or ast.Module([], []))
-            if isinstance(node, ast.Global)
-            for name in node.names
-        }
-
-    def _at(self, node: ast.FunctionDef | None) -> CodeLine | None:
-        return CodeLine(self.name, node.lineno) if node is not None else None
+    def _line_of(self, name: str) -> CodeLine:
+        function = self._function(name)
+        return CodeLine(self.name, 1 if function is None else function.lineno)
 
 
 def _outside_loops(node: ast.AST) -> Iterator[ast.AST]:
@@ -144,34 +116,32 @@ def _outside_loops(node: ast.AST) -> Iterator[ast.AST]:
         yield from _outside_loops(child)
 
 
-def _is_helper(function: ast.FunctionDef) -> bool:
-    return function.name != "run"
+def _globals(tree: ast.AST) -> set[str]:
+    """The names that a function, or one of those in a tree, declares global."""
+    declarations = (node for node in ast.walk(tree) if isinstance(node, ast.Global))
+    return {name for node in declarations for name in node.names}
 
 
-def _targets(statement: ast.AST) -> set[str]:
-    targets = (
-        statement.targets
-        if isinstance(statement, ast.Assign)
-        else [getattr(statement, "target", None)]
-    )
-    return {target.id for target in targets if isinstance(target, ast.Name)}
+def _assigned(node: ast.AST) -> set[str]:
+    """The names that a statement gives a value."""
+    return {target.id for target in _targets(node) if isinstance(target, ast.Name)}
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
 
 
 def _mutated(node: ast.AST) -> set[str]:
     """The names whose value a statement or call changes in place."""
+    changed: list[ast.expr] = []
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        base = node.func.value
-        if node.func.attr in _MUTATING and isinstance(base, ast.Name):
-            return {base.id}
-    if isinstance(node, (ast.Assign, ast.AugAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return {
-            target.value.id
-            for target in targets
-            if isinstance(target, (ast.Subscript, ast.Attribute))
-            and isinstance(target.value, ast.Name)
-        }
-    return set()
+        changed = [node.func.value] if node.func.attr in _MUTATING else []
+    for target in _targets(node):
+        if isinstance(target, (ast.Subscript, ast.Attribute)):
+            changed.append(target.value)
+    return {value.id for value in changed if isinstance(value, ast.Name)}
 
 
 def _name(function: ast.expr) -> str:

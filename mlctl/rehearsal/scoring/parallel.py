@@ -30,7 +30,7 @@ _DEFAULTS: dict[str, Data] = {
     "error_threshold": -1,
 }
 _TRIES, _TIMEOUT = 2, 60
-_TABLE_BYTES = 1 << 20  # "1MB" of rows to a mini-batch, unless it is setting
+_TABLE_BYTES = 1 << 20  # "1MB" of rows to a mini-batch, unless it is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ParallelStep:
         return _DEFAULTS.get(at[0]) if len(at) == 1 else None
 
     def number(self, *at: str, default: int) -> int:
-        """A whole number that is setting; the default for anything else."""
+        """A whole number that is set; the default for anything else."""
         value = self.setting(*at)
         return value if isinstance(value, int) else default
 
@@ -91,8 +91,8 @@ def deployment(step: ParallelStep) -> Deployment:
     keys = step.setting("partition_keys")
     appends = task.get("append_row_to") is not None
     return Deployment(
-        code / str(script),
-        code,
+        script=code / str(script),
+        code=code,
         variables=folders.declared_variables(step.setting("environment_variables")),
         nodes=step.number("resources", "instance_count", default=1),
         slots=step.number("max_concurrency_per_instance", default=1),
@@ -117,12 +117,11 @@ def _is_parallel(data: Mapping[str, Data]) -> bool:
 
 def _is_tabular(step: ParallelStep) -> bool:
     """Whether the input that is split is an MLTable that is opened directly."""
-    name = _INPUT.fullmatch(str(step.setting("input_data") or ""))
-    value = _input(step, name[1]) if name else None
-    kind = value if isinstance(value, dict) else {}
-    declared = step.runs.mapping("inputs").get(name[1]) if name else None
-    defaults = declared if isinstance(declared, dict) else {}
-    settings = {**defaults, **kind}
+    match = _INPUT.fullmatch(str(step.setting("input_data") or ""))
+    settings: dict[str, Data] = {}
+    for part in (step.runs, step.step) if match else ():
+        declared = part.mapping("inputs").get(match[1]) if match else None
+        settings |= declared if isinstance(declared, dict) else {}
     return settings.get("type") == "mltable" and settings.get("mode") == "direct"
 
 
