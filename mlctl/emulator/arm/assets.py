@@ -198,9 +198,7 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
     newest = call.peek(Address(call.kind, container.name)) if shared else None
     if newest is not None:
         properties |= {name: newest.body["properties"].get(name) for name in shared}
-    user = call.guid("user")
-    stamp = {"createdAt": created, "createdBy": user, "createdByType": "User"}
-    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": user, "lastModifiedByType": "User"}
+    stamp = call.system_data(created, changed)
     stored = {
         "id": _id(call, container.name),
         "name": container.name,

@@ -61,20 +61,12 @@ def _find(call: Call) -> StoredItem | None:
 
 
 def _body(call: Call, connection: StoredItem) -> dict[str, Data]:
-    user = call.guid("user")
     stored = {
         "id": connection.name,
         "name": connection.name.rpartition("/")[2],
         "type": f"{PROVIDER}/workspaces/connections",
         "properties": connection.note["properties"],
-        "systemData": {
-            "createdAt": connection.note[_MADE],
-            "createdBy": user,
-            "createdByType": "User",
-            "lastModifiedAt": connection.note[_CHANGED],
-            "lastModifiedBy": user,
-            "lastModifiedByType": "User",
-        },
+        "systemData": call.system_data(connection.note[_MADE], connection.note[_CHANGED]),
     }
     return render(CONNECTION, stored, Occasion(call))
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from mlctl.emulator.arm.job_bodies import invocation_body, job_body
 from mlctl.emulator.http import messages
-from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.http.messages import not_found as nothing
+from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
@@ -24,7 +23,6 @@ from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.errors import missing
 
 _DEPLOYMENT = "azureml-model-deployment"
 _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
@@ -39,9 +37,7 @@ def invoke(call: Call) -> Response:
         ServiceError: there is no such endpoint (404), or the job asks for what cannot be.
         ServiceError: 404, there is no such deployment; 400, none is named and none is the default.
     """
-    endpoint = call.peek(Address("batch-endpoint", call.names["parent"]))
-    if endpoint is None:
-        raise missing(Address("batch-endpoint", call.names["parent"]))
+    endpoint = call.require(Address("batch-endpoint", call.names["parent"]))
     default = get(endpoint.body, ("properties", "defaults", "deploymentName"))
     deployment_name = call.request.header(_DEPLOYMENT) or default
     if not deployment_name:
@@ -139,7 +135,7 @@ def get_job(call: Call, name: str) -> JobRecord:
     job = _find_job(call, name) or _step(call, name)
     if job is None:
         resource = f"{PROVIDER}/workspaces/jobs/{name}"
-        raise nothing(resource, f"workspace '{call.scope.workspace}'")
+        raise not_found(resource, f"workspace '{call.scope.workspace}'")
     return job
 
 

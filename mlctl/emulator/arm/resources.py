@@ -66,9 +66,7 @@ def patch(call: Call) -> Response:
         ServiceError: there is nothing to patch (404).
     """
     call = _with_stored_kind(call)
-    resource = call.peek(call.address)
-    if resource is None:
-        raise missing(call.address)
+    resource = call.require(call.address)
     kind = ALL[call.kind]
     allowed = kind.arm.patchable
     extra = sorted(set(_leaves(call.data, allowed)))
@@ -133,9 +131,7 @@ def _set_power(call: Call, state: str) -> Response:
         ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
     """
     call = _with_stored_kind(call)
-    resource = call.peek(call.address)
-    if resource is None:
-        raise missing(call.address)
+    resource = call.require(call.address)
     inner = resource.body["properties"]["properties"]
     if "state" not in inner:
         raise Permanent("BadArgument", "A cluster is neither started nor stopped: it scales.")
@@ -165,9 +161,7 @@ def _with_stored_kind(call: Call) -> Call:
 
 def keys(call: Call) -> Response:
     """POST listKeys: none of an endpoint that takes tokens."""
-    endpoint = call.peek(call.address)
-    if endpoint is None:
-        raise missing(call.address)
+    endpoint = call.require(call.address)
     by_key = str(endpoint.body["properties"].get("authMode", "Key")).casefold() == "key"
     values = [call.guid(f"{name}{call.address}") if by_key else None for name in ("one", "two")]
     return json_response(dict(zip(("primaryKey", "secondaryKey"), values, strict=True)))

@@ -203,7 +203,7 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
     names = {"group": scope.resource_group, "workspace": scope.workspace}
     call = replace(call, names={**call.names, **names})
     name, host = call.guid("workspace"), call.request.base.partition("://")[2]
-    moment, user = clock.iso(0.0), call.guid("user")
+    moment = clock.iso(0.0)
     item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
     note = item.note if item else {}
     service_properties = {
@@ -219,14 +219,7 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
         "type": f"{PROVIDER}/workspaces",
         "location": workspace.location,
         "identity": {"type": "SystemAssigned", "principalId": name, "tenantId": TENANT},
-        "systemData": {
-            "createdAt": moment,
-            "createdBy": user,
-            "createdByType": "User",
-            "lastModifiedAt": moment,
-            "lastModifiedBy": user,
-            "lastModifiedByType": "User",
-        },
+        "systemData": call.system_data(moment, moment),
         "properties": {**(note.get("properties") or {}), **service_properties},
     }
     return render(WORKSPACE, stored, Occasion(call))

@@ -21,6 +21,7 @@ from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
+from mlctl.simulator.control_plane.state.errors import missing
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE, WorkspaceState
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
@@ -120,6 +121,29 @@ class Call:
         """A resource as stored; unlike reads of the control plane, no fault applies."""
         with self.store.read() as db:
             return rows.find(db, self.state.id, address)
+
+    def require(self, address: Address) -> StoredResource:
+        """As `peek`.
+
+        Raises:
+            ServiceError: 404, there is none.
+        """
+        resource = self.peek(address)
+        if resource is None:
+            raise missing(address)
+        return resource
+
+    def system_data(self, created: Data, changed: Data, kind: str = "User") -> dict[str, Data]:
+        """When something was created and changed, and by whom (`kind`: a user or application)."""
+        author = self.guid(kind.lower())
+        return {
+            "createdAt": created,
+            "createdBy": author,
+            "createdByType": kind,
+            "lastModifiedAt": changed,
+            "lastModifiedBy": author,
+            "lastModifiedByType": kind,
+        }
 
     def home_guid(self, purpose: str) -> str:
         """As `guid`, of what no workspace holds."""

@@ -166,23 +166,16 @@ def _account(call: Call) -> str:
 def _built_in_datastore(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
     """A datastore that the service has made."""
     moment = clock.iso(0.0)
-    application = call.guid("application")
-    stamp = {"createdAt": moment, "createdBy": application, "createdByType": "Application"}
-    stamp |= {
-        "lastModifiedAt": moment,
-        "lastModifiedBy": application,
-        "lastModifiedByType": "Application",
-    }
+    stamp = call.system_data(moment, moment, "Application")
     return render(OWN_DATASTORE, _datastore_body(call, name, properties, stamp), Occasion(call))
 
 
 def _users_datastore(call: Call, name: str, note: Data) -> dict[str, Data]:
     """A datastore that somebody has written."""
     properties = dict(note)
-    user, moment = call.guid("user"), clock.iso(0.0)
-    stamp = {"createdAt": properties.pop(_MADE, moment), "createdBy": user, "createdByType": "User"}
-    changed = properties.pop(_CHANGED, moment)
-    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": user, "lastModifiedByType": "User"}
+    moment = clock.iso(0.0)
+    created, changed = properties.pop(_MADE, moment), properties.pop(_CHANGED, moment)
+    stamp = call.system_data(created, changed)
     return render(DATASTORE, _datastore_body(call, name, properties, stamp), Occasion(call))
 
 

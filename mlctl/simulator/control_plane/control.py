@@ -62,11 +62,15 @@ def status(workspace: WorkspaceHandle) -> CloudStatus:
     with workspace.store.read() as db:
         state = rows.workspace_state(db, workspace.scope, workspace.location)
         return CloudStatus(
-            *(workspace.store.path, state.now, clock.iso(state.now), state.seed, state.settings),
-            tuple(WorkspaceSummary(*row) for row in rows.workspaces(db)),
-            tuple(operations.pending(db)),
-            tuple(faults.active_faults(db)),
-            tuple(locks.list_locks(db)),
+            path=workspace.store.path,
+            now=state.now,
+            moment=clock.iso(state.now),
+            seed=state.seed,
+            settings=state.settings,
+            workspaces=tuple(WorkspaceSummary(*row) for row in rows.workspaces(db)),
+            pending=tuple(operations.pending(db)),
+            faults=tuple(faults.active_faults(db)),
+            locks=tuple(locks.list_locks(db)),
         )
 
 

@@ -54,8 +54,14 @@ def acquire(workspace: WorkspaceHandle, request: LeaseRow, now: float) -> tuple[
             " token = excluded.token, id = excluded.id, holder = excluded.holder,"
             " since = excluded.since, renewed = excluded.renewed, duration = excluded.duration",
             (
-                *(_key(workspace), lease.project, token, lease.id, json.dumps(lease.holder)),
-                *(now, now, lease.duration),
+                _key(workspace),
+                lease.project,
+                token,
+                lease.id,
+                json.dumps(lease.holder),
+                now,
+                now,
+                lease.duration,
             ),
         )
         return lease, True

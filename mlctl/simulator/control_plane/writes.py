@@ -72,8 +72,13 @@ def accepted_body(
         return rows.find(write.db, workspace_id, target)
 
     context = RequestContext(
-        *(state.scope, state.location, state.now, state.seed),
-        *(state.settings, find, write.api_version),
+        scope=state.scope,
+        location=state.location,
+        now=state.now,
+        seed=state.seed,
+        settings=state.settings,
+        find=find,
+        api_version=write.api_version,
     )
     return behaviour_of(kind_of(address)).accept(context, address, body, old)
 

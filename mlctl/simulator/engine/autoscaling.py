@@ -31,8 +31,13 @@ from mlctl.simulator.engine.state import (
 _IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
 _LEAVING, _UNUSABLE = NodeState.LEAVING, NodeState.UNUSABLE
 _REMOVAL_ORDER = (
-    *(_LEAVING, _UNUSABLE, _PREEMPTED, _ALLOCATING, _IDLE),
-    *(NodeState.PREPARING, NodeState.RUNNING),
+    _LEAVING,
+    _UNUSABLE,
+    _PREEMPTED,
+    _ALLOCATING,
+    _IDLE,
+    NodeState.PREPARING,
+    NodeState.RUNNING,
 )
 
 
@@ -81,14 +86,14 @@ def is_resizing(world: World, cluster: Cluster) -> bool:
 
 def target_nodes(world: World, cluster: Cluster) -> int:
     """R2, R14: the number of nodes that the jobs can use, within the cluster's bounds."""
-    spec, wanted = cluster.spec, 0
+    spec, useful = cluster.spec, 0
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
-            wanted += batch.wanted_nodes(job)
+            useful += batch.wanted_nodes(job)
         elif isinstance(job, TrainingJob):
-            wanted += job.spec.instance_count
-    return max(spec.min_instances, min(wanted, spec.max_instances))
+            useful += job.spec.instance_count
+    return max(spec.min_instances, min(useful, spec.max_instances))
 
 
 def current_nodes(cluster: Cluster) -> int:
@@ -119,10 +124,10 @@ def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
     free = [idle[number] for number in sorted(idle) if not _is_entered(world, idle[number])]
     if len(free) < need:
         return False
-    taken = free[:need]
-    for node in taken:
+    free_nodes = free[:need]
+    for node in free_nodes:
         _dispatch(world, cluster, node, job.name)
-    training.start(world, job, taken)
+    training.start(world, job, free_nodes)
     return True
 
 
@@ -167,15 +172,15 @@ def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
 
 def _scale(world: World, cluster: Cluster) -> None:
     """Scale the cluster to its target, and request capacity for preempted nodes again."""
-    wanted, current = target_nodes(world, cluster), current_nodes(cluster)
-    if current > wanted:
-        current -= _scale_down(world, cluster, current - wanted)
+    target, current = target_nodes(world, cluster), current_nodes(cluster)
+    if current > target:
+        current -= _scale_down(world, cluster, current - target)
     if cluster.to_request and world.settings.replace:
         _request_capacity(world, cluster)
-    if current < wanted:
+    if current < target:
         room = cluster.spec.max_instances - len(cluster.nodes)
         payer = cluster.jobs[-1] if cluster.jobs else ""
-        for _ in range(min(wanted - current, room)):
+        for _ in range(min(target - current, room)):
             nodes.add(world, cluster, payer)
 
 
@@ -191,20 +196,20 @@ def _request_capacity(world: World, cluster: Cluster) -> None:
 
 def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
     """Remove up to `excess` preempted, allocating, and timed-out idle nodes; how many."""
-    gone = 0
+    removed = 0
     for state in (_PREEMPTED, _ALLOCATING):
         if cluster.nodes_by_state[state]:
             newest_first = reversed(cluster.nodes_by_state[state].values())
-            for node in list(islice(newest_first, excess - gone)):
+            for node in list(islice(newest_first, excess - removed)):
                 nodes.remove(world, cluster, node, "NOT_WANTED")
-                gone += 1
+                removed += 1
     for node in list(cluster.nodes_by_state[_IDLE].values()):
-        if gone == excess or node.since + cluster.spec.idle_s >= world.now:
+        if removed == excess or node.since + cluster.spec.idle_s >= world.now:
             break  # not timed out; at exactly that time its own event handles it
         if not _is_held(world, node):
             give_back(world, cluster, node)
-            gone += 1
-    return gone
+            removed += 1
+    return removed
 
 
 def enforce_maximum(world: World, cluster: Cluster) -> None:

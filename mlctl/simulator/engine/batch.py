@@ -38,8 +38,8 @@ def restore(world: World, job: BatchJob) -> None:
 
 def wanted_nodes(job: BatchJob) -> int:
     """R2: the number of nodes that the remaining mini-batches can use."""
-    left = job.total - job.done - job.failed
-    return rules.useful_nodes(left, job.spec.concurrency, job.spec.instance_count)
+    remaining = job.total - job.done - job.failed
+    return rules.useful_nodes(remaining, job.spec.concurrency, job.spec.instance_count)
 
 
 def can_use_idle_node(job: BatchJob) -> bool:
@@ -134,11 +134,11 @@ def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     if not job.attempts:
         job.last_progress = world.now
     world.number += 1
-    seconds, most = job.times[batch], job.spec.timeout_s
+    seconds, limit = job.times[batch], job.spec.timeout_s
     attempt = (
         (world.now + seconds, DONE_FIRST, world.number, batch, slot)
-        if seconds <= most
-        else (world.now + most, TIMEOUT, world.number, batch, slot)
+        if seconds <= limit
+        else (world.now + limit, TIMEOUT, world.number, batch, slot)
     )
     job.attempts += 1
     job.attempts_by_slot[slot] = attempt
@@ -156,10 +156,10 @@ def schedule_next(world: World, job: BatchJob) -> None:
             heappush(world.queue, (at, priority, number, EventKind.MINI_BATCH_END, job.name, 0, 0))
 
 
-def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
+def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     """Complete attempts that succeed, and start new mini-batches in their place.
 
-    Returns before the first attempt that ends after `until`, fails, or has no successor, and before
+    Returns before the first attempt that ends after `horizon`, fails, or has no successor, and before
     the job may need fewer nodes. Does nothing for jobs that have retries at the head of the queue,
     or mini-batches that time out.
     """
@@ -169,7 +169,7 @@ def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
         job.times,
         job.attempts_to_fail,
     )
-    first, last, end = job.next_new, _fast_forward_end(job), until[0]
+    first, last, end = job.next_new, _fast_forward_end(job), horizon[0]
     detail = world.detail
     if detail:
         last = min(last, first + _LOGGED_AT_ONCE)
@@ -180,7 +180,7 @@ def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
     for fresh in range(first, last):
         attempt = flight[over]
         at, _, _, batch, slot = attempt
-        if batch in failing or (at >= end and attempt >= until):
+        if batch in failing or (at >= end and attempt >= horizon):
             break
         over += 1
         ends = at + times[fresh]
@@ -215,9 +215,9 @@ def _fast_forward_end(job: BatchJob) -> int:
     return min(job.total, job.total + len(job.attempts_by_slot) + len(job.tail) - slots - 1)
 
 
-def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool:
-    """End the job's next attempt, if it ends before `until`; False if there is none."""
-    if not job.attempts_by_end or job.attempts_by_end[0] >= until:
+def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bool:
+    """End the job's next attempt, if it ends before `horizon`; False if there is none."""
+    if not job.attempts_by_end or job.attempts_by_end[0] >= horizon:
         return False
     at, late, _, batch, slot = job.attempts_by_end.pop(0)
     world.now = job.last_progress = at
@@ -243,8 +243,8 @@ def _rest_if_idle(world: World, cluster: Cluster, job: BatchJob, number: int) ->
     """Let the node of this number become idle if nothing runs there."""
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
     if job.attempts_by_slot.keys().isdisjoint(slots):
-        for each in slots:
-            del job.idle_slots[each]
+        for idle_slot in slots:
+            del job.idle_slots[idle_slot]
         job.running_nodes -= 1
         nodes.become_idle(world, cluster, cluster.nodes[number])
 
@@ -261,24 +261,24 @@ def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
         sampling.sample_job(world.seed, job)
         slots = job.attempts_by_slot.values()
         began = (at - min(job.times[batch], job.spec.timeout_s) for at, _, _, batch, _ in slots)
-        since = max(job.last_progress, *began, 0.0)
+        last = max(job.last_progress, *began, 0.0)
         reason = f"no mini-batch began or ended for {limit:g} s (progress_update_timeout)"
     else:
-        since, limit = job.started or 0.0, first
+        last, limit = job.started or 0.0, first
         reason = f"no mini-batch began within {limit:g} s of the start"
         reason += " (first_task_creation_timeout)"
-    if since + limit <= world.now:
+    if last + limit <= world.now:
         retry.end(world, cluster, job, JobStatus.FAILED, reason)
     else:
-        _schedule_stall(world, job, since)
+        _schedule_stall(world, job, last)
 
 
-def _schedule_stall(world: World, job: BatchJob, since: float) -> None:
+def _schedule_stall(world: World, job: BatchJob, last: float) -> None:
     """Schedule the next look at whether a job stands still."""
     limit = _progress_limit(world, job)
     if not job.attempts:
         limit = min(limit, world.settings.first_task_creation_timeout_s or inf)
-    at = max(since + limit, world.now)
+    at = max(last + limit, world.now)
     if at < _EVER_S:
         schedule(world, at, EventKind.STALL_DUE, job.name)
 

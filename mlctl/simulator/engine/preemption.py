@@ -64,9 +64,9 @@ def process_due(world: World, regional: RegionCapacity, index: int) -> list[Clus
     )
     match active.process:
         case LossScript(losses):
-            _, which = losses[active.tick]
+            _, victim = losses[active.tick]
             for cluster, node in list(up_nodes(affected)):
-                if which in (ALL, node.number):
+                if victim in (ALL, node.number):
                     preempt(world, cluster, node)
             capacity.advance_process(world, regional, active)
         case Shock(_, fraction):
@@ -102,13 +102,13 @@ def enforce(world: World, regional: RegionCapacity, affected: list[Cluster]) -> 
                 if node.has_capacity and regional.used > regional.limit:
                     capacity.revoke(world, regional, cluster, node)
     excess = regional.used - regional.limit
-    there = list(up_nodes(affected))
-    if excess > 0 and there:
+    up = list(up_nodes(affected))
+    if excess > 0 and up:
         regional.preempt_count += 1
         name = capacity.key_of(regional.region, regional.tier)
         choose = rng.generator(f"{world.seed}/victims/{name}/{regional.preempt_count}").sample
-        hit = sorted(choose(range(len(there)), min(excess, len(there))))
-        for cluster, node in [there[each] for each in hit]:
+        hit = sorted(choose(range(len(up)), min(excess, len(up))))
+        for cluster, node in [up[index] for index in hit]:
             preempt(world, cluster, node)
 
 

@@ -38,13 +38,13 @@ def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None
 def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> None:
     """Queue mini-batches that may be retried; the others have failed."""
     settings, spec = world.settings, job.spec
-    most = max(spec.max_retries, 1) if settings.retries_are_tries else spec.max_retries + 1
+    tries = max(spec.max_retries, 1) if settings.retries_are_tries else spec.max_retries + 1
     again = []
     for batch in batches:
         used = job.failed_attempts.get(batch, 0)
         if settings.preemption_counts_as_try:
             used += job.lost_attempts.get(batch, 0)
-        if used < most:
+        if used < tries:
             again.append(batch)
         else:
             job.failed += 1
@@ -115,11 +115,11 @@ def node_preempted(world: World, cluster: Cluster, job: BatchJob | None) -> None
         candidates = [job] if job is not None else []
     elif not any(cluster.nodes_by_state[state] for state in nodes.USABLE_STATES):
         candidates = [world.jobs[name] for name in cluster.jobs]
-    for other in candidates:
-        if isinstance(other, BatchJob) and other.ended is None:
-            had_nodes = other is job or other.started is not None  # R7b
-            if rules.lost_last_node(other.usable_nodes, cancels=cancels, was_usable=had_nodes):
-                _cancel_after_grace(world, cluster, other)
+    for candidate in candidates:
+        if isinstance(candidate, BatchJob) and candidate.ended is None:
+            had_nodes = candidate is job or candidate.started is not None  # R7b
+            if rules.lost_last_node(candidate.usable_nodes, cancels=cancels, was_usable=had_nodes):
+                _cancel_after_grace(world, cluster, candidate)
 
 
 def _cancel_after_grace(world: World, cluster: Cluster, job: BatchJob) -> None:
@@ -150,7 +150,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
     """Set the job's final status; its nodes become idle."""
     job.status, job.reason, job.ended = status, reason, world.now
     cluster.jobs.remove(job.name)
-    for each in (
+    for collection in (
         job.head,
         job.tail,
         job.attempts_by_slot,
@@ -159,7 +159,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
         job.failed_attempts,
         job.lost_attempts,
     ):
-        each.clear()
+        collection.clear()
     for derived in (job.attempts_by_end, job.times, job.attempts_to_fail):
         derived.clear()
     job.running_nodes = job.usable_nodes = 0

@@ -144,12 +144,15 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
         EngineError: there is no such cluster.
     """
     shown_cluster = _cluster(world, cluster)
-    waiting = world.capacities[shown_cluster.capacity_key].waiting
+    queue = world.capacities[shown_cluster.capacity_key].waiting
     return [
         NodeView(
-            *(node.number, node.serial, node.state, node.since),
-            node.job or None,
-            (cluster, node.number) in waiting,
+            number=node.number,
+            serial=node.serial,
+            state=node.state,
+            since=node.since,
+            job=node.job or None,
+            waiting=(cluster, node.number) in queue,
         )
         for node in sorted(shown_cluster.nodes.values(), key=lambda node: node.number)
     ]
@@ -192,14 +195,12 @@ def job(world: World, name: str) -> JobView:
         raise EngineError(f"there is no job `{name}`")
     parts = list(usage.parts(world, shown_job))
     return JobView(
-        *(
-            shown_job.name,
-            shown_job.status,
-            shown_job.reason,
-            shown_job.submitted,
-            shown_job.started,
-            shown_job.ended,
-        ),
+        name=shown_job.name,
+        status=shown_job.status,
+        reason=shown_job.reason,
+        submitted=shown_job.submitted,
+        started=shown_job.started,
+        ended=shown_job.ended,
         billed_node_s=sum(usage.job_node_seconds(world, part) for part in parts),
         cost=usage.job_cost(world, shown_job),
         preempted_nodes=sum(part.preempted_nodes for part in parts),
@@ -251,13 +252,11 @@ def _members(world: World, group: GroupJob) -> Mapping[str, JobStatus]:
 
 def _mini_batches(job: BatchJob) -> MiniBatchCounts:
     return MiniBatchCounts(
-        *(
-            job.total,
-            job.done,
-            job.failed,
-            job.attempts,
-            job.failed_files,
-        )
+        total=job.total,
+        completed=job.done,
+        failed=job.failed,
+        attempts=job.attempts,
+        failed_files=job.failed_files,
     )
 
 

@@ -67,8 +67,12 @@ def begin(db: Connection, resources: list[int], operation: NewOperation) -> int:
         "INSERT INTO operations (address, verb, started, due, status, code, message)"
         " VALUES (?, ?, ?, ?, 'InProgress', ?, ?)",
         (
-            *(str(operation.address), operation.verb.value, operation.started, operation.due),
-            *(failure.code, failure.message),
+            str(operation.address),
+            operation.verb.value,
+            operation.started,
+            operation.due,
+            failure.code,
+            failure.message,
         ),
     ).lastrowid
     db.executemany(

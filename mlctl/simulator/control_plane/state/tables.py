@@ -72,8 +72,20 @@ CREATE TABLE locks (
   notes TEXT NOT NULL) WITHOUT ROWID;
 """
 TABLES = (
-    *("resource_references", "quota_claims", "quota_usage", "quota_limits", "operations", "faults"),
-    *("commands", "ended_jobs", "jobs", "workloads", "locks", "activity", "leases", "resources"),
+    "resource_references",
+    "quota_claims",
+    "quota_usage",
+    "quota_limits",
+    "operations",
+    "faults",
+    "commands",
+    "ended_jobs",
+    "jobs",
+    "workloads",
+    "locks",
+    "activity",
+    "leases",
+    "resources",
     "workspaces",
 )  # what a reset empties; `world` and `engine` have one row each
 
