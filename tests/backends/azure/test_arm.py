@@ -268,3 +268,13 @@ def test_no_answer_makes_it_wait_longer_than_an_operation_may_take() -> None:
     with suppress(ServiceError):
         client.backend.put(CPU, cluster()).wait()
     assert max(client.clock.slept, default=0.0) <= 600.0
+
+
+def test_a_put_over_a_cluster_made_nothing_though_it_is_answered_as_the_first_one() -> None:
+    backend = azure(emulated()).backend
+    made = []
+    for nodes in (2, 3):
+        operation = backend.put(CPU, cluster(nodes))
+        made.append(operation.created)
+        operation.wait()
+    assert made == [True, False]

@@ -133,6 +133,14 @@ def test_an_infinite_lease_ends_when_it_is_broken() -> None:
     assert here.state() == ("broken", "unlocked", None)
 
 
+def test_breaking_an_expired_lease_ends_it_for_good() -> None:
+    here = place("expired")
+    answer = here.lease("break", lease_break_period=30)
+    assert (answer.status, answer.header("x-ms-lease-time")) == (202, "0")
+    assert here.state() == ("broken", "unlocked", None)
+    assert code(here.lease("renew", lease_id=A)) == BROKEN
+
+
 @pytest.mark.parametrize(
     ("action", "headers"),
     [

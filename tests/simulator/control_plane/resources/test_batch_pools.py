@@ -12,6 +12,7 @@ from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.render.cloud import resources
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import command_log, replay
 from tests.builders.plans import actions, applied, codes, fields, planned
 from tests.builders.resources import pool
 from tests.builders.workspace import SCOPE, cloud
@@ -30,6 +31,12 @@ def put(backend: LocalBackend, name: str = HERE.name, **properties: Any) -> None
     """A PUT without a plan before it."""
     said = {"vmCount": 2, "swaggerUrl": URL, **properties}
     backend.put(Address("batch-pool", name), {"properties": said}).wait()
+
+
+def engine_vms(backend: LocalBackend) -> int:
+    """The VMs that are billed now."""
+    with replay.current(backend.handle.store) as world:
+        return len(world.pools[command_log.engine_name(1, HERE.name)].vms)
 
 
 def limited(pools: int | None = None, vms: int | None = None) -> LocalBackend:
@@ -70,6 +77,18 @@ def test_vms_are_there_when_the_operation_has_ended_and_not_before() -> None:
     assert shown(backend)["provisioned_vms"] == 3
     backend.put(HERE, {"properties": {"vmCount": 5, "swaggerUrl": URL}})
     assert shown(backend)["provisioned_vms"] == 3
+
+
+def test_vms_go_when_a_shrink_begins_and_come_when_a_growth_has_ended() -> None:
+    backend = cloud()
+    put(backend, vmCount=4)
+    counts = []
+    for vms in (1, 3):
+        running = backend.put(HERE, {"properties": {"vmCount": vms, "swaggerUrl": URL}})
+        counts.append(engine_vms(backend))
+        running.wait()
+        counts.append(engine_vms(backend))
+    assert counts == [1, 1, 1, 3]
 
 
 def test_the_service_holds_a_pool_to_its_web_service() -> None:
