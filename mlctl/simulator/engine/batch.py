@@ -160,8 +160,8 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     """Complete attempts that succeed, and start new mini-batches in their place.
 
     Returns before the first attempt that ends after `horizon`, fails, or has no successor, and
-    before the job may need fewer nodes. Does nothing for jobs that have retries at the head of the queue,
-    or mini-batches that time out.
+    before the job may need fewer nodes. Does nothing for jobs that have retries at the head of the
+    queue, or mini-batches that time out.
     """
     flight, slots, times, failing = (
         job.attempts_by_end,
