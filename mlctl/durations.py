@@ -39,9 +39,9 @@ def format_iso(seconds: float) -> str:
     Days are the largest unit, and a ten-millionth of a second the smallest; nothing is `PT0S`.
     """
     whole, fraction = divmod(round(seconds * _TICKS), _TICKS)
-    days, rest = divmod(whole, 86_400)
-    hours, rest = divmod(rest, 3_600)
-    minutes, second = divmod(rest, 60)
+    days, seconds_of_day = divmod(whole, 86_400)
+    hours, seconds_of_day = divmod(seconds_of_day, 3_600)
+    minutes, second = divmod(seconds_of_day, 60)
     exact = f"{second}.{fraction:07d}".rstrip("0").rstrip(".") if fraction else second
     day = f"{days}D" if days else ""
     units = ((hours, "H"), (minutes, "M"), (exact, "S"))

@@ -27,8 +27,8 @@ class PropertyError:
     place: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.place}: " if self.place else ""
-        return f"{where}`{self.name}`: {self.message}"
+        prefix = f"{self.place}: " if self.place else ""
+        return f"{prefix}`{self.name}`: {self.message}"
 
 
 class ServiceError(Exception):

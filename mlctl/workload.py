@@ -32,13 +32,13 @@ class Workload:
     seconds_per_checkpoint: float | None = None
     seconds_to_restore: float | None = None
 
-    def over(self, other: Workload) -> Workload:
+    def over(self, base: Workload) -> Workload:
         """This, and where it says nothing the other.
 
         One that says anything about the time of a mini-batch says all about it.
         """
-        said = {slot.name: getattr(self, slot.name) for slot in fields(self)}
-        given = {name: value for name, value in said.items() if value is not None}
-        if any(name in given for name in _SERVICE):
-            given = {**dict.fromkeys(_SERVICE), **given}
-        return replace(other, **given)
+        values = {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        set_values = {name: value for name, value in values.items() if value is not None}
+        if any(name in set_values for name in _SERVICE):
+            set_values = {**dict.fromkeys(_SERVICE), **set_values}
+        return replace(base, **set_values)

@@ -9,7 +9,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
+from mlctl.kinds.values import decode, fingerprint, form_of_body, state, stored_values
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps.work import PlanStep, Work
@@ -75,6 +75,6 @@ def mismatches_of(
         return failed_operation(live)  # what is spelt the same means the same
     # A body without a default deployment unsets it; other fields left out are the service's.
     unset = {field.at: routes.nothing(field) for field in kind.route_fields}
-    planned = {**unset, **said(body, form, scope, own=False)}
-    actual = decode(live.body, form, scope, own=False)
+    planned = {**unset, **stored_values(body, form, scope, with_service_fields=False)}
+    actual = decode(live.body, form, scope, with_service_fields=False)
     return [*differences(form.writable, planned, actual, scope), *failed_operation(live)]

@@ -32,7 +32,7 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
     Raises:
         OSError: a folder cannot be read, or holds more than `MAX_ENTRIES`.
     """
-    seen = 0
+    count = 0
     top = root.stat()
     above: list[tuple[int, int]] = [(top.st_dev, top.st_ino)]
     waiting = [_entries(root, "")]
@@ -42,8 +42,8 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
             waiting.pop()
             above.pop()
             continue
-        seen += 1
-        if seen > MAX_ENTRIES:
+        count += 1
+        if count > MAX_ENTRIES:
             raise OSError(errno.EFBIG, f"it holds more than {MAX_ENTRIES:,} files", str(root))
         out = ignored(entry.relative)
         if not entry.is_folder:
@@ -54,18 +54,18 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
             if not out:
                 yield entry  # empty as far as anybody sees
             continue
-        here = entry.path.stat()
-        if (here.st_dev, here.st_ino) in above:
+        status = entry.path.stat()
+        if (status.st_dev, status.st_ino) in above:
             continue
         if not out:
             yield entry
-        above.append((here.st_dev, here.st_ino))
+        above.append((status.st_dev, status.st_ino))
         waiting.append(_entries(entry.path, f"{entry.relative}/"))
 
 
 def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
-    with os.scandir(folder) as found:
-        names = sorted((one.name for one in found), key=str.lower)
+    with os.scandir(folder) as scan:
+        names = sorted((entry.name for entry in scan), key=str.lower)
     for name in names:
         path = folder / name
         if not name.isascii():

@@ -23,11 +23,11 @@ def code_hash(path: Path) -> str:
     Raises:
         OSError: something in the folder cannot be read.
     """
-    found = sorted(files(path), key=lambda one: one[1].lower())
-    digest = hashlib.sha256(str(len(found)).encode())
-    for file, name in found:
+    sorted_files = sorted(files(path), key=lambda pair: pair[1].lower())
+    digest = hashlib.sha256(str(len(sorted_files)).encode())
+    for file, name in sorted_files:
         digest.update(f"#{name}#{size(file)}".encode())
-    for file, _ in found:
+    for file, _ in sorted_files:
         _update_with_file(digest, file)
     return digest.hexdigest()
 

@@ -67,7 +67,7 @@ class _Resolver:
     report: Report
     files: dict[Path | None, Resource] = dataclasses.field(default_factory=dict)
 
-    def resolve(self, resource: Resource, within: tuple[Path, ...] = ()) -> Iterator[Resource]:
+    def resolve(self, resource: Resource, parents: tuple[Path, ...] = ()) -> Iterator[Resource]:
         """The assets of a resource, then the resource itself without local paths.
 
         `within` are the files of the components that it is a part of.
@@ -77,9 +77,9 @@ class _Resolver:
         if job is not None and ("component",) not in values:
             if isinstance(job, str):
                 unnamed = _component_of_job(resource, job.removeprefix("azureml:"))
-                made = names.named(unnamed, self.scope)
-                values["component",] = _reference(made)
-                yield made
+                copy = names.named(unnamed, self.scope)
+                values["component",] = _reference(copy)
+                yield copy
             else:
                 self.report.add(_no_component(resource))
         for field in resource.form.fields:
@@ -88,15 +88,15 @@ class _Resolver:
                 values[field.at] = yield from _collected(resource, field, value)
                 continue
             if field.codec == "steps" and isinstance(value, Mapping):
-                values[field.at] = yield from self._steps(resource, field, value, within)
+                values[field.at] = yield from self._steps(resource, field, value, parents)
                 continue
             if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
                 continue
             try:
-                asset = self._asset(resource, field, value, within)
+                asset = self._asset(resource, field, value, parents)
                 if asset is not None:
-                    named = yield from self._adopted(resource, field, asset, within)
-                    values[field.at] = _reference(named)
+                    address = yield from self._adopted(resource, field, asset, parents)
+                    values[field.at] = _reference(address)
                 elif field.path and isinstance(value, str):
                     values[field.at], found = _content(resource, field, value, self.scope)
                     self.report.extend(private_findings(resource, field, found))
@@ -106,7 +106,7 @@ class _Resolver:
         yield replace(resource, values=values, uploads=tuple(uploads))
 
     def _adopted(
-        self, resource: Resource, field: Field, asset: Resource, within: tuple[Path, ...]
+        self, resource: Resource, field: Field, asset: Resource, parents: tuple[Path, ...]
     ) -> Generator[Resource, None, Resource]:
         """The asset and all that it needs; the asset under its name."""
         self.report.extend(private_findings(resource, field, asset.uploads))
@@ -114,61 +114,67 @@ class _Resolver:
         file = files.real(Path(asset.document.source.name)) if of_file else None
         if file in self.files:
             return self.files[file]
-        *inner, whole = self.resolve(asset, (*within, file) if file else within)
-        named = names.named(whole, self.scope)
-        for one in inner:
-            yield replace(one, owner=named.address) if one.owner == asset.address else one
-        yield named
+        *inner, whole = self.resolve(asset, (*parents, file) if file else parents)
+        address = names.named(whole, self.scope)
+        for inner_resource in inner:
+            yield (
+                replace(inner_resource, owner=address.address)
+                if inner_resource.owner == asset.address
+                else inner_resource
+            )
+        yield address
         if file is not None:
-            self.files[file] = named
-        return named
+            self.files[file] = address
+        return address
 
     def _asset(
-        self, resource: Resource, field: Field, value: Data, within: tuple[Path, ...]
+        self, resource: Resource, field: Field, value: Data, parents: tuple[Path, ...]
     ) -> Resource | None:
         """The asset that an inline mapping or a local path becomes; None for other values."""
         if isinstance(value, dict) and field.refers_to in KINDS:
             kind = KINDS[field.refers_to]
             form = kind.form_of(value)
-            named = {"name": "", **value} if resource.kind.content.names_inline else {}
-            address = own_address(kind, named) or Address(kind.name, "")
+            body = {"name": "", **value} if resource.kind.content.names_inline else {}
+            address = own_address(kind, body) or Address(kind.name, "")
             return _owned(resource, field.at, kind, address, form.written(value), form)
         if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
             return None
         path = resolve(resource, value)
         if field.refers_to == CODE.name:
             return _code(resource, field, path, self.scope)
-        return _component(resource, path, within)
+        return _component(resource, path, parents)
 
     def _steps(
-        self, resource: Resource, field: Field, jobs: Mapping[str, Data], within: tuple[Path, ...]
+        self, resource: Resource, field: Field, jobs: Mapping[str, Data], parents: tuple[Path, ...]
     ) -> Generator[Resource, None, dict[str, Data]]:
         """The components of steps that are in files or inline; the steps with references to them.
 
         Steps that are no mappings are left as they are: the schema has refused them.
         """
-        named: dict[str, Resource] = {}
+        components: dict[str, Resource] = {}
         made = dict(jobs)
         for name, step in jobs.items():
             key = steps.component_key(step) if isinstance(step, Mapping) else ""
             at = replace(field, at=(*field.at, name, key))
             if key and is_local(step.get(key)):
                 try:
-                    named[name] = _component(resource, resolve(resource, step[key]), within)
+                    components[name] = _component(resource, resolve(resource, step[key]), parents)
                 except OSError as error:
                     self.report.add(_unreadable(resource, at, error))
-        known = {name: one.document.data for name, one in named.items()}
+        documents = {name: component.document.data for name, component in components.items()}
         pipeline = {**resource.document.data, "jobs": jobs}
         for name, step in jobs.items():
             if not isinstance(step, Mapping):
                 continue
-            asset = named.get(name) or _inline(resource, (*field.at, name), pipeline, known)
+            asset = components.get(name) or _inline(
+                resource, (*field.at, name), pipeline, documents
+            )
             if asset is not None:
-                whole = yield from self._adopted(resource, field, asset, within)
+                whole = yield from self._adopted(resource, field, asset, parents)
                 made[name] = {
                     **steps.run(step, asset.form.name, pointer.nest(whole.values)),
                     steps.component_key(step): _reference(whole),
-                    SOURCE: FILE if name in named else INLINE,
+                    SOURCE: FILE if name in components else INLINE,
                 }
         return made
 
@@ -181,20 +187,20 @@ def resolve_local_files(
     Paths that cannot be read are reported (MLC401) and left as they are.
     """
     resolver = _Resolver(scope, report)
-    return [one for resource in resources for one in resolver.resolve(resource)]
+    return [resolved for resource in resources for resolved in resolver.resolve(resource)]
 
 
 def _reference(asset: Resource) -> str:
     return f"azureml:{asset.address.name}:{asset.address.version}"
 
 
-def _component(resource: Resource, path: Path, within: tuple[Path, ...]) -> Resource:
+def _component(resource: Resource, path: Path, parents: tuple[Path, ...]) -> Resource:
     """The component in a file, whose name and version do not count.
 
     Raises:
         OSError: it cannot be read, is no component, or is a part of itself.
     """
-    if files.real(path) in within:
+    if files.real(path) in parents:
         raise OSError(errno.ELOOP, "it is a component of itself", str(path))
     documents = source.load(str(path), files.read(path, source.MAX_BYTES), Report())
     if not documents:
@@ -207,10 +213,10 @@ def _component(resource: Resource, path: Path, within: tuple[Path, ...]) -> Reso
 
 
 def _inline(
-    resource: Resource, at: Pointer, pipeline: Mapping[str, Data], known: Mapping[str, Data]
+    resource: Resource, at: Pointer, pipeline: Mapping[str, Data], components: Mapping[str, Data]
 ) -> Resource | None:
     """The component that a step says itself."""
-    data = steps.inline_component(str(at[-1]), pipeline, known)
+    data = steps.inline_component(str(at[-1]), pipeline, components)
     if data is None:
         return None
     form = COMPONENT.form_of(data)
@@ -225,19 +231,21 @@ def _collected(
 
     They have names of their own, as azure-ai-ml 1.35.2 gives them, and no owner.
     """
-    said, made = value.get("collections"), dict[str, Data]()
-    for name, each in said.items() if isinstance(said, Mapping) else ():
-        made[name] = each
-        if isinstance(each, Mapping) and data_collector.needs_asset(each.get("data")):
+    declared, collections = value.get("collections"), dict[str, Data]()
+    for name, collection in declared.items() if isinstance(declared, Mapping) else ():
+        collections[name] = collection
+        if isinstance(collection, Mapping) and data_collector.needs_asset(collection.get("data")):
             address = resource.address
-            data = data_collector.asset(str(address.parent), address.name, name, each.get("data"))
+            data = data_collector.asset(
+                str(address.parent), address.name, name, collection.get("data")
+            )
             form = DATA.form_of(data)
             whole = Address(DATA.name, str(data["name"]), None, str(data["version"]))
             at = (*field.at, "collections", name)
             asset = _owned(resource, at, DATA, whole, form.written(data), form)
             yield replace(asset, owner=None)
-            made[name] = {**each, "data": _reference(asset)}
-    return {**value, "collections": made}
+            collections[name] = {**collection, "data": _reference(asset)}
+    return {**value, "collections": collections}
 
 
 def _no_component(resource: Resource) -> Diagnostic:
@@ -256,18 +264,18 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
     The SDK gives each of them version 1, so that no second one could be made; here the version is a
     hash of the definition, as of other components that nobody has named.
     """
-    said = {"name": ANONYMOUS, "version": "1", "type": "pipeline", "jobs": {}}
-    form = COMPONENT.form_of(said)
-    values = {**form.written(said), ("source_job_id",): job}
+    body = {"name": ANONYMOUS, "version": "1", "type": "pipeline", "jobs": {}}
+    form = COMPONENT.form_of(body)
+    values = {**form.written(body), ("source_job_id",): job}
     blank = Address(COMPONENT.name, "")
     return _owned(resource, ("job_definition",), COMPONENT, blank, values, form)
 
 
 def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
-    named = f"`{error.filename}`: " if error.filename else ""
+    file_name = f"`{error.filename}`: " if error.filename else ""
     return Diagnostic(
         UNREADABLE,
-        f"cannot read {named}{error.strerror or error}",
+        f"cannot read {file_name}{error.strerror or error}",
         resource.label(field.at),
         hint="the path is relative to the file that names it",
         address=str(resource.address),

@@ -51,7 +51,7 @@ def sha256(text: str) -> str:
 def _content_hash(asset: Resource, scope: Scope) -> str:
     """A hash that is the same for all spellings of the content, without description and tags."""
     values = complete(asset.values, asset.form)
-    fixed = [one for one in asset.form.fields if one.mutability is Mutability.REPLACE]
+    fixed = [field for field in asset.form.fields if field.mutability is Mutability.REPLACE]
     return sha256(json.dumps(canonical_values(values, fixed, scope), sort_keys=True))
 
 
@@ -60,15 +60,19 @@ def _environment_hash(asset: Resource) -> str:
 
     Origin: `Environment._generate_anonymous_name_version`.
     """
-    said = pointer.nest(asset.values)
-    context = pointer.get(said, ("build", "path"))
+    content = pointer.nest(asset.values)
+    context = pointer.get(content, ("build", "path"))
     if context is not None:
         uploaded = str(context).partition("/LocalUpload/")[2].partition("/")[0]
-        parts = [uploaded or str(context), pointer.get(said, ("build", "dockerfile_path"), "")]
+        parts = [uploaded or str(context), pointer.get(content, ("build", "dockerfile_path"), "")]
     else:
-        routes, packages = said.get("inference_config"), said.get("conda_file")
+        routes, packages = content.get("inference_config"), content.get("conda_file")
         packages = conda(packages) if isinstance(packages, dict) else packages
-        parts = [str(said.get("image")), source.dump(_sorted(routes)) if routes else "", packages]
+        parts = [
+            str(content.get("image")),
+            source.dump(_sorted(routes)) if routes else "",
+            packages,
+        ]
     text = ""
     for part in filter(None, parts):
         text = text.join(sha256(part))  # sic: each hash with all before it between its letters
@@ -78,4 +82,4 @@ def _environment_hash(asset: Resource) -> str:
 def _sorted(value: Data) -> Data:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value, key=str)}
-    return [_sorted(one) for one in value] if isinstance(value, list) else value
+    return [_sorted(item) for item in value] if isinstance(value, list) else value

@@ -48,13 +48,13 @@ def private_findings(
     """
     for upload in uploads:
         path = Path(upload.path)
-        found = list(private_files(path)) if path.is_dir() else []
-        if found:
-            shown = ", ".join(f"`{name}`" for name in found[:_FEW])
-            more = f" and {len(found) - _FEW} more" if found[_FEW:] else ""
+        names = list(private_files(path)) if path.is_dir() else []
+        if names:
+            listed = ", ".join(f"`{name}`" for name in names[:_FEW])
+            remainder = f" and {len(names) - _FEW} more" if names[_FEW:] else ""
             yield Diagnostic(
                 PRIVATE,
-                f"`{path.name}` is uploaded with {shown}{more}",
+                f"`{path.name}` is uploaded with {listed}{remainder}",
                 resource.label(field.at),
                 hint=f"name what is not meant to be uploaded in `{path.name}/.amlignore`",
                 address=str(resource.address),

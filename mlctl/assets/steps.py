@@ -66,12 +66,12 @@ def inline_component(name: str, pipeline: Values, files: Mapping[str, Values]) -
 def run(step: Values, kind: str, component: Values) -> dict[str, Data]:
     """A step without what its component says; of a parallel one it repeats all."""
     says = {*_INLINE.get(kind, ()), "description", "tags"} - {*_KEPT.get(kind, ())}
-    kept = {key: held for key, held in step.items() if key not in says}
+    settings = {key: entry for key, entry in step.items() if key not in says}
     if kind != "parallel":
-        return kept
+        return settings
     repeated = {key: component[key] for key in _KEPT[kind] if component.get(key) is not None}
     task = component.get("task")
-    return {**repeated, **kept} | ({"task": task} if task is not None else {})
+    return {**repeated, **settings} | ({"task": task} if task is not None else {})
 
 
 def _port(
@@ -85,24 +85,24 @@ def _port(
         return dict(_FOLDER)
     if isinstance(value, Mapping):
         port = {"type": value.get("type", "uri_folder"), "mode": value.get("mode")}
-        return {key: held for key, held in port.items() if held is not None}
+        return {key: entry for key, entry in port.items() if entry is not None}
     port = {"type": _TYPES.get(type(value), "string")}
     return {**port, "default": value} if first else port
 
 
-def _bound(where: str, name: str, pipeline: Values, files: Mapping[str, Values]) -> dict[str, Data]:
-    if where != "jobs":
-        held = (pipeline.get(where) or {}).get(name, _FOLDER)
+def _bound(group: str, name: str, pipeline: Values, files: Mapping[str, Values]) -> dict[str, Data]:
+    if group != "jobs":
+        held = (pipeline.get(group) or {}).get(name, _FOLDER)
         return _port(held, pipeline, files)
-    found = _OF_STEP.fullmatch(name)
-    step = pipeline["jobs"].get(found[1]) if found else None
-    if found is None or not isinstance(step, Mapping):
+    match = _OF_STEP.fullmatch(name)
+    step = pipeline["jobs"].get(match[1]) if match else None
+    if match is None or not isinstance(step, Mapping):
         return dict(_FOLDER)
-    declared = files.get(found[1])
+    declared = files.get(match[1])
     if declared is not None:
-        port = (declared.get(found[2]) or {}).get(found[3]) or _FOLDER
+        port = (declared.get(match[2]) or {}).get(match[3]) or _FOLDER
     elif str(step.get("type")).casefold() == "automl":
         port = {"type": "mltable"}
     else:
-        port = _port((step.get(found[2]) or {}).get(found[3]), pipeline, files)
+        port = _port((step.get(match[2]) or {}).get(match[3]), pipeline, files)
     return {"type": port.get("type", "uri_folder")}

@@ -49,10 +49,10 @@ def check_name(name: str) -> None:
         return
     from mlctl import plugins
 
-    known = [*_OWN, *plugins.names(plugins.BACKENDS)]
-    if name not in known:
-        near = nearest(name, known)
-        hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
+    names = [*_OWN, *plugins.names(plugins.BACKENDS)]
+    if name not in names:
+        near = nearest(name, names)
+        hint = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
         raise Permanent("UnknownBackend", f"there is no backend `{name}`; {hint}")
 
 
@@ -60,14 +60,14 @@ def _of_plugin(name: str, scope: Scope, environment: Mapping[str, str]) -> Backe
     from mlctl import plugins
 
     try:
-        found = plugins.load(plugins.BACKENDS, name)
-        assert found is not None  # its name was checked
+        plugin = plugins.load(plugins.BACKENDS, name)
+        assert plugin is not None  # its name was checked
         try:
-            backend: Backend = found.value(scope, environment)
+            backend: Backend = plugin.value(scope, environment)
         except ServiceError:
             raise
         except Exception as error:
-            raise found.failed(error) from error
+            raise plugin.failed(error) from error
     except plugins.BrokenPlugin as error:
         raise Permanent("BrokenPlugin", f"{error}: upgrade the package or remove it") from None
     return backend

@@ -56,11 +56,11 @@ class RegistryAsset:
 @cache
 def registry_assets(registry: str, kind: str) -> Mapping[str, RegistryAsset]:
     """The known assets of a kind in a registry, by their names in lower case."""
-    found = (RegistryAsset(**row) for row in _rows("registries.csv"))
+    assets = (RegistryAsset(**row) for row in _rows("registries.csv"))
     return {
-        one.name.casefold(): one
-        for one in found
-        if (one.registry, one.kind) == (registry.casefold(), kind)
+        asset.name.casefold(): asset
+        for asset in assets
+        if (asset.registry, asset.kind) == (registry.casefold(), kind)
     }
 
 
@@ -90,10 +90,10 @@ def size_of(text: str) -> Size | None:
 
     Of such a size only the family and the vCPUs are known, and whether it has a GPU.
     """
-    known = find_size(text)
-    match = None if known else _CONVENTION.fullmatch(text)
+    size = find_size(text)
+    match = None if size else _CONVENTION.fullmatch(text)
     if not match:
-        return known
+        return size
     series = (match["series"] + match["features"]).upper()
     family = f"standard{series}v{match['version']}Family"
     gpus = 1 if series.startswith("N") else 0
@@ -110,7 +110,7 @@ def family(text: str) -> str:
 
 @cache
 def _families() -> Mapping[str, str]:
-    return {limits.quota_key(one.family): one.family for one in sizes().values()}
+    return {limits.quota_key(size.family): size.family for size in sizes().values()}
 
 
 @cache
@@ -158,9 +158,9 @@ def _successor(template: str, text: str) -> str | None:
     """The smallest size of the successor series with no fewer vCPUs, else the largest."""
     if template not in _STEPS:
         return template or None
-    known = find_size(text)
+    size = find_size(text)
     number = re.search(r"\d+", text)
-    vcpus = known.vcpus if known else int(number[0]) if number else 0
+    vcpus = size.vcpus if size else int(number[0]) if number else 0
     steps = _STEPS[template]
     return template.format(next((step for step in steps if step >= vcpus), steps[-1]))
 

@@ -89,16 +89,16 @@ class Address:
         Raises:
             ValueError: the kind is unknown or the number of parts is wrong; says what is right.
         """
-        kind, _, rest = text.partition("/")
+        kind, _, path = text.partition("/")
         if kind not in ALL:
             raise ValueError(f"`{text}` is no address: the kind is one of {', '.join(ALL)}")
         versioned = ALL[kind].versioned
         if ALL[kind].parent:
-            parent, slash, name = rest.partition("/")
+            parent, slash, name = path.partition("/")
             if not (parent and slash and name):
                 raise ValueError(f"`{text}` is no address: write `{kind}/ENDPOINT/NAME`")
             return cls(kind, name, parent)
-        name, colon, version = rest.partition(":") if versioned else (rest, "", "")
+        name, colon, version = path.partition(":") if versioned else (path, "", "")
         if not name or "/" in name or (colon and not version):
             form = f"{kind}/NAME:VERSION" if versioned else f"{kind}/NAME"
             raise ValueError(f"`{text}` is no address: write `{form}`")

@@ -42,10 +42,10 @@ class Claim:
         """Whether all claims together must fit the limit, not each by itself."""
         return self.least is None or refuses is QuotaRefusal.MAX
 
-    def exceeds(self, held: Claim, limit: int) -> bool:
+    def exceeds(self, previous: Claim, limit: int) -> bool:
         """Whether `least` does not fit the limit; what asks for no more than it held passes."""
         least = self.least or 0
-        return least > limit and least > (held.least or 0)
+        return least > limit and least > (previous.least or 0)
 
 
 NOTHING = Claim(0, 0)

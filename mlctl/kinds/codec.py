@@ -57,11 +57,11 @@ def canonical(value: Data, field: Field, scope: Scope) -> Data:
     return CODECS[field.codec].canonical(value, field, scope)
 
 
-def differ(one: Data, other: Data, field: Field, scope: Scope) -> bool:
+def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
     """Whether two YAML values of the field mean different things; None is absent."""
-    if one is None or other is None:
-        return not says_nothing(other if one is None else one, field)
-    return bool(canonical(one, field, scope) != canonical(other, field, scope))
+    if left is None or right is None:
+        return not says_nothing(right if left is None else left, field)
+    return bool(canonical(left, field, scope) != canonical(right, field, scope))
 
 
 def inner_fields(field: Field, value: Data) -> Iterator[Field]:
@@ -113,14 +113,14 @@ def _region(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def _enum_encode(value: Data, field: Field, _scope: Scope | None = None) -> Data:
     wires = field.wire_by_word
-    known = isinstance(value, str) and value in wires
-    return wires.get(value if known else bare(value), value)
+    is_spelling = isinstance(value, str) and value in wires
+    return wires.get(value if is_spelling else bare(value), value)
 
 
 def _enum_decode(value: Data, field: Field, _scope: Scope) -> Data:
     words = field.word_by_wire
-    known = value is None or (isinstance(value, str) and value in words)
-    return words.get(value if known else bare(value), value)
+    is_spelling = value is None or (isinstance(value, str) and value in words)
+    return words.get(value if is_spelling else bare(value), value)
 
 
 def _enum_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -161,46 +161,48 @@ def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return _map(value or {}, field, scope)
 
 
-def is_curated(named: Reference) -> bool:
+def is_curated(reference: Reference) -> bool:
     """Whether the service brings along what a reference names (`azureml:AzureML-...`)."""
     prefix = (
-        ALL[named.address.kind].content.curated if named.address and named.scope is None else ""
+        ALL[reference.address.kind].content.curated
+        if reference.address and reference.scope is None
+        else ""
     )
-    return bool(prefix and named.address and named.address.name.startswith(prefix))
+    return bool(prefix and reference.address and reference.address.name.startswith(prefix))
 
 
 def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
-    named = Reference.parse(str(value), field.refers_to or "")
+    reference = Reference.parse(str(value), field.refers_to or "")
     if (
-        named is None
-        or named.address is None
+        reference is None
+        or reference.address is None
         or (field.refers_to == "compute" and value == "local")
     ):
         return value
-    if is_curated(named):
+    if is_curated(reference):
         return value  # the service finds what it brings along by its name (recorded)
-    if named.label is not None:
-        return f"{named.address.id(named.scope or scope)}/labels/{named.label}"
-    return named.address.id(named.scope or scope)
+    if reference.label is not None:
+        return f"{reference.address.id(reference.scope or scope)}/labels/{reference.label}"
+    return reference.address.id(reference.scope or scope)
 
 
 def _reference_decode(value: Data, field: Field, scope: Scope) -> Data:
     if not isinstance(value, str) or not value.startswith("/"):
         return value
-    named = Reference.parse(f"azureml:{value}", field.refers_to or "")
-    if named is None or named.address is None or named.within(scope).scope is not None:
+    reference = Reference.parse(f"azureml:{value}", field.refers_to or "")
+    if reference is None or reference.address is None or reference.within(scope).scope is not None:
         return f"azureml:{value}"
-    version = f":{named.address.version}" if named.address.version is not None else ""
-    return f"azureml:{named.address.name}{version}"
+    version = f":{reference.address.version}" if reference.address.version is not None else ""
+    return f"azureml:{reference.address.name}{version}"
 
 
 def _reference_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    named = Reference.parse(str(value), field.refers_to or "")
-    if named is None or named.address is None:
+    reference = Reference.parse(str(value), field.refers_to or "")
+    if reference is None or reference.address is None:
         return str(value)
-    version = f"/versions/{named.address.version}" if named.address.version else ""
-    label = f"/labels/{named.label}" if named.label else ""
-    return named.address.at(None).id(named.scope or scope).casefold() + version + label
+    version = f"/versions/{reference.address.version}" if reference.address.version else ""
+    label = f"/labels/{reference.label}" if reference.label else ""
+    return reference.address.at(None).id(reference.scope or scope).casefold() + version + label
 
 
 def _asset_encode(value: Data, field: Field, scope: Scope) -> Data:
@@ -218,11 +220,11 @@ _PREFIX = "azureml:"
 
 def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
     """As a reference, its ARM id behind `azureml:`; what is curated keeps its label."""
-    given = Reference.parse(str(value), field.refers_to or "")
-    if given is not None and is_curated(given):
+    reference = Reference.parse(str(value), field.refers_to or "")
+    if reference is not None and is_curated(reference):
         return value
-    named = _reference_encode(value, field, scope)
-    return f"{_PREFIX}{named}" if str(named).startswith("/") else named
+    sent = _reference_encode(value, field, scope)
+    return f"{_PREFIX}{sent}" if str(sent).startswith("/") else sent
 
 
 def _azureml_id_decode(value: Data, field: Field, scope: Scope) -> Data:
@@ -234,11 +236,11 @@ def _azureml_id_decode(value: Data, field: Field, scope: Scope) -> Data:
 
 def _azureml_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
     """What is curated is one of a registry (recorded: component-put-create)."""
-    named = Reference.parse(str(value), field.refers_to or "")
-    if named is None or named.address is None or not is_curated(named):
+    reference = Reference.parse(str(value), field.refers_to or "")
+    if reference is None or reference.address is None or not is_curated(reference):
         return str(_reference_canonical(value, field, scope)).casefold()
-    at = f"labels/{named.label}" if named.label else f"versions/{named.address.version}"
-    asset = f"{ALL[named.address.kind].collection}/{named.address.name}/{at}"
+    at = f"labels/{reference.label}" if reference.label else f"versions/{reference.address.version}"
+    asset = f"{ALL[reference.address.kind].collection}/{reference.address.name}/{at}"
     return f"azureml://registries/azureml/{asset}".casefold()
 
 
@@ -264,7 +266,7 @@ def _subnet_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def _identities_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return {one["resource_id"]: {} for one in value}
+    return {identity["resource_id"]: {} for identity in value}
 
 
 def _identities_decode(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -272,7 +274,7 @@ def _identities_decode(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _identities_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
-    return sorted(str(one.get("resource_id")).casefold() for one in value or [])
+    return sorted(str(identity.get("resource_id")).casefold() for identity in value or [])
 
 
 def _conda_encode(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -317,7 +319,7 @@ def _system_data_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     """`createdAt` as az spells it: `created_at`, with `+00:00` for `Z`."""
     if not isinstance(value, dict):
         return value
-    return {_CAPITAL.sub(r"_\1", key).lower(): _time(held) for key, held in value.items()}
+    return {_CAPITAL.sub(r"_\1", key).lower(): _time(entry) for key, entry in value.items()}
 
 
 def _time(value: Data) -> Data:
@@ -341,7 +343,7 @@ def _collector_encode(value: Data, field: Field, scope: Scope) -> Data:
     def named(text: Data) -> Data:
         return None if text is None else _reference_encode(text, data, scope)
 
-    return data_collector.encode(value, field, scope, named=named)
+    return data_collector.encode(value, field, scope, code_reference=named)
 
 
 def _collector_decode(value: Data, field: Field, scope: Scope) -> Data:
@@ -350,7 +352,7 @@ def _collector_decode(value: Data, field: Field, scope: Scope) -> Data:
     def named(text: Data) -> Data:
         return _reference_decode(text, data, scope)
 
-    return data_collector.decode(value, field, scope, named=named)
+    return data_collector.decode(value, field, scope, code_reference=named)
 
 
 def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:

@@ -17,9 +17,12 @@ def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
     properties = dict(body["properties"])
     spec = properties["componentSpec"] = _with_defaults(properties["componentSpec"])
     if not anonymous and not _is_graph(spec):
-        kept = {**(properties.get("properties") or {}), "client_component_hash": ""}
-        kept["client_component_hash"] = _hash(spec, "version", "_source")
-        properties["properties"] = kept
+        properties_without_hash = {
+            **(properties.get("properties") or {}),
+            "client_component_hash": "",
+        }
+        properties_without_hash["client_component_hash"] = _hash(spec, "version", "_source")
+        properties["properties"] = properties_without_hash
     return {**body, "properties": properties}
 
 
@@ -45,8 +48,8 @@ def _is_graph(spec: Mapping[str, Data]) -> bool:
 
 def _hash(spec: Mapping[str, Data], *omitted: str) -> str:
     """Origin: azure-ai-ml 1.35.2, `hash_dict`."""
-    kept = {key: held for key, held in spec.items() if key not in omitted}
-    if isinstance(kept.get("partition_keys"), str):
-        kept["partition_keys"] = json.loads(kept["partition_keys"])
-    text = json.dumps(kept, sort_keys=True)
+    hashed = {key: entry for key, entry in spec.items() if key not in omitted}
+    if isinstance(hashed.get("partition_keys"), str):
+        hashed["partition_keys"] = json.loads(hashed["partition_keys"])
+    text = json.dumps(hashed, sort_keys=True)
     return str(UUID(hashlib.sha256(text.encode()).hexdigest()[:32]))

@@ -42,16 +42,17 @@ def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
 def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
     """All values as texts; what says nothing (`optional: false`) left out."""
     sent = encode_ports(decode_ports(value or {}, field, scope), field, scope)
-    told = _each(
-        sent, lambda one: {key: held for key, held in one.items() if held not in (None, "", False)}
+    ports = _each(
+        sent,
+        lambda port: {key: entry for key, entry in port.items() if entry not in (None, "", False)},
     )
-    return json.dumps(told, sort_keys=True)
+    return json.dumps(ports, sort_keys=True)
 
 
 def size(value: Data) -> Data:
     """The size of a mini-batch in files or bytes: `10kb` is 10240."""
-    found = _SIZE.fullmatch(str(value))
-    return int(found[1]) * _UNITS.get(str(found[2]).lower(), 1) if found else value
+    match = _SIZE.fullmatch(str(value))
+    return int(match[1]) * _UNITS.get(str(match[2]).lower(), 1) if match else value
 
 
 def encode_size(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -76,13 +77,15 @@ def canonical_texts(value: Data, _field: Field, _scope: Scope) -> Data:
     """A mapping whose values are compared as texts."""
     if not isinstance(value, Mapping):
         return json.dumps(value)
-    return json.dumps({key: str(held).casefold() for key, held in value.items()}, sort_keys=True)
+    return json.dumps({key: str(entry).casefold() for key, entry in value.items()}, sort_keys=True)
 
 
 def _each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
     if not isinstance(value, Mapping):
         return value
-    return {name: spelt(one) if isinstance(one, Mapping) else one for name, one in value.items()}
+    return {
+        name: spelt(port) if isinstance(port, Mapping) else port for name, port in value.items()
+    }
 
 
 def _encoded(port: Mapping[str, Data]) -> Data:
@@ -99,14 +102,14 @@ def _encoded(port: Mapping[str, Data]) -> Data:
 
 def _decoded(port: Mapping[str, Data]) -> Data:
     kind = str(port.get("type")).casefold()
-    told = {**port, "type": kind}
+    decoded = {**port, "type": kind}
     for key in _LIMITS:
         if port.get(key) is not None:
-            told[key] = _typed(port[key], kind)
+            decoded[key] = _typed(port[key], kind)
     for key in ("optional", "early_available"):
         if port.get(key) is not None:
-            told[key] = _typed(port[key], "boolean")
-    return told
+            decoded[key] = _typed(port[key], "boolean")
+    return decoded
 
 
 def _text(value: Data, kind: str) -> str:

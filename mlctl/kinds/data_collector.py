@@ -22,8 +22,8 @@ _ALL = 1  # of the requests
 
 def data_fields(field: Field, value: Data) -> Iterator[Field]:
     """The places in collections that name data assets, as fields."""
-    for name, one in _collections(value).items():
-        if isinstance(one, Mapping) and isinstance(one.get("data"), str):
+    for name, collection in _collections(value).items():
+        if isinstance(collection, Mapping) and isinstance(collection.get("data"), str):
             at = (*field.at, "collections", name, "data")
             yield replace(field, at=at, wire=(), refers_to="data")
 
@@ -35,17 +35,17 @@ def needs_asset(data: Data) -> bool:
 
 def asset(endpoint: str, deployment: str, collection: str, data: Data) -> dict[str, Data]:
     """The data asset of a collection that names none, or says only a part of one."""
-    said = data if isinstance(data, Mapping) else {}
+    declared = data if isinstance(data, Mapping) else {}
     folder = f"{endpoint}/{deployment}/{collection}"
     return {
-        "name": said.get("name") or folder.replace("/", "-"),
-        "version": str(said.get("version") or "1"),
-        "path": said.get("path")
+        "name": declared.get("name") or folder.replace("/", "-"),
+        "version": str(declared.get("version") or "1"),
+        "path": declared.get("path")
         or f"azureml://datastores/workspaceblobstore/paths/modelDataCollector/{folder}",
     }
 
 
-def encode(value: Data, _field: Field, _scope: Scope, *, named: Coded) -> Data:
+def encode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) -> Data:
     """The wire form; `named` gives the id of a data asset."""
     if not isinstance(value, Mapping):
         return value
@@ -54,14 +54,14 @@ def encode(value: Data, _field: Field, _scope: Scope, *, named: Coded) -> Data:
         "collections": {
             name: _known(
                 {
-                    "dataCollectionMode": "Enabled" if _is_on(one) else "Disabled",
+                    "dataCollectionMode": "Enabled" if _is_on(collection) else "Disabled",
                     "samplingRate": rate,
-                    "dataId": _data(one, named),
-                    "clientId": one.get("client_id"),
+                    "dataId": _data(collection, code_reference),
+                    "clientId": collection.get("client_id"),
                 }
             )
-            for name, one in _collections(value).items()
-            if isinstance(one, Mapping)
+            for name, collection in _collections(value).items()
+            if isinstance(collection, Mapping)
         },
         "rollingRate": _word(value.get("rolling_rate")),
         "requestLogging": {"captureHeaders": headers.get("capture_headers")}
@@ -71,28 +71,32 @@ def encode(value: Data, _field: Field, _scope: Scope, *, named: Coded) -> Data:
     return _known(sent)
 
 
-def decode(value: Data, _field: Field, _scope: Scope, *, named: Coded) -> Data:
+def decode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) -> Data:
     """The YAML form; `named` gives the reference to a data asset."""
     if not isinstance(value, Mapping):
         return None
-    held = {
-        name: one
-        for name, one in (value.get("collections") or {}).items()
-        if isinstance(one, Mapping)
+    collections = {
+        name: collection
+        for name, collection in (value.get("collections") or {}).items()
+        if isinstance(collection, Mapping)
     }
-    rates = [one["samplingRate"] for one in held.values() if one.get("samplingRate") is not None]
+    rates = [
+        collection["samplingRate"]
+        for collection in collections.values()
+        if collection.get("samplingRate") is not None
+    ]
     rolling, headers = value.get("rollingRate"), value.get("requestLogging")
     return _known(
         {
             "collections": {
                 name: _known(
                     {
-                        "enabled": str(_mode(one) == "enabled").lower(),
-                        "data": named(one.get("dataId")),
-                        "client_id": one.get("clientId"),
+                        "enabled": str(_mode(collection) == "enabled").lower(),
+                        "data": code_reference(collection.get("dataId")),
+                        "client_id": collection.get("clientId"),
                     }
                 )
-                for name, one in held.items()
+                for name, collection in collections.items()
             },
             "rolling_rate": rolling.lower() if isinstance(rolling, str) else None,
             "sampling_rate": rates[0] if rates else None,
@@ -108,31 +112,32 @@ def canonical(sent: Data) -> Data:
     if not isinstance(sent, Mapping):
         return sent
     collections = {
-        name: {"samplingRate": _ALL, **one} for name, one in sent.get("collections", {}).items()
+        name: {"samplingRate": _ALL, **collection}
+        for name, collection in sent.get("collections", {}).items()
     }
     return {**_SILENT, **sent, "collections": collections}
 
 
 def _collections(value: Data) -> Mapping[str, Data]:
-    found = value.get("collections") if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    collections = value.get("collections") if isinstance(value, Mapping) else None
+    return collections if isinstance(collections, Mapping) else {}
 
 
-def _is_on(one: Mapping[str, Data]) -> bool:
-    return str(one.get("enabled")).casefold() == "true"
+def _is_on(collection: Mapping[str, Data]) -> bool:
+    return str(collection.get("enabled")).casefold() == "true"
 
 
-def _mode(one: Mapping[str, Data]) -> str:
-    return str(one.get("dataCollectionMode")).casefold()
+def _mode(collection: Mapping[str, Data]) -> str:
+    return str(collection.get("dataCollectionMode")).casefold()
 
 
-def _data(one: Mapping[str, Data], named: Coded) -> Data:
-    data = one.get("data")
-    return named(data.get("data_id") if isinstance(data, Mapping) else data)
+def _data(collection: Mapping[str, Data], code_reference: Coded) -> Data:
+    data = collection.get("data")
+    return code_reference(data.get("data_id") if isinstance(data, Mapping) else data)
 
 
 def _word(value: Data) -> Data:
-    return next((one for one in _ROLLING if one.casefold() == str(value).casefold()), value)
+    return next((word for word in _ROLLING if word.casefold() == str(value).casefold()), value)
 
 
 def _known(of: Mapping[str, Data]) -> dict[str, Data]:

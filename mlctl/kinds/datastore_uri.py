@@ -27,11 +27,11 @@ def canonical(text: str, scope: Scope) -> str:
     long = _LONG.fullmatch(text)
     if long is None:
         return text
-    named = Scope(long["subscription"], long["group"], long["workspace"])
-    if str(named).casefold() == str(scope).casefold():
+    scope_of_uri = Scope(long["subscription"], long["group"], long["workspace"])
+    if str(scope_of_uri).casefold() == str(scope).casefold():
         return f"azureml://{long['rest']}"
-    above = f"{named.subscription}/resourcegroups/{named.resource_group}".casefold()
-    return f"azureml://subscriptions/{above}/workspaces/{named.workspace.casefold()}/{long['rest']}"
+    above = f"{scope_of_uri.subscription}/resourcegroups/{scope_of_uri.resource_group}".casefold()
+    return f"azureml://subscriptions/{above}/workspaces/{scope_of_uri.workspace.casefold()}/{long['rest']}"
 
 
 def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
@@ -42,10 +42,10 @@ def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
     short = canonical(text, scope)
     if short.startswith("azureml://datastores/"):
         above = f"subscriptions/{scope.subscription}/{groups}/{scope.resource_group}"
-        rest = short.removeprefix("azureml://")
-        return f"azureml://{above}/workspaces/{scope.workspace}/{rest}"
-    found = _LONG.fullmatch(text)
-    if found is None:
+        path = short.removeprefix("azureml://")
+        return f"azureml://{above}/workspaces/{scope.workspace}/{path}"
+    match = _LONG.fullmatch(text)
+    if match is None:
         return text
-    above = f"subscriptions/{found['subscription']}/{groups}/{found['group']}"
-    return f"azureml://{above}/workspaces/{found['workspace']}/{found['rest']}"
+    above = f"subscriptions/{match['subscription']}/{groups}/{match['group']}"
+    return f"azureml://{above}/workspaces/{match['workspace']}/{match['rest']}"

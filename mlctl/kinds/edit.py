@@ -13,17 +13,17 @@ def edit_of(resource: Resource, at: Pointer, value: Data) -> Edit:
     Raises:
         CannotEdit: it cannot be written there, or a variable says it; says why.
     """
-    there = resource.get(*map(str, at)) is not None
-    if there and "${{" in resource.label(at).span.text:
+    exists = resource.get(*map(str, at)) is not None
+    if exists and "${{" in resource.label(at).span.text:
         raise CannotEdit("the file says it by a variable")
     if value is None:
-        if not there:
+        if not exists:
             raise CannotEdit("the file does not say it")
         above = resource.get(*map(str, at[:-1]))
         if len(at) > 1 and isinstance(above, dict) and len(above) == 1:
             return replaced(resource.label(at[:-1]).span, {})
         return removed(resource.label(at, key=True).span, resource.label(at).span)
-    if there:
+    if exists:
         return replaced(resource.label(at).span, value)
     first = _first(resource, at)
     if len(at) > 1 and resource.get(*map(str, at[:-1])) == {}:
@@ -38,11 +38,13 @@ def _first(resource: Resource, at: Pointer) -> Pointer:
     It is the first that follows in az's order of fields, else the first of all.
     """
     for length in range(len(at) - 1, -1, -1):
-        held = resource.get(*map(str, at[:length])) if length else resource.document.data
-        if isinstance(held, dict) and held:
-            keys = [key for key in held if key != "$schema"]
+        container = resource.get(*map(str, at[:length])) if length else resource.document.data
+        if isinstance(container, dict) and container:
+            keys = [key for key in container if key != "$schema"]
             order = [
-                one.at[length] for one in resource.form.fields if one.at[:length] == at[:length]
+                field.at[length]
+                for field in resource.form.fields
+                if field.at[:length] == at[:length]
             ]
             later = order[order.index(at[length]) + 1 :] if at[length] in order else []
             return (*at[:length], next((key for key in later if key in keys), keys[0]))

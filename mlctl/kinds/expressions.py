@@ -64,17 +64,21 @@ def find(text: str) -> Iterator[Expression]:
     """The expressions of a text, in order."""
     if "${{" not in text:
         return
-    parts = [one.span() for one in _OPTIONAL.finditer(text)]
-    for one in _EXPRESSION.finditer(text):
-        optional = any(start < one.start() and one.end() < end for start, end in parts)
-        if _NAMES.fullmatch(one["path"]):
-            yield Expression(tuple(one["path"].split(".")), one.start(), one.end(), optional)
+    parts = [match.span() for match in _OPTIONAL.finditer(text)]
+    for match in _EXPRESSION.finditer(text):
+        optional = any(start < match.start() and match.end() < end for start, end in parts)
+        if _NAMES.fullmatch(match["path"]):
+            yield Expression(tuple(match["path"].split(".")), match.start(), match.end(), optional)
 
 
 def only(text: str) -> Expression | None:
     """The expression that a text consists of; None for any other text."""
-    found = next(find(text.strip()), None)
-    return found if found is not None and found.end - found.start == len(text.strip()) else None
+    expression = next(find(text.strip()), None)
+    return (
+        expression
+        if expression is not None and expression.end - expression.start == len(text.strip())
+        else None
+    )
 
 
 def broken(text: str) -> Iterator[Broken]:

@@ -88,23 +88,28 @@ class Form:
     @cached_property
     def lenient(self) -> Schema:
         """The schema of a document that another one names: the SDK reads neither name nor more."""
-        kept = {key: value for key, value in self.schema.items() if key != "additionalProperties"}
+        rest_of_schema = {
+            key: value for key, value in self.schema.items() if key != "additionalProperties"
+        }
         free: dict[str, Schema] = {
             name: {} for name in _NAMES if name in self.schema.get("properties", {})
         }
         required = [name for name in self.schema.get("required", ()) if name not in _NAMES]
         properties = {**self.schema.get("properties", {}), **free}
-        return {**kept, "properties": properties, "required": required}
+        return {**rest_of_schema, "properties": properties, "required": required}
 
     @cached_property
     def nested(self) -> tuple[Field, ...]:
         """The fields with values that name resources or files below them, in maps: steps."""
         return tuple(
-            one
-            for one in self.fields
-            if any(mentions(one.schema, what) for what in ("x-mlctl-refers-to", "x-mlctl-path"))
-            and one.refers_to is None
-            and not one.path
+            field
+            for field in self.fields
+            if any(
+                mentions(field.schema, annotation)
+                for annotation in ("x-mlctl-refers-to", "x-mlctl-path")
+            )
+            and field.refers_to is None
+            and not field.path
         )
 
     @cached_property
@@ -120,7 +125,7 @@ class Form:
     @cached_property
     def writable(self) -> tuple[Field, ...]:
         """The fields that a file can say; the others are the service's own."""
-        return tuple(one for one in self.fields if one.mutability is not Mutability.READ_ONLY)
+        return tuple(field for field in self.fields if field.mutability is not Mutability.READ_ONLY)
 
     @cached_property
     def shown(self) -> tuple[Field, ...]:
@@ -145,13 +150,18 @@ class Form:
     @cached_property
     def read_only_wires(self) -> tuple[Pointer, ...]:
         """Where the service's own fields are in a body."""
-        return tuple(one.wire for one in self.fields if one.mutability is Mutability.READ_ONLY)
+        return tuple(
+            field.wire for field in self.fields if field.mutability is Mutability.READ_ONLY
+        )
 
     @cached_property
     def constants_by_fields(self) -> tuple[tuple[frozenset[Pointer], Mapping[Pointer, Data]], ...]:
         """`constants`, each with the fields of its object; none for those of the document."""
         return tuple(
-            (frozenset(one.at for one in self.fields if at and one.at[: len(at)] == at), constants)
+            (
+                frozenset(field.at for field in self.fields if at and field.at[: len(at)] == at),
+                constants,
+            )
             for at, constants in self.constants
         )
 
@@ -207,7 +217,7 @@ class Form:
     @cached_property
     def referring(self) -> tuple[Field, ...]:
         """The fields, sent or not, that name other resources."""
-        return tuple(one for one in (*self.fields, *self.mentions) if one.refers_to)
+        return tuple(field for field in (*self.fields, *self.mentions) if field.refers_to)
 
     def field(self, at: Pointer) -> Field | None:
         """The field at a pointer of the document."""
@@ -244,8 +254,8 @@ def read_forms(root: Schema) -> Iterator[Form]:
 
 
 def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
-    found = list(_walk(whole, ()))
-    fields = [one for one in found if isinstance(one, Field)]
+    parts = list(_walk(whole, ()))
+    fields = [part for part in parts if isinstance(part, Field)]
     return Form(
         name=name,
         condition=condition,
@@ -253,7 +263,7 @@ def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
         fields=tuple(field for field in fields if field.wire and field.alias_of is None),
         aliases=tuple(field for field in fields if field.alias_of is not None),
         mentions=tuple(field for field in fields if not field.wire and field.alias_of is None),
-        constants=tuple(one for one in found if not isinstance(one, Field)),
+        constants=tuple(part for part in parts if not isinstance(part, Field)),
     )
 
 

@@ -30,13 +30,13 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
 
     A name that is no schema's is nothing: `az` never looks at the line.
     """
-    given = data.get("$schema")
-    named = kind_of_schema(given) if isinstance(given, str) else None
-    other = str(data.get("type", "")).casefold()
-    if isinstance(named, Kind):
-        shared = str(given).strip().endswith("/compute.schema.json")  # of every sort of compute
-        return other if shared and other in _OTHER_COMPUTES else named
-    return named if named and re.fullmatch(_OTHER_SCHEMA, named, re.IGNORECASE) else None
+    url = data.get("$schema")
+    kind = kind_of_schema(url) if isinstance(url, str) else None
+    type_name = str(data.get("type", "")).casefold()
+    if isinstance(kind, Kind):
+        shared = str(url).strip().endswith("/compute.schema.json")  # of every sort of compute
+        return type_name if shared and type_name in _OTHER_COMPUTES else kind
+    return kind if kind and re.fullmatch(_OTHER_SCHEMA, kind, re.IGNORECASE) else None
 
 
 def infer(data: Mapping[str, Data]) -> Kind | None:
@@ -49,4 +49,4 @@ def infer(data: Mapping[str, Data]) -> Kind | None:
     # Batch endpoints had `traffic` in the preview of 2021, with `type: batch`.
     online = data.keys() & _ONLINE or ("traffic" in data and kind != "batch")
     kinds = (ONLINE_ENDPOINT, ONLINE_DEPLOYMENT) if online else DOCUMENTS.values()
-    return next((one for one in kinds if one.inferred(data)), None)
+    return next((each_kind for each_kind in kinds if each_kind.inferred(data)), None)

@@ -51,16 +51,16 @@ def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
 def with_paths(value: Data, scope: Scope) -> Data:
     """Inputs or outputs as YAML has them, their paths in datastores in canonical form."""
 
-    def one(given: Data) -> Data:
-        if not (isinstance(given, dict) and isinstance(given.get("path"), str)):
-            return given
-        return {**given, "path": datastore_uri.canonical(given["path"], scope)}
+    def one(entry: Data) -> Data:
+        if not (isinstance(entry, dict) and isinstance(entry.get("path"), str)):
+            return entry
+        return {**entry, "path": datastore_uri.canonical(entry["path"], scope)}
 
     return _each(value, one)
 
 
 def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
-    return {name: spelt(one) for name, one in value.items()} if isinstance(value, dict) else value
+    return {name: spelt(port) for name, port in value.items()} if isinstance(value, dict) else value
 
 
 def _encoded_input(value: Data, scope: Scope) -> Data:
@@ -82,17 +82,17 @@ def word(wire: Data) -> Data:
 
 def encode(value: Data, sort: str, scope: Scope) -> dict[str, Data]:
     """One mapping; the datastore of local files is the uploader's to know, and not sent."""
-    given = value if isinstance(value, dict) else {}
-    body: dict[str, Data] = {sort: str(given.get("type", "uri_folder")).lower()}
+    declared = value if isinstance(value, dict) else {}
+    body: dict[str, Data] = {sort: str(declared.get("type", "uri_folder")).lower()}
     for key, wire in _KEYS.items():
-        if given.get(key) is not None:
-            body[wire] = given[key]
+        if declared.get(key) is not None:
+            body[wire] = declared[key]
     if "uri" in body:
         body["uri"] = _asset(body["uri"], scope)
-    if given.get("version") is not None:
-        body["assetVersion"] = str(given["version"])
-    if given.get("mode") is not None:
-        body["mode"] = mode(given["mode"])
+    if declared.get("version") is not None:
+        body["assetVersion"] = str(declared["version"])
+    if declared.get("mode") is not None:
+        body["mode"] = mode(declared["mode"])
     return body
 
 
@@ -102,14 +102,14 @@ def decode(value: Data, sort: str, scope: Scope) -> Data:
         return value
     if value.get(sort) == "literal":
         return value.get("value")
-    found: dict[str, Data] = {"type": value.get(sort)}
+    decoded: dict[str, Data] = {"type": value.get(sort)}
     wires = {**_KEYS, "version": "assetVersion"}
-    found |= {key: value[wire] for key, wire in wires.items() if value.get(wire) is not None}
-    if "path" in found:
-        found["path"] = _short(str(found["path"]), scope)
+    decoded |= {key: value[wire] for key, wire in wires.items() if value.get(wire) is not None}
+    if "path" in decoded:
+        decoded["path"] = _short(str(decoded["path"]), scope)
     if value.get("mode") is not None:
-        found["mode"] = word(value["mode"])
-    return found
+        decoded["mode"] = word(value["mode"])
+    return decoded
 
 
 def _asset(path: Data, scope: Scope) -> Data:

@@ -92,19 +92,19 @@ class Kind:
     @cached_property
     def route_fields(self) -> tuple[Field, ...]:
         """The fields of `plan.routes`; each refers to the kind of the children."""
-        found = (self.forms[-1].field(at) for at in self.plan.routes)
-        return tuple(one for one in found if one is not None)
+        fields = (self.forms[-1].field(at) for at in self.plan.routes)
+        return tuple(field for field in fields if field is not None)
 
     @cached_property
     def references(self) -> tuple[tuple[Pointer, str], ...]:
         """Where a body names other resources by their ids, and of which kinds these are."""
-        found = {
-            (*one.wire, "assetId") if one.codec == "asset" else one.wire: one.refers_to
+        wires = {
+            (*field.wire, "assetId") if field.codec == "asset" else field.wire: field.refers_to
             for form in self.forms
-            for one in form.fields
-            if one.refers_to and one.codec in ("asset", "reference")
+            for field in form.fields
+            if field.refers_to and field.codec in ("asset", "reference")
         }
-        return tuple(found.items())
+        return tuple(wires.items())
 
     @cached_property
     def needed(self) -> tuple[tuple[Pointer, ...], ...]:
@@ -114,9 +114,9 @@ class Kind:
         """
         usual = self.forms[-1].schema
         anyway = [[name] for name in usual.get("required", ())]
-        either = [name for one in usual.get("anyOf", ()) for name in one.get("required", ())]
+        either = [name for choice in usual.get("anyOf", ()) for name in choice.get("required", ())]
         places = [
-            tuple({one.wire[:2]: None for one in self.forms[-1].fields if one.at[0] in names})
+            tuple({field.wire[:2]: None for field in self.forms[-1].fields if field.at[0] in names})
             for names in (*anyway, either)
         ]
         return tuple(choice for choice in places if choice)

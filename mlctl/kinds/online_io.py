@@ -23,18 +23,18 @@ def decode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
     """The milliseconds of an ISO 8601 duration; other values as they are."""
     try:
         # a tick is a ten-thousandth; without rounding PT2.042S would be 2041.9999999999998
-        found = round(parse_iso(value) * _MILLI, 4) if isinstance(value, str) else value
+        number = round(parse_iso(value) * _MILLI, 4) if isinstance(value, str) else value
     except ValueError:
         return value
-    return int(found) if isinstance(found, float) and found.is_integer() else found
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def canonical_variables(value: Data, _field: Field, _scope: Scope) -> Data:
     """Environment variables as text, without those that the service adds."""
-    held = value or {}
+    variables = value or {}
     return {
-        key: one if isinstance(one, str) else json.dumps(one)
-        for key, one in held.items()
+        key: variable if isinstance(variable, str) else json.dumps(variable)
+        for key, variable in variables.items()
         if key not in _OWN_VARIABLES
     }
 

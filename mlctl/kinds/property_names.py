@@ -21,12 +21,16 @@ def field_of(form: Form, name: str) -> Field | None:
     """
     parts = [_bare(part) for part in name.split(".")]
     for end in range(len(parts), 0, -1):
-        found = [one for one in form.writable if _bare(str(one.wire[-1])) == parts[end - 1]]
-        inside = [
-            one for one in found if _bare("".join(map(str, one.wire[-2:-1]))) in parts[: end - 1]
+        candidates = [
+            field for field in form.writable if _bare(str(field.wire[-1])) == parts[end - 1]
         ]
-        if found:
-            return (inside or found)[0]
+        inside = [
+            field
+            for field in candidates
+            if _bare("".join(map(str, field.wire[-2:-1]))) in parts[: end - 1]
+        ]
+        if candidates:
+            return (inside or candidates)[0]
     return None
 
 

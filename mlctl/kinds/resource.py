@@ -55,7 +55,7 @@ class Resource:
         """The place of a value (or its key); the spelling through an alias is found too."""
         whole = (*self.root, *at)
         if pointer.get(self.document.data, whole) is None:
-            alias = next((one.at for one in self.form.aliases if one.alias_of == at), None)
+            alias = next((field.at for field in self.form.aliases if field.alias_of == at), None)
             whole = (*self.root, *alias) if alias else whole
         return self.document.label(whole, text, key=key)
 
@@ -85,11 +85,11 @@ class Resource:
         found = []
         for field, value in self._referring():
             if field.refers_to and isinstance(value, str) and not _is_no_resource(value):
-                named = Reference.parse(value, field.refers_to)
-                if named is not None:
-                    found.append((field, named))
+                reference = Reference.parse(value, field.refers_to)
+                if reference is not None:
+                    found.append((field, reference))
         met = {field.at for field, _ in found}
-        return found + [one for one in self._nested_references() if one[0].at not in met]
+        return found + [nested for nested in self._nested_references() if nested[0].at not in met]
 
     def places(self, annotation: str) -> Iterator[tuple[Pointer, Schema]]:
         """Where steps, maps and inline assets have values of which the schema says something."""
@@ -105,15 +105,15 @@ class Resource:
             value = self.get(*map(str, at))
             if isinstance(value, str) and not _is_no_resource(value) and "${{" not in value:
                 field = read_field(level, at)
-                named = Reference.parse(value, str(field.refers_to))
-                if named is not None:
-                    yield field, named
+                reference = Reference.parse(value, str(field.refers_to))
+                if reference is not None:
+                    yield field, reference
 
     def _referring(self) -> Iterator[tuple[Field, Data]]:
         """The fields that may name other resources, those within steps too, with their values."""
         for field in self.form.referring:
-            held = field.at in self.values
-            yield field, self.values[field.at] if held else self.get(*map(str, field.at))
+            is_field_value = field.at in self.values
+            yield field, self.values[field.at] if is_field_value else self.get(*map(str, field.at))
         if not self.form.with_inner_fields:
             return
         from mlctl.kinds import codec  # noqa: PLC0415 - most kinds have no steps

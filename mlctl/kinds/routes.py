@@ -28,11 +28,11 @@ def shares(value: Data) -> Shares:
     return {str(value): ALL} if value else {}
 
 
-def value(field: Field, wanted: Shares) -> Data:
+def value(field: Field, target: Shares) -> Data:
     """The value of a field that says these shares; None where it is not written for none."""
     if field.codec == "shares":
-        return dict(wanted)
-    return next(iter(wanted), None)
+        return dict(target)
+    return next(iter(target), None)
 
 
 def nothing(field: Field) -> Data:
@@ -42,7 +42,7 @@ def nothing(field: Field) -> Data:
 
 def routes(kind: Kind, body: Mapping[str, Data]) -> Routes:
     """What a body says of each field."""
-    return {one.at: shares(pointer.get(body, one.wire)) for one in kind.route_fields}
+    return {field.at: shares(pointer.get(body, field.wire)) for field in kind.route_fields}
 
 
 def main_child(kind: Kind, body: Mapping[str, Data]) -> str:
@@ -55,30 +55,30 @@ def share(of: Routes, name: str) -> float:
     """The percentage that a child gets by all fields together; letter case means nothing."""
     folded = name.casefold()
     return sum(
-        part for said in of.values() for one, part in said.items() if one.casefold() == folded
+        part for routing in of.values() for one, part in routing.items() if one.casefold() == folded
     )
 
 
-def without(of: Shares, gone: frozenset[str]) -> Shares:
+def without(of: Shares, removed: frozenset[str]) -> Shares:
     """The shares without those of some children, by folded names.
 
     Where all requests are given away, the others take over what the lost ones had, in proportion.
     """
-    kept = {name: part for name, part in of.items() if name.casefold() not in gone}
-    if not kept or len(kept) == len(of) or sum(of.values()) != ALL:
-        return kept
-    whole = sum(kept.values())
-    exact = {name: part * ALL / whole for name, part in kept.items()}
-    found = {name: int(part) for name, part in exact.items()}
-    left = int(ALL - sum(found.values()))
-    for name in sorted(exact, key=lambda name: found[name] - exact[name])[:left]:
-        found[name] += 1
-    return found
+    remaining = {name: part for name, part in of.items() if name.casefold() not in removed}
+    if not remaining or len(remaining) == len(of) or sum(of.values()) != ALL:
+        return remaining
+    whole = sum(remaining.values())
+    exact = {name: part * ALL / whole for name, part in remaining.items()}
+    rounded = {name: int(part) for name, part in exact.items()}
+    missing = int(ALL - sum(rounded.values()))
+    for name in sorted(exact, key=lambda name: rounded[name] - exact[name])[:missing]:
+        rounded[name] += 1
+    return rounded
 
 
-def same(one: Shares, other: Shares) -> bool:
+def same(first: Shares, second: Shares) -> bool:
     """Whether two fields say the same; letter case means nothing."""
-    return _folded(one) == _folded(other)
+    return _folded(first) == _folded(second)
 
 
 def _folded(of: Shares) -> dict[str, float]:

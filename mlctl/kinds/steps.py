@@ -30,11 +30,11 @@ _OWN = ("name", SOURCE, *_COMPONENT, "compute", "inputs", "outputs")
 
 def inner_fields(field: Field, value: Data) -> Iterator[Field]:
     """The places in steps that name other assets, as fields."""
-    named = {(key,): "component" for key in _COMPONENT} | {
+    referring = {(key,): "component" for key in _COMPONENT} | {
         ("task", key): kind for key, kind in _TASK.items()
     }
     for name, step in value.items() if isinstance(value, Mapping) else ():
-        for at, kind in named.items():
+        for at, kind in referring.items():
             if isinstance(pointer.get(step, at), str):
                 yield replace(field, at=(*field.at, name, *at), wire=(), refers_to=kind)
 
@@ -51,21 +51,22 @@ def decode(value: Data, _field: Field, scope: Scope) -> Data:
 
 def canonical(value: Data, field: Field, scope: Scope) -> Data:
     """Values as texts, ids in one letter case, without what says nothing."""
-    told = _plain(encode(decode(encode(value, field, scope), field, scope), field, scope))
-    return json.dumps(told, sort_keys=True)
+    plain = _plain(encode(decode(encode(value, field, scope), field, scope), field, scope))
+    return json.dumps(plain, sort_keys=True)
 
 
 def _each(value: Data, spelt: Callable[[str, Mapping[str, Data]], Data]) -> Data:
     if not isinstance(value, Mapping):
         return value
     return {
-        name: spelt(name, one) if isinstance(one, Mapping) else one for name, one in value.items()
+        name: spelt(name, step) if isinstance(step, Mapping) else step
+        for name, step in value.items()
     }
 
 
 def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     kind = str(step.get("type", "command")).casefold()
-    node: dict[str, Data] = {key: held for key, held in step.items() if key not in _OWN}
+    node: dict[str, Data] = {key: entry for key, entry in step.items() if key not in _OWN}
     node |= {"name": name, "type": kind}
     if step.get("compute"):
         node["computeId"] = _id(step["compute"], "compute", scope)
@@ -82,24 +83,24 @@ def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     for key, spelt in _NODE.items():
         if isinstance(node.get(key), Mapping):
             node[key] = spelt(node[key], kind)
-    inputs = {key: _input(one, scope) for key, one in _mapping(step.get("inputs")).items()}
+    inputs = {key: _input(binding, scope) for key, binding in _mapping(step.get("inputs")).items()}
     outputs = {
-        key: _output(one, scope)
-        for key, one in _mapping(step.get("outputs")).items()
-        if one is not None
+        key: _output(binding, scope)
+        for key, binding in _mapping(step.get("outputs")).items()
+        if binding is not None
     }
     node |= {"inputs": inputs} if inputs else {}
     node |= {"outputs": outputs} if outputs else {}
-    return {key: held for key, held in node.items() if held not in (None, {}, [])}
+    return {key: entry for key, entry in node.items() if entry not in (None, {}, [])}
 
 
 def _step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     wires = ("componentId", "computeId", "trial")
-    step = {key: held for key, held in node.items() if key not in (*_OWN, *wires)}
+    step = {key: entry for key, entry in node.items() if key not in (*_OWN, *wires)}
     for key, wire in _COMPONENT.items():
-        named = pointer.get(node, wire)
-        if isinstance(named, str):
-            step[key] = _name(named, "component", scope)
+        reference = pointer.get(node, wire)
+        if isinstance(reference, str):
+            step[key] = _name(reference, "component", scope)
     if isinstance(node.get("computeId"), str):
         step["compute"] = _name(node["computeId"], "compute", scope)
     for key, spelt in _STEP.items():
@@ -107,7 +108,7 @@ def _step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
             step[key] = spelt(step[key])
     for key in ("inputs", "outputs"):
         if isinstance(node.get(key), Mapping):
-            step[key] = {name: _value(one, scope) for name, one in node[key].items()}
+            step[key] = {name: _value(binding, scope) for name, binding in node[key].items()}
     return step
 
 
@@ -116,35 +117,35 @@ def _mapping(value: Data) -> Mapping[str, Data]:
 
 
 def _id(value: Data, kind: str, scope: Scope) -> Data:
-    named = Reference.parse(str(value), kind)
-    if named is None or named.address is None or _EXPRESSION.fullmatch(str(value)):
+    reference = Reference.parse(str(value), kind)
+    if reference is None or reference.address is None or _EXPRESSION.fullmatch(str(value)):
         return value
-    label = f"/labels/{named.label}" if named.label else ""
-    return f"{named.address.id(named.scope or scope)}{label}"
+    label = f"/labels/{reference.label}" if reference.label else ""
+    return f"{reference.address.id(reference.scope or scope)}{label}"
 
 
 def _name(value: str, kind: str, scope: Scope) -> str:
-    named = Reference.parse(f"azureml:{value}" if value.startswith("/") else value, kind)
-    if named is None or named.address is None:
+    reference = Reference.parse(f"azureml:{value}" if value.startswith("/") else value, kind)
+    if reference is None or reference.address is None:
         return value
-    if named.within(scope).scope is not None:
-        return named.text
-    version = f":{named.address.version}" if named.address.version else ""
-    return f"azureml:{named.address.name}{version}"
+    if reference.within(scope).scope is not None:
+        return reference.text
+    version = f":{reference.address.version}" if reference.address.version else ""
+    return f"azureml:{reference.address.name}{version}"
 
 
-def _source(named: str) -> str:
-    if named.startswith("azureml://"):
+def _source(path: str) -> str:
+    if path.startswith("azureml://"):
         return "REMOTE.REGISTRY"
-    return FILE if named.startswith(f"azureml:{ANONYMOUS}:") else "REMOTE.WORKSPACE.COMPONENT"
+    return FILE if path.startswith(f"azureml:{ANONYMOUS}:") else "REMOTE.WORKSPACE.COMPONENT"
 
 
 def _input(value: Data, scope: Scope) -> Data:
     path = value.get("path") if isinstance(value, Mapping) else None
     if isinstance(value, Mapping) and "value" not in value and not _binds(path):
         return {_SNAKE.get(k, k): v for k, v in job_io.encode(value, "jobInputType", scope).items()}
-    said = path if _binds(path) else value["value"] if isinstance(value, Mapping) else value
-    sent: dict[str, Data] = {"value": str(said), "job_input_type": "literal"}
+    content = path if _binds(path) else value["value"] if isinstance(value, Mapping) else value
+    sent: dict[str, Data] = {"value": str(content), "job_input_type": "literal"}
     if isinstance(value, Mapping) and value.get("mode"):
         sent["mode"] = job_io.mode(value["mode"])
     return sent
@@ -162,13 +163,13 @@ def _output(value: Data, scope: Scope) -> Data:
 def _value(wire: Data, scope: Scope) -> Data:
     if not isinstance(wire, Mapping):
         return wire
-    told = {_CAMEL.get(key, key): held for key, held in wire.items()}
-    sort = "jobInputType" if "jobInputType" in told else "jobOutputType"
-    if told.get(sort, told.get("type")) != "literal":
-        return job_io.decode(told, sort, scope)
-    if not told.get("mode"):
-        return told.get("value")
-    return {"path": told.get("value"), "mode": job_io.word(told["mode"])}
+    body = {_CAMEL.get(key, key): entry for key, entry in wire.items()}
+    sort = "jobInputType" if "jobInputType" in body else "jobOutputType"
+    if body.get(sort, body.get("type")) != "literal":
+        return job_io.decode(body, sort, scope)
+    if not body.get("mode"):
+        return body.get("value")
+    return {"path": body.get("value"), "mode": job_io.word(body["mode"])}
 
 
 def _binds(value: Data) -> bool:
@@ -186,15 +187,18 @@ _CAMEL = {snake: camel for camel, snake in _SNAKE.items()}
 
 
 def _node_task(value: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
-    named = {key: _id(value[key], kind, scope) for key, kind in _TASK.items() if key in value}
-    ids = {key: f"azureml:{one}" if str(one).startswith("/") else one for key, one in named.items()}
+    references = {key: _id(value[key], kind, scope) for key, kind in _TASK.items() if key in value}
+    ids = {
+        key: f"azureml:{reference}" if str(reference).startswith("/") else reference
+        for key, reference in references.items()
+    }
     return {**value, **ids}
 
 
 def _node_distribution(value: Data, _kind: str) -> Data:
-    rest = {key: held for key, held in value.items() if key != "type"}
+    settings = {key: entry for key, entry in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
-    return {**rest, "distribution_type": _DISTRIBUTIONS.get(kind, kind)}
+    return {**settings, "distribution_type": _DISTRIBUTIONS.get(kind, kind)}
 
 
 def _node_limits(value: Data, kind: str) -> Data:
@@ -206,30 +210,30 @@ def _node_limits(value: Data, kind: str) -> Data:
 
 
 def _node_policy(value: Data, _kind: str) -> Data:
-    rest = {key: held for key, held in value.items() if key != "type"}
+    settings = {key: entry for key, entry in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
-    return {"delay_evaluation": 0, **rest, "policy_type": sweeps.POLICIES.get(kind, kind)}
+    return {"delay_evaluation": 0, **settings, "policy_type": sweeps.POLICIES.get(kind, kind)}
 
 
 def _step_distribution(value: Data) -> Data:
-    rest = {key: held for key, held in value.items() if key != "distribution_type"}
-    return {"type": str(value.get("distribution_type")).casefold(), **rest}
+    settings = {key: entry for key, entry in value.items() if key != "distribution_type"}
+    return {"type": str(value.get("distribution_type")).casefold(), **settings}
 
 
 def _step_limits(value: Data) -> Data:
-    rest = {key: held for key, held in value.items() if key != "job_limits_type"}
+    settings = {key: entry for key, entry in value.items() if key != "job_limits_type"}
     try:
-        if isinstance(rest.get("timeout"), str):
-            rest["timeout"] = int(parse_iso(rest["timeout"]))
+        if isinstance(settings.get("timeout"), str):
+            settings["timeout"] = int(parse_iso(settings["timeout"]))
     except ValueError:  # an expression, or what nobody knows
         pass
-    return rest
+    return settings
 
 
 def _step_policy(value: Data) -> Data:
-    rest = {key: held for key, held in value.items() if key != "policy_type"}
+    settings = {key: entry for key, entry in value.items() if key != "policy_type"}
     words = {wire: word for word, wire in sweeps.POLICIES.items()}
-    return {"type": words.get(str(value.get("policy_type")), value.get("policy_type")), **rest}
+    return {"type": words.get(str(value.get("policy_type")), value.get("policy_type")), **settings}
 
 
 _NODE: Mapping[str, Callable[[Data, str], Data]] = {
@@ -246,10 +250,10 @@ _STEP: Mapping[str, Callable[[Data], Data]] = {
 
 def _plain(value: Data, at: Pointer = ()) -> Data:
     if isinstance(value, Mapping):
-        inner = {key: _plain(held, (*at, key)) for key, held in value.items() if key != SOURCE}
-        return {key: held for key, held in inner.items() if held not in ("", None, {}, [])}
+        inner = {key: _plain(entry, (*at, key)) for key, entry in value.items() if key != SOURCE}
+        return {key: entry for key, entry in inner.items() if entry not in ("", None, {}, [])}
     if isinstance(value, list):
-        return [_plain(one, at) for one in value]
+        return [_plain(item, at) for item in value]
     ids = at and at[-1] in ("componentId", "computeId")
     text = str(value)
     return text.casefold() if ids or isinstance(value, bool) or text in ("True", "False") else text

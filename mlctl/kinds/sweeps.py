@@ -57,12 +57,12 @@ def decode_space(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def encode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
     """How trials are chosen: a word, or a mapping with its type, becomes an object."""
-    said = value if isinstance(value, Mapping) else {"type": value}
-    kind = str(said.get("type")).casefold()
+    declared = value if isinstance(value, Mapping) else {"type": value}
+    kind = str(declared.get("type")).casefold()
     sent: dict[str, Data] = {"samplingAlgorithmType": kind.capitalize()}
     for key in _OF_RANDOM if kind == "random" else ():
-        if said.get(key) is not None:
-            sent[key] = str(said[key]).casefold() if key == "rule" else said[key]
+        if declared.get(key) is not None:
+            sent[key] = str(declared[key]).casefold() if key == "rule" else declared[key]
     return sent
 
 
@@ -71,10 +71,10 @@ def decode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
     if not isinstance(value, Mapping):
         return value
     kind = str(value.get("samplingAlgorithmType")).casefold()
-    rest = {key: value[key] for key in _OF_RANDOM if value.get(key) is not None}
-    if "rule" in rest:
-        rest["rule"] = str(rest["rule"]).casefold()
-    return {"type": kind, **rest}
+    settings = {key: value[key] for key in _OF_RANDOM if value.get(key) is not None}
+    if "rule" in settings:
+        settings["rule"] = str(settings["rule"]).casefold()
+    return {"type": kind, **settings}
 
 
 def encode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -82,8 +82,8 @@ def encode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
     if not isinstance(value, Mapping):
         return value
     kind = str(value.get("type")).casefold()
-    said = {"delay_evaluation": 0, **_UNSAID.get(kind, {}), **value}
-    sent = {wire: said[key] for key, wire in _POLICY.items() if said.get(key) is not None}
+    declared = {"delay_evaluation": 0, **_UNSAID.get(kind, {}), **value}
+    sent = {wire: declared[key] for key, wire in _POLICY.items() if declared.get(key) is not None}
     return {**sent, "policyType": POLICIES.get(kind, kind)}
 
 
@@ -92,13 +92,15 @@ def decode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
     if not isinstance(value, Mapping):
         return value
     words = {wire: word for word, wire in POLICIES.items()}
-    named = value.get("policyType")
-    rest = {key: value[wire] for key, wire in _POLICY.items() if value.get(wire) is not None}
-    return {"type": words.get(str(named), named), **rest}
+    type_name = value.get("policyType")
+    settings = {key: value[wire] for key, wire in _POLICY.items() if value.get(wire) is not None}
+    return {"type": words.get(str(type_name), type_name), **settings}
 
 
 def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
-    return {name: spelt(one) for name, one in value.items()} if isinstance(value, dict) else value
+    return (
+        {name: spelt(entry) for name, entry in value.items()} if isinstance(value, dict) else value
+    )
 
 
 def _encoded(value: Data) -> Data:
@@ -107,7 +109,7 @@ def _encoded(value: Data) -> Data:
     if kind not in DISTRIBUTIONS:
         return value
     arguments = [value.get(key) for key in DISTRIBUTIONS[kind]]
-    return [kind, [_choices(one, _encoded) for one in arguments]]
+    return [kind, [_choices(argument, _encoded) for argument in arguments]]
 
 
 def _decoded(value: Data) -> Data:
@@ -116,10 +118,10 @@ def _decoded(value: Data) -> Data:
         case [str(kind), [*arguments]] if kind.casefold() in DISTRIBUTIONS:
             keys = DISTRIBUTIONS[kind.casefold()]
             if len(keys) == len(arguments):
-                held = (_choices(one, _decoded) for one in arguments)
-                return {"type": kind.casefold(), **dict(zip(keys, held, strict=True))}
+                decoded = (_choices(argument, _decoded) for argument in arguments)
+                return {"type": kind.casefold(), **dict(zip(keys, decoded, strict=True))}
     return value
 
 
 def _choices(value: Data, spelt: Callable[[Data], Data]) -> Data:
-    return [_each(one, spelt) for one in value] if isinstance(value, list) else value
+    return [_each(choice, spelt) for choice in value] if isinstance(value, list) else value

@@ -33,11 +33,11 @@ _SYSTEM: tuple[Pointer, ...] = (
 def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
     """The form that a live body is shown in: its discriminator is what the body decodes to."""
     for form in kind.forms:
-        told = {
+        discriminating = {
             field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
             for field in form.discriminators
         }
-        if form.condition and form.holds(told):
+        if form.condition and form.holds(discriminating):
             return form
     return kind.forms[-1]
 
@@ -65,8 +65,8 @@ def effective_in_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Eff
         field = form.field((name,))
         if field is None:
             return None
-        said = codec.decode(pointer.get(body, field.wire), field, scope)
-        return field.default if said is None else said
+        declared = codec.decode(pointer.get(body, field.wire), field, scope)
+        return field.default if declared is None else declared
 
     return value
 
@@ -84,11 +84,11 @@ def applies(field: Field, values: Values, form: Form) -> bool:
     """Whether no sibling has another value than the field asks for (`x-mlctl-when`)."""
     if not field.when:
         return True
-    for name, wanted in field.when.items():
+    for name, required in field.when.items():
         at = (*field.at[:-1], name)
         sibling = form.field(at)
-        given = values.get(at, sibling.default if sibling else None)
-        if given is not None and str(given).casefold() != str(wanted).casefold():
+        actual = values.get(at, sibling.default if sibling else None)
+        if actual is not None and str(actual).casefold() != str(required).casefold():
             return False
     return True
 
@@ -121,30 +121,30 @@ def _stands_in(field: Field, values: Values, form: Form) -> bool:
 
     Origin: azure-ai-ml 1.35.2 sends a trial's resources as its sweep's, unless that says its own.
     """
-    there = (one.at for one in form.writable if one.wire[:-1] == field.copy[:-1])
-    return len(field.at) == 1 or not any(at in values for at in there)
+    inner_fields = (inner.at for inner in form.writable if inner.wire[:-1] == field.copy[:-1])
+    return len(field.at) == 1 or not any(at in values for at in inner_fields)
 
 
 def decode(
-    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
+    body: Mapping[str, Data], form: Form, scope: Scope, *, with_service_fields: bool = True
 ) -> dict[Pointer, Data]:
     """The values that a live body gives to the fields of a form, the service's `own` too if asked.
 
     A field that the body leaves out has its default, if it has one and it applies.
     """
-    values = said(body, form, scope, own=own)
+    values = stored_values(body, form, scope, with_service_fields=with_service_fields)
     for field in form.with_default:
         if field.at not in values and applies(field, values, form):
             values[field.at] = field.default
     return values
 
 
-def said(
-    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
+def stored_values(
+    body: Mapping[str, Data], form: Form, scope: Scope, *, with_service_fields: bool = True
 ) -> dict[Pointer, Data]:
     """The values that a body itself gives, without defaults and secrets."""
     values: dict[Pointer, Data] = {}
-    for field in form.shown if own else form.shown_writable:
+    for field in form.shown if with_service_fields else form.shown_writable:
         value = pointer.get(body, field.wire)
         if value is not None or field.enum:
             value = codec.decode(value, field, scope)
@@ -153,7 +153,7 @@ def said(
     return values
 
 
-def not_kept(values: Values, form: Form) -> tuple[Pointer, ...]:
+def overwritten_pointers(values: Values, form: Form) -> tuple[Pointer, ...]:
     """Where a live body loses what it has when `values` are laid over it.
 
     These are the service's own fields, and the fields that `values` say. All others are kept: a PUT
@@ -170,34 +170,34 @@ def not_kept(values: Values, form: Form) -> tuple[Pointer, ...]:
     return (*_SYSTEM, *form.read_only_wires, *replaced)
 
 
-def not_renewed(known: Values, form: Form) -> tuple[Pointer, ...]:
+def lost_credentials(known_values: Values, form: Form) -> tuple[Pointer, ...]:
     """What a resource that is made anew does not keep either: what only the old one knew.
 
     An account cannot be made again if neither the file nor the old resource tells its password or
     key: `known` are the values of both.
     """
-    credentials = [one for one in form.fields if one.credential]
-    if any(one.at in known for one in credentials):
+    credentials = [field for field in form.fields if field.credential]
+    if any(field.at in known_values for field in credentials):
         return ()
-    return tuple(one.wire[:-1] for one in credentials)
+    return tuple(field.wire[:-1] for field in credentials)
 
 
 def overlay(
-    body: Mapping[str, Data], top: Mapping[str, Data], without: Iterable[Pointer]
+    body: Mapping[str, Data], top: Mapping[str, Data], excluded: Iterable[Pointer]
 ) -> dict[str, Data]:
     """`top` laid over a body that has lost its nulls, and what is at the pointers `without`."""
-    kept = _told(body)
-    for at in without if kept else ():
-        pointer.drop(kept, at)
-    return _onto(kept, pointer.copied(dict(top)))
+    base = _without_nulls(body)
+    for at in excluded if base else ():
+        pointer.drop(base, at)
+    return _onto(base, pointer.copied(dict(top)))
 
 
-def _told(body: Mapping[str, Data]) -> dict[str, Data]:
+def _without_nulls(body: Mapping[str, Data]) -> dict[str, Data]:
     """A copy of a body without the keys of objects at which it says null."""
     return {
-        key: _told(held) if isinstance(held, dict) else pointer.copied(held)
-        for key, held in body.items()
-        if held is not None
+        key: _without_nulls(value) if isinstance(value, dict) else pointer.copied(value)
+        for key, value in body.items()
+        if value is not None
     }
 
 
@@ -225,14 +225,18 @@ def canonical_values(
 ) -> dict[str, Data]:
     """The canonical form of the values of some fields, by JSON pointer: what hashes are made of."""
     return {
-        one.key: codec.canonical(values[one.at], one, scope) for one in fields if one.at in values
+        field.key: codec.canonical(values[field.at], field, scope)
+        for field in fields
+        if field.at in values
     }
 
 
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
     form = form_of_body(kind, body, scope)
-    values = decode(pointer.without(body, own_of_form(kind, form)), form, scope, own=False)
+    values = decode(
+        pointer.without(body, own_of_form(kind, form)), form, scope, with_service_fields=False
+    )
     return fingerprint_of_values(values, form, scope)
 
 

@@ -31,7 +31,7 @@ class DecodedBodies:
         key = id(body), form
         if key not in self._values:
             # The body is kept, too: its id is its own as long as it is.
-            self._values[key] = body, decode(body, form, self.scope, own=False)
+            self._values[key] = body, decode(body, form, self.scope, with_service_fields=False)
         return self._values[key][1]
 
     def fingerprint(self, live: Live) -> str:

@@ -30,7 +30,7 @@ _NOWHERE = Scope("", "", "")  # no value that rules compare depends on the works
 _Roots = dict[str, Data]
 
 
-def of_files(
+def check_files(
     policies: Iterable[Policy], graph: Graph, today: date, environment: str | None = None
 ) -> Iterator[Diagnostic]:
     """What of the declared resources breaks policies that files alone can break."""
@@ -48,7 +48,7 @@ def of_files(
                     yield _finding(policy, resource)
 
 
-def of_plan(
+def check_plan(
     policies: Iterable[Policy],
     plan: Plan,
     graph: Graph,
@@ -56,8 +56,8 @@ def of_plan(
     environment: str | None = None,
 ) -> Iterator[Diagnostic]:
     """What of a plan breaks policies about changes and costs."""
-    needing = [one for one in policies if one.needs_plan]
-    whole = _of_whole(plan) if any(one.asks(PLAN) for one in needing) else {}
+    needing = [policy for policy in policies if policy.needs_plan]
+    whole = _plan_values(plan) if any(policy.asks(PLAN) for policy in needing) else {}
     for policy in needing:
         rule = policy.rule
         about_changes = policy.asks(CHANGE) or bool(policy.kinds)
@@ -77,7 +77,7 @@ def of_plan(
 
 
 def _declared(graph: Graph) -> Iterator[Resource]:
-    return (one for one in graph.resources.values() if one.owner is None)
+    return (resource for resource in graph.resources.values() if resource.owner is None)
 
 
 def _roots_of(
@@ -86,14 +86,14 @@ def _roots_of(
     """What the rule's roots stand for; None where a kind that it names is not referred to."""
     roots: _Roots = {ENVIRONMENT: environment}
     for kind in policy.kinds:
-        one = resource if kind is resource.kind else _referred(kind, resource, graph)
-        if one is None:
+        subject = resource if kind is resource.kind else _referred_resource(kind, resource, graph)
+        if subject is None:
             return None
-        roots |= _named(kind, _plain(policy, one.values, one.form))
+        roots |= _by_both_names(kind, _shown_values(policy, subject.values, subject.form))
     return roots
 
 
-def _referred(kind: Kind, resource: Resource, graph: Graph) -> Resource | None:
+def _referred_resource(kind: Kind, resource: Resource, graph: Graph) -> Resource | None:
     """The declared resource of a kind that another one refers to; a parent too."""
     for edge in graph.edges_of(resource.address):
         for address in graph.declared(edge.target):
@@ -108,20 +108,22 @@ def _roots_of_change(policy: Policy, change: Change, plan: Plan, graph: Graph) -
         return None
     if policy.kinds and kind is not policy.kinds[0]:
         return None
-    for one in policy.kinds:
-        if one is kind:
-            roots |= _named(one, _values_of(policy, change, plan.scope))
+    for named_kind in policy.kinds:
+        if named_kind is kind:
+            roots |= _by_both_names(named_kind, _values_of(policy, change, plan.scope))
             continue
-        other = _referred(one, change.resource, graph) if change.resource else None
-        if other is None:
+        referred = (
+            _referred_resource(named_kind, change.resource, graph) if change.resource else None
+        )
+        if referred is None:
             return None
-        roots |= _named(one, _plain(policy, other.values, other.form))
+        roots |= _by_both_names(named_kind, _shown_values(policy, referred.values, referred.form))
     roots[CHANGE] = {
         "action": action_name(change.action),
         "address": str(change.address),
         "kind": change.address.kind,
         "name": change.address.name,
-        "fields": [pointer.dotted(one.at) for one in change.fields],
+        "fields": [pointer.dotted(field.at) for field in change.fields],
     }
     return roots
 
@@ -130,7 +132,7 @@ def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
     """The values that a change leads to; those that are there of what is deleted."""
     if change.resource is not None and change.action is not Action.DELETE:
         values = {**change.resource.values, **change.values}
-        return _plain(policy, values, change.resource.form)
+        return _shown_values(policy, values, change.resource.form)
     if change.live is None:
         return {}
     kind = kind_of(change.address)
@@ -138,35 +140,39 @@ def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
     return _nested(decode(change.live.body, form, scope))
 
 
-def _of_whole(plan: Plan) -> dict[str, Data]:
+def _plan_values(plan: Plan) -> dict[str, Data]:
     """What rules can ask of a plan; an amount that is unknown is null."""
-    told = cost.of_plan(plan)
-    actions = [one.action for one in plan.changes]
+    costs = cost.of_plan(plan)
+    actions = [change.action for change in plan.changes]
     summary = plan.summary
     return {
-        **{action_name(one): actions.count(one) for one in Action if one is not Action.NO_OP},
+        **{
+            action_name(action): actions.count(action)
+            for action in Action
+            if action is not Action.NO_OP
+        },
         "add": summary.add,
         "change": summary.change,
         "destroy": summary.destroy,
-        "monthly_floor": told.after.floor,
-        "monthly_ceiling": told.after.ceiling,
-        "monthly_floor_change": _difference(told.before.floor, told.after.floor),
-        "monthly_ceiling_change": _difference(told.before.ceiling, told.after.ceiling),
+        "monthly_floor": costs.after.floor,
+        "monthly_ceiling": costs.after.ceiling,
+        "monthly_floor_change": _difference(costs.before.floor, costs.after.floor),
+        "monthly_ceiling_change": _difference(costs.before.ceiling, costs.after.ceiling),
     }
 
 
-def _difference(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else after - before
+def _difference(old: float | None, new: float | None) -> float | None:
+    return None if old is None or new is None else new - old
 
 
-def _named(kind: Kind, values: Mapping[str, Data]) -> _Roots:
+def _by_both_names(kind: Kind, values: Mapping[str, Data]) -> _Roots:
     """The values under both spellings of the kind's name."""
     return {kind.name: values, kind.name.replace("-", "_"): values}
 
 
-def _plain(policy: Policy, values: Values, form: Form) -> dict[str, Data]:
+def _shown_values(policy: Policy, values: Values, form: Form) -> dict[str, Data]:
     """What a document says of what the policy asks, defaults included, as `show` spells it."""
-    found: dict[Pointer, Data] = {}
+    fields: dict[Pointer, Data] = {}
     for field in form.fields:
         if not policy.reads(str(field.at[0])):
             continue
@@ -174,13 +180,13 @@ def _plain(policy: Policy, values: Values, form: Form) -> dict[str, Data]:
         if isinstance(value, str) and field.enum:
             value = codec.decode(codec.encode(value, field, _NOWHERE), field, _NOWHERE)
         if value is not None:
-            found[field.at] = value
-    return _nested(found)
+            fields[field.at] = value
+    return _nested(fields)
 
 
 def _nested(values: Values) -> dict[str, Data]:
     data: dict[str, Data] = {}
-    for at, value in sorted(values.items(), key=lambda one: len(one[0])):
+    for at, value in sorted(values.items(), key=lambda item: len(item[0])):
         pointer.put(data, at, value)
     return data
 
@@ -210,8 +216,8 @@ def _label(policy: Policy, resource: Resource) -> Label:
 
 def _change_finding(policy: Policy, change: Change) -> Diagnostic:
     """At the line that forces a replacement, or asks for the change; else at the policy."""
-    forcing = (change.label_of(one) for one in change.fields if one.forces_replacement)
-    label = next((one for one in forcing if one is not None), None)
+    forcing = (change.label_of(field) for field in change.fields if field.forces_replacement)
+    label = next((candidate for candidate in forcing if candidate is not None), None)
     if label is None and change.resource is not None:
         label = _label(policy, change.resource)
     message = f"{change.address}: {policy.message}"

@@ -206,9 +206,9 @@ class _Reader:
         elif kind in ("current", "identity") and not inner:
             raise self._refused("a path begins with a kind, `change`, `plan` or `env`")
         elif kind in _PROJECTIONS:
-            base, *others = node["children"]
+            base, *following = node["children"]
             yield from self.paths(base, depth=depth + 1, inner=inner)
-            for child in (*others[1:], *others[:1]):  # as in the text: a condition goes first
+            for child in (*following[1:], *following[:1]):  # as in the text: a condition goes first
                 yield from self.paths(child, depth=depth + 1, inner=True)
         elif kind in _OPERATORS:
             for child in node["children"]:
@@ -238,8 +238,8 @@ class _Reader:
         name, arguments = next(self.names), node["children"]
         expected = _FUNCTIONS.get(name.text)
         if expected is None:
-            known = ", ".join(sorted(_FUNCTIONS))
-            message = f"`{name.text}` is no function of rules; there are {known}"
+            functions = ", ".join(sorted(_FUNCTIONS))
+            message = f"`{name.text}` is no function of rules; there are {functions}"
             raise ExpressionError(message, name.start, name.end)
         variadic = bool(expected and expected[-1].get("variadic"))
         if len(arguments) < len(expected) or (len(arguments) > len(expected) and not variadic):

@@ -53,7 +53,7 @@ PLAN_FIELDS = (
     *("monthly_floor", "monthly_ceiling", "monthly_floor_change", "monthly_ceiling_change"),
 )
 _WHOLE = ""  # of a resource: no field has this name
-_ACTIONS = {one: one.name.lower().replace("_", "-") for one in Action}
+_ACTIONS = {action: action.name.lower().replace("_", "-") for action in Action}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Policy:
     def kinds(self) -> list[Kind]:
         """The kinds that the rule names, in their order; of the first each resource is checked."""
         paths = self.rule.paths if self.rule else ()
-        return list(dict.fromkeys(one for one in map(_kind, paths) if one is not None))
+        return list(dict.fromkeys(kind for kind in map(_kind, paths) if kind is not None))
 
     def reads(self, field: str) -> bool:
         """Whether the rule may ask for a field of its kinds, by its name or with the whole."""
@@ -104,11 +104,11 @@ class Policy:
     @cached_property
     def _fields(self) -> frozenset[str]:
         paths = self.rule.paths if self.rule else ()
-        return frozenset(str(one.at[0]) if one.at else _WHOLE for one in paths if _kind(one))
+        return frozenset(str(path.at[0]) if path.at else _WHOLE for path in paths if _kind(path))
 
     def asks(self, root: str) -> bool:
         """Whether the rule names something of a root."""
-        return self.rule is not None and any(one.root == root for one in self.rule.paths)
+        return self.rule is not None and any(path.root == root for path in self.rule.paths)
 
     @property
     def needs_plan(self) -> bool:
@@ -117,7 +117,7 @@ class Policy:
 
     def waived(self, name: str, today: date) -> bool:
         """Whether an address may break it today."""
-        return any(one.covers(name, today) for one in self.waivers)
+        return any(waiver.covers(name, today) for waiver in self.waivers)
 
 
 def action_name(action: Action) -> str:
@@ -127,63 +127,67 @@ def action_name(action: Action) -> str:
 
 def read(paths: Iterable[Path], report: Report) -> list[Policy]:
     """The policies of files; what is wrong with them goes to the report."""
-    found: list[Policy] = []
+    policies: list[Policy] = []
     for path in paths:
         for document in source.read(path, report):
-            told = list(schema.check(document, schema.load("policy")))
-            report.extend(told)
-            if not told:
-                found += _policies(document, report)
+            violations = list(schema.check(document, schema.load("policy")))
+            report.extend(violations)
+            if not violations:
+                policies += _policies(document, report)
     names: dict[str, Policy] = {}
-    for one in found:
-        earlier = names.setdefault(one.name, one)
-        if earlier is not one:
+    for policy in policies:
+        earlier = names.setdefault(policy.name, policy)
+        if earlier is not policy:
             related = (earlier.document.label((*earlier.at, "name"), "the other one"),)
-            label = one.document.label((*one.at, "name"))
-            said = f"there are two policies `{one.name}`"
-            report.add(Diagnostic(BROKEN_POLICY, said, label, "give one another name", related))
-    return found
+            label = policy.document.label((*policy.at, "name"))
+            message = f"there are two policies `{policy.name}`"
+            report.add(Diagnostic(BROKEN_POLICY, message, label, "give one another name", related))
+    return policies
 
 
 def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
     """MLC702: the waivers that count no longer."""
     for policy in policies:
-        for one in policy.waivers:
-            if one.until < today:
-                said = f"the waiver of `{policy.name}` for `{one.pattern}` ended on {one.until}"
-                yield Diagnostic(EXPIRED_WAIVER, said, one.at, "remove it, or agree on another day")
+        for waiver in policy.waivers:
+            if waiver.until < today:
+                message = (
+                    f"the waiver of `{policy.name}` for `{waiver.pattern}` ended on {waiver.until}"
+                )
+                yield Diagnostic(
+                    EXPIRED_WAIVER, message, waiver.at, "remove it, or agree on another day"
+                )
 
 
 def _policies(document: Document, report: Report) -> Iterator[Policy]:
-    for number, said in enumerate(document.data["policies"]):
-        policy = _policy(document, ("policies", number), said, report)
+    for number, body in enumerate(document.data["policies"]):
+        policy = _policy(document, ("policies", number), body, report)
         if policy is not None:
             yield policy
 
 
 def _policy(
-    document: Document, at: Pointer, said: Mapping[str, Data], report: Report
+    document: Document, at: Pointer, body: Mapping[str, Data], report: Report
 ) -> Policy | None:
     errors = len(report)
     rule, on = None, None
-    if "rule" in said:
-        rule = _rule(document, (*at, "rule"), said["rule"], report)
+    if "rule" in body:
+        rule = _rule(document, (*at, "rule"), body["rule"], report)
     else:
-        on = kind_named(said["kind"])
+        on = kind_named(body["kind"])
         if on is None:
-            report.add(_unknown(document.label((*at, "kind")), "kind", said["kind"], list(KINDS)))
-        report.extend(_broken_schema(document, (*at, "schema"), said["schema"]))
-    waivers = tuple(_waivers(document, (*at, "waive"), said.get("waive", ()), report))
+            report.add(_unknown(document.label((*at, "kind")), "kind", body["kind"], list(KINDS)))
+        report.extend(_broken_schema(document, (*at, "schema"), body["schema"]))
+    waivers = tuple(_waivers(document, (*at, "waive"), body.get("waive", ()), report))
     if len(report) > errors:
         return None
-    message = said.get("message") or (
-        f"it must hold that {' '.join(said['rule'].split())}"
+    message = body.get("message") or (
+        f"it must hold that {' '.join(body['rule'].split())}"
         if rule
-        else f"it does not meet the schema of `{said['name']}`"
+        else f"it does not meet the schema of `{body['name']}`"
     )
-    severity = Severity(said.get("severity", "error"))
-    more = (said.get("schema", {}), severity, message, said.get("hint"), waivers)
-    return Policy(document, at, said["name"], rule, on, *more)
+    severity = Severity(body.get("severity", "error"))
+    details = (body.get("schema", {}), severity, message, body.get("hint"), waivers)
+    return Policy(document, at, body["name"], rule, on, *details)
 
 
 def _rule(document: Document, at: Pointer, text: str, report: Report) -> Expression | None:
@@ -196,12 +200,12 @@ def _rule(document: Document, at: Pointer, text: str, report: Report) -> Express
         report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
         return None
     for path in rule.paths:
-        found = _wrong(path, place(document, at, text, path.start, path.end))
-        if found is not None:
-            report.add(found)
+        finding = _wrong(path, place(document, at, text, path.start, path.end))
+        if finding is not None:
+            report.add(finding)
     if not rule.paths:
-        said = "the rule asks nothing of any resource, change or plan"
-        report.add(Diagnostic(BROKEN_POLICY, said, document.label(at), _LANGUAGE))
+        message = "the rule asks nothing of any resource, change or plan"
+        report.add(Diagnostic(BROKEN_POLICY, message, document.label(at), _LANGUAGE))
     return rule
 
 
@@ -239,14 +243,14 @@ def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
         forms = kind.forms
         if not path.at or any(_knows(form, path.at) for form in forms):
             return None
-        first = sorted({str(one.at[0]) for form in forms for one in form.fields})
+        first = sorted({str(field.at[0]) for form in forms for field in form.fields})
         return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
-    known = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_FIELDS, ENVIRONMENT: ()}.get(path.root)
-    if known is None:
+    parts = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_FIELDS, ENVIRONMENT: ()}.get(path.root)
+    if parts is None:
         return _unknown_root(label, path)
-    if (len(path.at) == 1 and path.at[0] in known) or (not path.at and not known):
+    if (len(path.at) == 1 and path.at[0] in parts) or (not path.at and not parts):
         return None
-    return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(known))
+    return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
 
 
 def _unknown_root(label: Label, path: RulePath) -> Diagnostic:
@@ -263,36 +267,36 @@ def _unknown_root(label: Label, path: RulePath) -> Diagnostic:
 def _knows(form: Form, at: Pointer) -> bool:
     """Whether a form has a field at a pointer, above it or below it."""
     return any(
-        one.at[: len(at)] == at or at[: len(one.at)] == one.at
-        for one in (*form.fields, *form.aliases)
+        field.at[: len(at)] == at or at[: len(field.at)] == field.at
+        for field in (*form.fields, *form.aliases)
     )
 
 
-def _unknown(label: Label, what: str, name: str, known: list[str]) -> Diagnostic:
-    near = nearest(name, known)
-    hint = f"did you mean `{near}`?" if near else f"one of {', '.join(known[:12])}"
-    return Diagnostic(BROKEN_POLICY, f"`{name}` is no {what}", label, hint)
+def _unknown(label: Label, noun: str, name: str, names: list[str]) -> Diagnostic:
+    near = nearest(name, names)
+    hint = f"did you mean `{near}`?" if near else f"one of {', '.join(names[:12])}"
+    return Diagnostic(BROKEN_POLICY, f"`{name}` is no {noun}", label, hint)
 
 
 def _broken_schema(
-    document: Document, at: Pointer, said: Mapping[str, Data]
+    document: Document, at: Pointer, body: Mapping[str, Data]
 ) -> Iterator[Diagnostic]:
-    found = foreign.wrong(said)
-    if found is not None:
-        message = f"this is no JSON Schema: {found[1]}"
-        label = document.label((*at, *found[0]))
+    violation = foreign.wrong(body)
+    if violation is not None:
+        message = f"this is no JSON Schema: {violation[1]}"
+        label = document.label((*at, *violation[0]))
         yield Diagnostic(BROKEN_POLICY, message, label, "see json-schema.org")
 
 
 def _waivers(
-    document: Document, at: Pointer, said: Iterable[Mapping[str, Data]], report: Report
+    document: Document, at: Pointer, bodies: Iterable[Mapping[str, Data]], report: Report
 ) -> Iterator[Waiver]:
-    for number, one in enumerate(said):
+    for number, body in enumerate(bodies):
         label = document.label((*at, number, "until"))
         try:
-            until = date.fromisoformat(one["until"])
+            last_day = date.fromisoformat(body["until"])
         except ValueError:
-            message = f"`{one['until']}` is no day"
+            message = f"`{body['until']}` is no day"
             report.add(Diagnostic(BROKEN_POLICY, message, label, "write it as 2027-01-31"))
         else:
-            yield Waiver(one["address"], until, label)
+            yield Waiver(body["address"], last_day, label)

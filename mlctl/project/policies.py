@@ -46,7 +46,7 @@ class Policies:
         """What of the declared resources breaks them, and which waivers have ended."""
         yield from self.plugins.check(graph, self.today)
         yield from expired(self.known, self.today)
-        yield from check.of_files(self.known, graph, self.today, self.environment)
+        yield from check.check_files(self.known, graph, self.today, self.environment)
 
     def over(self, plan: Plan, graph: Graph, report: Report) -> Plan:
         """The plan, with what of it breaks them among its refusals and warnings.
@@ -54,7 +54,7 @@ class Policies:
         What `report` leaves out is left out here, too.
         """
         found = Report(report.ignore, report.select)
-        found.extend(check.of_plan(self.known, plan, graph, self.today, self.environment))
+        found.extend(check.check_plan(self.known, plan, graph, self.today, self.environment))
         errors = tuple(one for one in found if one.is_error)
         warnings = tuple(one for one in found if not one.is_error)
         return replace(

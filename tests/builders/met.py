@@ -21,7 +21,7 @@ from mlctl.kinds import Kind
 from mlctl.kinds.address import Address
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import form_of_body, moving, said
+from mlctl.kinds.values import form_of_body, moving, stored_values
 from mlctl.pointer import Data, nest
 from mlctl.service_errors import ServiceError
 from tests.builders.azure import BASE, SCOPE, azure, no, says
@@ -79,7 +79,7 @@ def said_by(card: Card) -> list[Resource]:
     kind = ALL[card.kind]
     own = {"name": parts[-3], "version": parts[-1]} if kind.versioned else {"name": parts[-1]}
     above = {kind.parent_key: parts[-3]} if kind.parent else {}
-    values = said(body, form_of_body(kind, body, SCOPE), SCOPE, own=False)
+    values = stored_values(body, form_of_body(kind, body, SCOPE), SCOPE, with_service_fields=False)
     secrets = {
         one.at: pointer.get(body, one.wire)
         for one in kind.forms[-1].fields

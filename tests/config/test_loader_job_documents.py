@@ -13,7 +13,7 @@ from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import DOCUMENTS, JOB, KINDS
 from mlctl.kinds.infer import infer
-from mlctl.kinds.values import complete, encode, said
+from mlctl.kinds.values import complete, encode, stored_values
 from tests.builders.findings import TODAY, check, codes
 from tests.builders.workspace import SCOPE
 
@@ -61,7 +61,7 @@ def body_of(**data: Any) -> dict[str, Any]:
 
 def back(body: dict[str, Any]) -> dict[str, Any]:
     """The fields of a job that a body gives."""
-    values = said({"properties": body}, JOB.forms[0], SCOPE)
+    values = stored_values({"properties": body}, JOB.forms[0], SCOPE)
     return {str(at[0]): value for at, value in values.items() if len(at) == 1}
 
 

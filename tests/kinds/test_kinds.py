@@ -21,8 +21,8 @@ from mlctl.kinds.values import (
     encode_fields,
     fingerprint,
     form_of_body,
-    not_kept,
     overlay,
+    overwritten_pointers,
     state,
 )
 from mlctl.planning.diff import differences
@@ -383,7 +383,7 @@ def test_what_the_service_fills_in_is_not_taken_from_a_file() -> None:
 
 def laid_over(live: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:
     """The body that says `values` of what is live."""
-    return overlay(live, encode_fields(values, form, SCOPE), not_kept(values, form))
+    return overlay(live, encode_fields(values, form, SCOPE), overwritten_pointers(values, form))
 
 
 def test_a_summary_has_no_output_file() -> None:
@@ -401,7 +401,7 @@ def test_a_fresh_body_has_what_every_new_resource_has_and_an_overlay_what_is_the
     values = complete(compute().values, form)
     over = laid_over(live, values, form)["properties"]
     assert (over["disableLocalAuth"], over["properties"]["osType"]) == (True, "Windows")
-    renewed = overlay(live, encode(values, form, SCOPE), not_kept(values, form))
+    renewed = overlay(live, encode(values, form, SCOPE), overwritten_pointers(values, form))
     assert renewed["properties"]["properties"]["osType"] == "Linux"
 
 
@@ -418,7 +418,7 @@ def test_what_only_the_service_writes_is_neither_compared_nor_kept() -> None:
     own = {"AzureAsyncOperationUri": "https://x", "azureml.onlineendpointid": "/y"}
     told = {"properties": {"properties": {"mine": "1", **own}, "description": None}}
     assert fingerprint(mine, kind, SCOPE) == fingerprint(told, kind, SCOPE)
-    assert overlay(told, {}, not_kept({}, form) + kind.arm.service_fields) == mine
+    assert overlay(told, {}, overwritten_pointers({}, form) + kind.arm.service_fields) == mine
 
 
 def test_an_overlay_leaves_the_services_own_out() -> None:

@@ -25,8 +25,8 @@ from mlctl.kinds.values import (
     encode_fields,
     fingerprint,
     form_of_body,
-    not_kept,
     overlay,
+    overwritten_pointers,
 )
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data, Pointer
@@ -133,7 +133,7 @@ def test_an_overlay_says_what_the_values_say_and_keeps_the_rest(
     form = live.form
     had = encode(complete(live.values, form), form, SCOPE)
     values = complete(wanted.values, form)
-    body = overlay(had, encode_fields(values, form, SCOPE), not_kept(values, form))
+    body = overlay(had, encode_fields(values, form, SCOPE), overwritten_pointers(values, form))
     after, before = decode(body, form, SCOPE), decode(had, form, SCOPE)
     assert differences(form.fields, values, after, SCOPE) == []
     for one in form.fields:

@@ -30,11 +30,11 @@ def connect(
     Raises:
         ServiceError: there is no such cloud, or no such way to log in.
     """
-    way = auth_method(options.auth)
+    method = auth_method(options.auth)
     cloud = choose_cloud(options.cloud, environment, fetch)
-    given = credential(way, cloud, environment.get("AZURE_CLIENT_ID"))
+    token_credential = credential(method, cloud, environment.get("AZURE_CLIENT_ID"))
     clock = Clock() if options.timeout is None else Clock(limit=options.timeout)
-    arm = ArmClient(cloud.manager, given, clock=clock)
+    arm = ArmClient(cloud.manager, token_credential, clock=clock)
     return AzureBackend(arm, identified(scope, arm), cloud)
 
 
@@ -42,9 +42,9 @@ def identified(scope: Scope, arm: ArmClient) -> Scope:
     """The scope with the id of its subscription; an unknown name stays as it is."""
     if _ID.fullmatch(scope.subscription):
         return scope
-    for one in arm.pages("/subscriptions", _SUBSCRIPTIONS):
-        if str(one.get("displayName")).casefold() == scope.subscription.casefold():
-            return replace(scope, subscription=str(one["subscriptionId"]))
+    for subscription in arm.pages("/subscriptions", _SUBSCRIPTIONS):
+        if str(subscription.get("displayName")).casefold() == scope.subscription.casefold():
+            return replace(scope, subscription=str(subscription["subscriptionId"]))
     return scope
 
 

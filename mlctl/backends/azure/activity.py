@@ -27,8 +27,8 @@ def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity
     """
     uri = address.id(scope).replace("'", "''")
     events = _events(arm, scope, f"resourceUri eq '{uri}'")
-    found = {one for event in events for one in _told(event)}
-    return sorted(found, key=lambda one: one.at, reverse=True)
+    activities = {activity for event in events for activity in _activities_of(event)}
+    return sorted(activities, key=lambda activity: activity.at, reverse=True)
 
 
 def last_writes(
@@ -39,54 +39,60 @@ def last_writes(
     Raises:
         ServiceError: the caller may not read the log.
     """
-    found: dict[Address, Activity] = {}
-    left = set(addresses)
-    if len(left) > _FEW:
-        found, ended = _in_group(arm, scope, left)
-        left = set() if ended else left - found.keys()
-    each = [*left]
-    told = run_concurrently(partial(of_resource, arm, scope, one) for one in each) if each else []
-    return found | {one: writes[0] for one, writes in zip(each, told, strict=True) if writes}
+    newest: dict[Address, Activity] = {}
+    remaining = set(addresses)
+    if len(remaining) > _FEW:
+        newest, ended = _in_group(arm, scope, remaining)
+        remaining = set() if ended else remaining - newest.keys()
+    queried = [*remaining]
+    answers = (
+        run_concurrently(partial(of_resource, arm, scope, address) for address in queried)
+        if queried
+        else []
+    )
+    return newest | {
+        address: writes[0] for address, writes in zip(queried, answers, strict=True) if writes
+    }
 
 
 def _in_group(
-    arm: ArmClient, scope: Scope, wanted: Collection[Address]
+    arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> tuple[dict[Address, Activity], bool]:
     """What the log of the resource group, newest first, says of some; and whether that is all."""
-    by_id = {one.id(scope).casefold(): one for one in wanted}
-    found: dict[Address, Activity] = {}
+    by_id = {one.id(scope).casefold(): one for one in addresses}
+    newest: dict[Address, Activity] = {}
     group = scope.resource_group.replace("'", "''")
     for number, event in enumerate(_events(arm, scope, f"resourceGroupName eq '{group}'")):
         address = by_id.get(str(event.get("resourceId")).casefold())
         if address is not None:
-            for told in _told(event):
-                found.setdefault(address, told)
-        if len(found) == len(by_id):
-            return found, True
+            for activity in _activities_of(event):
+                newest.setdefault(address, activity)
+        if len(newest) == len(by_id):
+            return newest, True
         if number >= _LONGEST:
-            return found, False
-    return found, True
+            return newest, False
+    return newest, True
 
 
-def _events(arm: ArmClient, scope: Scope, which: str) -> Iterator[dict[str, Data]]:
+def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, Data]]:
     now = datetime.now(UTC)
-    begun, ended = (each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in (now - _KEPT, now))
+    begun, ended = (moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (now - _KEPT, now))
     path = path_of(
         *("subscriptions", scope.subscription, "providers", "Microsoft.Insights"),
         *("eventtypes", "management", "values"),
     )
     query = {
-        "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {which}",
+        "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {condition}",
         "$select": _SELECT,
     }
     return arm.pages(path, VERSION, **query)
 
 
-def _told(event: Mapping[str, Data]) -> Iterator[Activity]:
+def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
     """What an event says; those of reads, of failures and of what was only begun say nothing."""
     operation = str(get(event, ("operationName", "value"), "")).casefold()
     status = str(get(event, ("status", "value"), "")).casefold()
     verb = operation.rpartition("/")[2]
     if verb in ("write", "delete") and status in ("succeeded", "accepted"):
-        who = event.get("caller") or get(event, ("claims", "appid"), "")
-        yield Activity(str(event.get("eventTimestamp", "")), verb, str(who or ""))
+        caller = event.get("caller") or get(event, ("claims", "appid"), "")
+        yield Activity(str(event.get("eventTimestamp", "")), verb, str(caller or ""))

@@ -185,10 +185,10 @@ class ArmClient:
         body: Data,
         **options: Any,
     ) -> Any:
-        asked = {**({"api-version": version} if version else {}), **query}
+        parameters = {**({"api-version": version} if version else {}), **query}
         url = path if "://" in path else self.base + path
-        if asked:
-            url += f"{'&' if '?' in url else '?'}{urlencode(asked, quote_via=quote, safe='$')}"
+        if parameters:
+            url += f"{'&' if '?' in url else '?'}{urlencode(parameters, quote_via=quote, safe='$')}"
         headers = {"Accept": "application/json", **options.pop("headers", {})}
         request = HttpRequest(method, url, headers=headers, json=body)
         return self._pipeline.run(request, stream=False, **self._options, **options)
@@ -201,11 +201,11 @@ def _if_match(etag: str | None) -> dict[str, Any]:
 class AzureOperation:
     """A long-running operation of Azure."""
 
-    def __init__(self, polling: Any, client: Any, answer: Any, what: str) -> None:
+    def __init__(self, polling: Any, client: Any, answer: Any, description: str) -> None:
         self._polling = polling
         self._client = client
         self._answer = answer
-        self._what = what
+        self._what = description
 
     @property
     def created(self) -> bool | None:
@@ -215,8 +215,10 @@ class AzureOperation:
         """
         answer = self._answer.http_response
         body = errors.checked_json(answer)
-        told = (body.get("properties") or {}) if isinstance(body, dict) else {}
-        if answer.status_code == _CREATED and told.get("modifiedOn") != told.get("createdOn"):
+        properties = (body.get("properties") or {}) if isinstance(body, dict) else {}
+        if answer.status_code == _CREATED and properties.get("modifiedOn") != properties.get(
+            "createdOn"
+        ):
             return False
         return {_OK: False, _CREATED: True}.get(answer.status_code)
 
@@ -238,8 +240,8 @@ class AzureOperation:
             return
         data = errors.checked_json(ended.http_response)
         properties = data.get("properties") if isinstance(data, dict) else None
-        found = str((properties or {}).get("provisioningState")).casefold()
-        if found in ("failed", "canceled"):  # although the operation says that it succeeded
+        state = str((properties or {}).get("provisioningState")).casefold()
+        if state in ("failed", "canceled"):  # although the operation says that it succeeded
             raise errors.error_of(ended.http_response)
 
     def _polled(self) -> Any:

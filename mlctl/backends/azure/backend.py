@@ -92,9 +92,9 @@ class AzureBackend:
         _refuse_retired({address.kind for address in addresses})
         _ = self.location  # fails without the workspace: all would seem absent
         answers = run_concurrently(self._reader.questions(addresses))
-        found = {address: live for answer in answers for address, live in answer.items()}
-        self._seen.update(found)
-        return found
+        live_by_address = {address: live for answer in answers for address, live in answer.items()}
+        self._seen.update(live_by_address)
+        return live_by_address
 
     @answers_decoded()
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
@@ -196,7 +196,7 @@ class AzureBackend:
             NotFound: there is no such cluster.
         """
         answer = self.arm.post(resource_path(cluster, self.scope) + "/listNodes", None)
-        return [_node(one) for one in answer.get("nodes") or ()]
+        return [_node(node) for node in answer.get("nodes") or ()]
 
     @answers_decoded()
     def metrics(
@@ -297,13 +297,13 @@ class AzureBackend:
         if live is None:
             return False
         form = form_of_body(kind_of(address), body, self.scope)
-        wanted, had = (decode(one, form, self.scope) for one in (body, live.body))
+        desired, previous = (decode(values_of, form, self.scope) for values_of in (body, live.body))
         changed = {
             field.wire
             for field in form.fields
             if field.compared
             and field.mutability is not Mutability.READ_ONLY
-            and codec.differ(wanted.get(field.at), had.get(field.at), field, self.scope)
+            and codec.differ(desired.get(field.at), previous.get(field.at), field, self.scope)
         }
         patchable = kind_of(address).arm.patchable
         return bool(changed) and all(

@@ -28,7 +28,9 @@ _DEDICATED, _LOW_PRIORITY = "vmfamily/dedicatedcores", "vmfamily/lowprioritycore
 
 def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
     """Cores and clusters in use in a region, and their limits."""
-    return [one for body in arm.pages(_place(scope, location, "usages")) for one in _usage(body)]
+    return [
+        quota for body in arm.pages(_place(scope, location, "usages")) for quota in _usage(body)
+    ]
 
 
 def sizes(arm: ArmClient, scope: Scope, location: str) -> list[Size]:
@@ -62,18 +64,24 @@ class OtherWorkspaces:
         path = path_of(
             "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
         )
-        others = [one for one in self._quietly(path) if self._is_other(one)][:_MOST_WORKSPACES]
-        asked = [partial(self._named, one, kind, location) for one in others]
+        workspaces = [workspace for workspace in self._quietly(path) if self._is_other(workspace)][
+            :_MOST_WORKSPACES
+        ]
+        queries = [partial(self._named, workspace, kind, location) for workspace in workspaces]
         return (
-            {name: who for names in run_concurrently(asked) for name, who in names} if asked else {}
+            {name: who for names in run_concurrently(queries) for name, who in names}
+            if queries
+            else {}
         )
 
-    def _named(self, other: Mapping[str, Data], kind: str, location: str) -> list[tuple[str, str]]:
-        path = str(other["id"]) + path_of(ALL[kind].collection)
+    def _named(
+        self, workspace: Mapping[str, Data], kind: str, location: str
+    ) -> list[tuple[str, str]]:
+        path = str(workspace["id"]) + path_of(ALL[kind].collection)
         return [
-            (str(one["name"]).casefold(), str(other["name"]))
-            for one in self._quietly(path)
-            if catalog.region(one.get("location") or other.get("location")) == location
+            (str(resource["name"]).casefold(), str(workspace["name"]))
+            for resource in self._quietly(path)
+            if catalog.region(resource.get("location") or workspace.get("location")) == location
         ]
 
     def _is_other(self, body: Mapping[str, Data]) -> bool:
@@ -87,9 +95,9 @@ class OtherWorkspaces:
             return ()
 
 
-def _place(scope: Scope, location: str, what: str) -> str:
+def _place(scope: Scope, location: str, collection: str) -> str:
     names = ("subscriptions", scope.subscription, "providers", PROVIDER)
-    return path_of(*names, "locations", location, what)
+    return path_of(*names, "locations", location, collection)
 
 
 def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
@@ -108,13 +116,13 @@ def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
 
 def _size(body: Mapping[str, Data]) -> Size:
     name = str(body.get("name"))
-    known = catalog.find_size(name)  # the service does not say which GPUs they are
+    size = catalog.find_size(name)  # the service does not say which GPUs they are
     prices = get(body, ("estimatedVMPrices", "values"), []) or []
     usual = [
-        float(one["retailPrice"])
-        for one in prices
-        if one.get("retailPrice") is not None
-        and (one.get("osType"), one.get("vmTier")) == ("Linux", "Standard")
+        float(price["retailPrice"])
+        for price in prices
+        if price.get("retailPrice") is not None
+        and (price.get("osType"), price.get("vmTier")) == ("Linux", "Standard")
     ]
     return Size(
         name,
@@ -122,7 +130,7 @@ def _size(body: Mapping[str, Data]) -> Size:
         int(body.get("vCPUs") or 0),
         float(body.get("memoryGB") or 0),
         int(body.get("gpus") or 0),
-        known.gpu_type if known else "",
+        size.gpu_type if size else "",
         body.get("lowPriorityCapable"),
         min(usual, default=None),  # a size may have several (recorded: card vmsizes-list)
     )

@@ -26,8 +26,8 @@ class Cloud:
 # https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure and
 # https://learn.microsoft.com/azure/china/resources-developer-guide
 CLOUDS = {
-    one.name.casefold(): one
-    for one in (
+    cloud.name.casefold(): cloud
+    for cloud in (
         Cloud(
             "AzureCloud",
             "https://management.azure.com",
@@ -64,28 +64,30 @@ def choose_cloud(
     described = _described(_fetched(url, fetch), url) if url else ()
     if name is None:
         return _own_cloud(described, url) if url else CLOUDS["azurecloud"]
-    known = {**CLOUDS, **{one.name.casefold(): one for one in described}}
-    if name.casefold() not in known:
-        names = ", ".join(one.name for one in known.values())
+    clouds = {**CLOUDS, **{cloud.name.casefold(): cloud for cloud in described}}
+    if name.casefold() not in clouds:
+        names = ", ".join(cloud.name for cloud in clouds.values())
         raise Permanent("UnknownCloud", f"there is no cloud `{name}`; there is: {names}")
-    return known[name.casefold()]
+    return clouds[name.casefold()]
 
 
 def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
     try:
         return fetch(url)
     except ServiceError as error:  # the URL comes from a variable: name it
-        told = f"the cloud's metadata cannot be read from {url} ({METADATA_URL_VARIABLE}): {error}"
-        raise Permanent(error.code, told, details=error.details) from None
+        message = (
+            f"the cloud's metadata cannot be read from {url} ({METADATA_URL_VARIABLE}): {error}"
+        )
+        raise Permanent(error.code, message, details=error.details) from None
 
 
 def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
     """Of several clouds the one whose resource manager served the metadata."""
     host = links.split(url).netloc
-    for one in described:
-        if links.split(one.manager).netloc == host or len(described) == 1:
-            return one
-    names = ", ".join(one.name for one in described)
+    for cloud in described:
+        if links.split(cloud.manager).netloc == host or len(described) == 1:
+            return cloud
+    names = ", ".join(cloud.name for cloud in described)
     raise Permanent(
         "UnknownCloud",
         f"{METADATA_URL_VARIABLE} knows several clouds: choose with --cloud: {names}",
@@ -96,25 +98,25 @@ def _described(data: Data, url: str) -> tuple[Cloud, ...]:
     """An object since version 2022-09-01, before that an array of them."""
     clouds = data if isinstance(data, list) else [data]
     try:
-        found = tuple(_cloud(one) for one in clouds if _is_cloud(one))
+        clouds_found = tuple(_cloud(entry) for entry in clouds if _is_cloud(entry))
     except Permanent as error:
-        told = f"{url} ({METADATA_URL_VARIABLE}) gives a resourceManager that is none: {error}"
-        raise Permanent(error.code, told) from None
-    if not found:
+        message = f"{url} ({METADATA_URL_VARIABLE}) gives a resourceManager that is none: {error}"
+        raise Permanent(error.code, message) from None
+    if not clouds_found:
         raise Permanent("UnknownCloud", f"{url} ({METADATA_URL_VARIABLE}) describes no cloud")
-    return found
+    return clouds_found
 
 
-def _is_cloud(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("resourceManager"), str)
+def _is_cloud(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("resourceManager"), str)
 
 
-def _cloud(one: Mapping[str, Data]) -> Cloud:
-    manager = str(one["resourceManager"]).rstrip("/")
+def _cloud(entry: Mapping[str, Data]) -> Cloud:
+    manager = str(entry["resourceManager"]).rstrip("/")
     links.split(manager)
     return Cloud(
-        str(one.get("name")),
+        str(entry.get("name")),
         manager,
-        str(get(one, ("authentication", "loginEndpoint")) or "").rstrip("/"),
-        str(get(one, ("suffixes", "storage")) or "core.windows.net"),
+        str(get(entry, ("authentication", "loginEndpoint")) or "").rstrip("/"),
+        str(get(entry, ("suffixes", "storage")) or "core.windows.net"),
     )

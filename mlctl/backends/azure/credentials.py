@@ -30,11 +30,13 @@ def auth_method(name: str | None) -> AuthMethod:
     try:
         return AuthMethod(name or AuthMethod.DEFAULT.value)
     except ValueError:
-        known = ", ".join(one.value for one in AuthMethod)
-        raise Permanent("UnknownAuth", f"there is no --auth `{name}`; there is: {known}") from None
+        methods = ", ".join(method.value for method in AuthMethod)
+        raise Permanent(
+            "UnknownAuth", f"there is no --auth `{name}`; there is: {methods}"
+        ) from None
 
 
-def credential(way: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
+def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
     """A credential of azure-identity; it sends nothing before its first token is needed.
 
     `client_id` is that of a user-assigned managed identity.
@@ -48,7 +50,7 @@ def credential(way: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
         logging.getLogger(logger).addHandler(logging.NullHandler())
     authority = {"authority": cloud.authority} if cloud.authority.startswith("https://") else {}
     try:
-        match way:
+        match method:
             case AuthMethod.DEFAULT:
                 return identity.DefaultAzureCredential(**authority)
             case AuthMethod.CLI:
@@ -62,4 +64,4 @@ def credential(way: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
             case AuthMethod.BROWSER:
                 return identity.InteractiveBrowserCredential(**authority)
     except ValueError as error:
-        raise Permanent("NoCredentials", f"--auth {way.value}: {error}", status=401) from None
+        raise Permanent("NoCredentials", f"--auth {method.value}: {error}", status=401) from None

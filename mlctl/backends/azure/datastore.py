@@ -28,8 +28,8 @@ class Datastore:
         """The URL of the storage account."""
         name = self._properties["accountName"]
         suffix = self._properties.get("endpoint") or self._cloud.storage
-        here = urlsplit(self._arm.base)
-        scheme = here.scheme if str(name).startswith(f"{here.netloc}/") else "https"
+        base_url = urlsplit(self._arm.base)
+        scheme = base_url.scheme if str(name).startswith(f"{base_url.netloc}/") else "https"
         return f"{scheme}://{name}.blob.{suffix}"
 
     @property
@@ -53,9 +53,9 @@ class Datastore:
         """A SAS token or an account key; without either, the caller's own credential."""
         if pointer.get(self._properties, ("credentials", "credentialsType"), "None") == "None":
             return self._arm.credential
-        asked = {"expirableSecret": True, "expireAfterHours": 1}
-        found = self._arm.post(self._path + path_of("listSecrets"), asked)
-        return found.get("sasToken") or found.get("key") or self._arm.credential
+        query = {"expirableSecret": True, "expireAfterHours": 1}
+        secret = self._arm.post(self._path + path_of("listSecrets"), query)
+        return secret.get("sasToken") or secret.get("key") or self._arm.credential
 
 
 def container(url: str, secret: Any, arm: ArmClient) -> Any:

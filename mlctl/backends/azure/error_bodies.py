@@ -11,25 +11,25 @@ from mlctl.service_errors import PropertyError
 
 def objects_of(value: Data) -> list[Mapping[str, Data]]:
     """The objects of a list; none where it is no list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def details(told: Mapping[str, Data]) -> Iterator[str]:
+def details(error: Mapping[str, Data]) -> Iterator[str]:
     """The further messages of an error, with their codes."""
-    for one in objects_of(told.get("details")):
-        if one.get("message") or one.get("code"):
-            code, message = one.get("code"), str(one.get("message") or "")
+    for detail in objects_of(error.get("details")):
+        if detail.get("message") or detail.get("code"):
+            code, message = detail.get("code"), str(detail.get("message") or "")
             yield f"({code}) {message}" if code else message
-            yield from details(one)
+            yield from details(detail)
 
 
-def inner_codes(told: Mapping[str, Data]) -> Iterator[str]:
+def inner_codes(error: Mapping[str, Data]) -> Iterator[str]:
     """The codes of an error's InnerError, the outermost first.
 
     Recorded: card component-container-get-404.
     """
-    for one in objects_of(told.get("additionalInfo")):
-        at = get(one, ("info", "value")) if one.get("type") == "InnerError" else None
+    for info in objects_of(error.get("additionalInfo")):
+        at = get(info, ("info", "value")) if info.get("type") == "InnerError" else None
         while isinstance(at, dict):
             yield str(at.get("code"))
             at = at.get("innerError")
@@ -45,9 +45,9 @@ def property_errors(message: str) -> tuple[str, tuple[PropertyError, ...]]:
         rows, _ = json.JSONDecoder().raw_decode(message, len(head) + 1) if bracket else ([], 0)
     except (ValueError, RecursionError):
         rows = []
-    found = tuple(
+    errors = tuple(
         PropertyError(str(row["PropertyName"]), str(row["ErrorMessage"]))
         for row in objects_of(rows)
         if {"PropertyName", "ErrorMessage"} <= row.keys()
     )
-    return (head.removesuffix("\nErrors:"), found) if found else (message, ())
+    return (head.removesuffix("\nErrors:"), errors) if errors else (message, ())

@@ -61,37 +61,40 @@ def checked_json(response: Any) -> Data:
         ServiceError: the response is an error; a 200 whose body is an error counts as one.
     """
     data = json_body(response)
-    told = data.get("error") if isinstance(data, dict) else None
-    if response.status_code >= _FIRST_NO or (isinstance(told, dict) and told.get("code")):
+    error = data.get("error") if isinstance(data, dict) else None
+    if response.status_code >= _FIRST_NO or (isinstance(error, dict) and error.get("code")):
         raise error_of(response)
     return data
 
 
 def error_of(response: Any) -> ServiceError:
     """The error that a response describes."""
-    told = _error_object(response)
+    body = _error_object(response)
     status = int(response.status_code)
-    code = str(told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}")
-    message = told.get("message") or _page(_text(response)) or response.reason or "no reason"
-    said, wrong = error_bodies.property_errors(str(message))
-    more: dict[str, Any] = {
-        "target": str(told["target"]) if told.get("target") else None,
-        "details": tuple(redact(one) for one in error_bodies.details(told)),
+    code = str(body.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}")
+    message = body.get("message") or _page(_text(response)) or response.reason or "no reason"
+    sentence, wrong = error_bodies.property_errors(str(message))
+    options: dict[str, Any] = {
+        "target": str(body["target"]) if body.get("target") else None,
+        "details": tuple(redact(detail) for detail in error_bodies.details(body)),
         "request_id": _request_id(response.headers),
     }
-    found: ServiceError
+    service_error: ServiceError
     wait = retry_after(response.headers)
     later = status == CONFLICT and (wait is not None or _BUSY.search(code))
     if status in TRANSIENT_STATUSES or later:
         lost = status not in (THROTTLED, CONFLICT)
-        found = Transient(
-            code, redact(said), status=status, retry_after=wait, ambiguous=lost, **more
+        service_error = Transient(
+            code, redact(sentence), status=status, retry_after=wait, ambiguous=lost, **options
         )
     else:
-        found = from_status(code, redact(said), status, **more)
-    found.inner = tuple(error_bodies.inner_codes(told))
-    found.properties = tuple(PropertyError(redact(one.name), redact(one.message)) for one in wrong)
-    return found
+        service_error = from_status(code, redact(sentence), status, **options)
+    service_error.inner = tuple(error_bodies.inner_codes(body))
+    service_error.properties = tuple(
+        PropertyError(redact(wrong_property.name), redact(wrong_property.message))
+        for wrong_property in wrong
+    )
+    return service_error
 
 
 def name_in_use(error: NotFound) -> ServiceError:
@@ -99,7 +102,7 @@ def name_in_use(error: NotFound) -> ServiceError:
 
     The name is free again some time after the delete has ended (Azure/azure-cli-extensions#7660).
     """
-    if not any(one.startswith(f"({_ENDPOINTS_SAY})") for one in error.details):
+    if not any(detail.startswith(f"({_ENDPOINTS_SAY})") for detail in error.details):
         return error
     return Transient(
         error.code,
@@ -117,9 +120,9 @@ def sdk_errors_decoded() -> Iterator[None]:
     try:
         yield
     except HttpResponseError as error:
-        raise _of_response(error) from None
+        raise _from_response(error) from None
     except AzureError as error:
-        raise _of_connection(error) from None
+        raise _from_connection(error) from None
     except ValueError as error:  # malformed JSON, read by the SDK
         raise malformed_response(redact(str(error))) from None
 
@@ -146,7 +149,7 @@ def objects(value: Data, path: str) -> list[dict[str, Data]]:
         Transient: it is no list, or one of other things.
     """
     items = [] if value is None else value
-    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise malformed_response(f"the list of {path} is none of objects")
     return items
 
@@ -173,25 +176,25 @@ def redact(text: str) -> str:
 _CODE = re.compile(r"(?i)([?&]code=)[^&\s\"';]+")  # of a sign-in
 
 
-def _of_response(error: HttpResponseError) -> ServiceError:
+def _from_response(error: HttpResponseError) -> ServiceError:
     """Without credentials there is no response; a failed operation has one with status 200."""
     if error.response is None:
         if isinstance(error, ClientAuthenticationError):
             return _no_credentials(error)
-        return _of_connection(error)
-    found = error_of(error.response)
+        return _from_connection(error)
+    service_error = error_of(error.response)
     if (error.response.status_code or 0) >= _FIRST_NO or _error_object(error.response):
-        return found
+        return service_error
     return malformed_response(redact(str(error.message)))
 
 
 def _no_credentials(error: ClientAuthenticationError) -> Permanent:
-    first, *more = redact(str(error.message)).splitlines() or ["no reason"]
-    details = tuple(line.strip() for line in more if line.strip())
+    first, *others = redact(str(error.message)).splitlines() or ["no reason"]
+    details = tuple(line.strip() for line in others if line.strip())
     return Permanent("NoCredentials", first, status=_UNAUTHORIZED, details=details)
 
 
-def _of_connection(error: AzureError) -> ServiceError:
+def _from_connection(error: AzureError) -> ServiceError:
     """A lost connection, a certificate that is not trusted, or a refusal of the SDK itself."""
     inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
@@ -201,8 +204,8 @@ def _of_connection(error: AzureError) -> ServiceError:
         return Permanent(type(error).__name__, inner)
     # A request may have arrived although sending it is what failed.
     sending = isinstance(error, ServiceRequestError)
-    told = "there is no connection, or it broke" if sending else "the connection broke"
-    said = f"{told} before the whole answer was there"
+    cause = "there is no connection, or it broke" if sending else "the connection broke"
+    said = f"{cause} before the whole answer was there"
     return Transient("ConnectionLost", said, ambiguous=True, details=(inner,))
 
 
@@ -211,9 +214,9 @@ def _error_object(response: Any) -> Mapping[str, Data]:
     data = json_body(response)
     if not isinstance(data, dict):
         return {}
-    told = data.get("error")
-    if isinstance(told, dict):
-        return told
+    body = data.get("error")
+    if isinstance(body, dict):
+        return body
     properties = data.get("properties")
     if isinstance(properties, dict):
         return provisioning_error(properties)
@@ -221,24 +224,26 @@ def _error_object(response: Any) -> Mapping[str, Data]:
     if isinstance(status, str):
         return {"code": f"Operation{status}", "message": f"the operation ended as {status}"}
     return {
-        key: held for key, held in data.items() if key in ("code", "message", "target", "details")
+        key: entry for key, entry in data.items() if key in ("code", "message", "target", "details")
     }
 
 
 def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
     """What a resource's `provisioningErrors` say, or else its state."""
-    for one in error_bodies.objects_of(properties.get("provisioningErrors")):
-        inner = one.get("error")
+    for detail in error_bodies.objects_of(properties.get("provisioningErrors")):
+        inner = detail.get("error")
         if isinstance(inner, dict):
             return inner
-    found = properties.get("provisioningState")
-    if found is None:
+    state = properties.get("provisioningState")
+    if state is None:
         return {}
-    return {"code": f"Provisioning{found}", "message": f"the resource ended as {found}"}
+    return {"code": f"Provisioning{state}", "message": f"the resource ended as {state}"}
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:
-    request, correlation = (headers.get(f"x-ms-{one}request-id") for one in ("", "correlation-"))
+    request, correlation = (
+        headers.get(f"x-ms-{prefix}request-id") for prefix in ("", "correlation-")
+    )
     if request and correlation and request != correlation:
         return f"{request} (correlation id: {correlation})"
     return request or correlation
@@ -265,9 +270,9 @@ def json_body(response: Any) -> Data:
 
 def _page(text: str) -> str:
     """A body that is no JSON, on one line: of Storage's XML the message, of a page the title."""
-    said = _MESSAGE.search(text)
-    if said:
-        text = said[1]
+    match = _MESSAGE.search(text)
+    if match:
+        text = match[1]
     elif _HTML.match(text):
         title = _TITLE.search(text)
         text = f"an HTML page: {title[1]}" if title else "an HTML page"

@@ -50,8 +50,8 @@ class HealthChecker:
         """All checks; those that depend on a failed one are skipped."""
         lacking = None
         looks = (self._credentials, self._workspace, self._clock, self._provider)
-        more = (self._permissions, self._locks, self._clusters, self._quota)
-        for name, look in zip(_NAMES, (*looks, *more), strict=True):
+        further_checks = (self._permissions, self._locks, self._clusters, self._quota)
+        for name, look in zip(_NAMES, (*looks, *further_checks), strict=True):
             if lacking is not None:
                 yield HealthCheck(name, HealthStatus.SKIPPED, f"needs {lacking}")
                 continue
@@ -64,18 +64,18 @@ class HealthChecker:
         with errors.sdk_errors_decoded():
             token = self._arm.credential.get_token(f"{self._arm.base}/.default")
         ends = datetime.fromtimestamp(token.expires_on, UTC)
-        who = _caller_of(token.token)
+        caller = _caller_of(token.token)
         yield HealthCheck(
-            "credentials", HealthStatus.OK, f"{who}; the token ends at {ends:%Y-%m-%d %H:%M} UTC"
+            "credentials", HealthStatus.OK, f"{caller}; the token ends at {ends:%Y-%m-%d %H:%M} UTC"
         )
 
     def _workspace(self) -> Iterator[HealthCheck]:
         body = self._arm.get(workspace_path(self._scope))
         self._location = catalog.region(body.get("location"))
         state = str(get(body, ("properties", "provisioningState"), "unknown"))
-        found = f"{self._scope.workspace} in {self._location}, {state}"
+        result = f"{self._scope.workspace} in {self._location}, {state}"
         fine = state.casefold() in ("succeeded", "unknown")
-        yield HealthCheck("workspace", HealthStatus.OK if fine else HealthStatus.WARNING, found)
+        yield HealthCheck("workspace", HealthStatus.OK if fine else HealthStatus.WARNING, result)
 
     def _clock(self) -> Iterator[HealthCheck]:
         date = self._arm.date(workspace_path(self._scope))
@@ -83,13 +83,13 @@ class HealthChecker:
             yield HealthCheck("clock", HealthStatus.SKIPPED, "the service does not tell the time")
             return
         skew = self._now - parsedate_to_datetime(date).timestamp()
-        found = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} Azure's"
+        result = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} Azure's"
         if abs(skew) < _SKEW:
-            yield HealthCheck("clock", HealthStatus.OK, found)
+            yield HealthCheck("clock", HealthStatus.OK, result)
             return
         verdict = HealthStatus.FAILED if abs(skew) > _BAD_SKEW else HealthStatus.WARNING
         advice = "set this machine's clock (timedatectl set-ntp true): tokens are refused otherwise"
-        yield HealthCheck("clock", verdict, found, advice)
+        yield HealthCheck("clock", verdict, result, advice)
 
     def _provider(self) -> Iterator[HealthCheck]:
         path = path_of("subscriptions", self._scope.subscription, "providers", PROVIDER)
@@ -99,12 +99,15 @@ class HealthChecker:
             advice = f"az provider register -n {PROVIDER}"
             yield HealthCheck("provider", HealthStatus.FAILED, f"{PROVIDER} is {state}", advice)
             return
-        offered = {str(one.get("resourceType")): one for one in body.get("resourceTypes") or ()}
-        lacking = [one for one in _TYPES if not _offered(offered.get(f"workspaces/{one}"))]
+        offered = {
+            str(resource_type.get("resourceType")): resource_type
+            for resource_type in body.get("resourceTypes") or ()
+        }
+        lacking = [name for name in _TYPES if not _offered(offered.get(f"workspaces/{name}"))]
         if lacking:
-            found = f"api-version {VERSION} is not offered for {', '.join(lacking)}"
+            result = f"api-version {VERSION} is not offered for {', '.join(lacking)}"
             yield HealthCheck(
-                "provider", HealthStatus.WARNING, found, "this cloud may need another mlctl"
+                "provider", HealthStatus.WARNING, result, "this cloud may need another mlctl"
             )
         else:
             yield HealthCheck(
@@ -113,18 +116,22 @@ class HealthChecker:
 
     def _permissions(self) -> Iterator[HealthCheck]:
         path = workspace_path(self._scope) + "/providers/Microsoft.Authorization/permissions"
-        given = list(self._arm.pages(path, _PERMISSIONS))
-        blind = [one for one in _TYPES if not _may(given, one, "read")]
+        permissions = list(self._arm.pages(path, _PERMISSIONS))
+        blind = [type_name for type_name in _TYPES if not _may(permissions, type_name, "read")]
         if blind:
-            found = f"may not read {', '.join(blind)}: no plan can be made"
-            yield HealthCheck("permissions", HealthStatus.FAILED, found, _ask_for(blind))
+            result = f"may not read {', '.join(blind)}: no plan can be made"
+            yield HealthCheck("permissions", HealthStatus.FAILED, result, _ask_for(blind))
             return
         bound = [
-            one for one in _TYPES if not (_may(given, one, "write") and _may(given, one, "delete"))
+            type_name
+            for type_name in _TYPES
+            if not (
+                _may(permissions, type_name, "write") and _may(permissions, type_name, "delete")
+            )
         ]
         if bound:
-            found = f"may read everything, and not write or delete {', '.join(bound)}"
-            yield HealthCheck("permissions", HealthStatus.WARNING, found, _ask_for(bound))
+            result = f"may read everything, and not write or delete {', '.join(bound)}"
+            yield HealthCheck("permissions", HealthStatus.WARNING, result, _ask_for(bound))
         else:
             yield HealthCheck(
                 "permissions", HealthStatus.OK, "may read and write clusters, endpoints and assets"
@@ -132,27 +139,27 @@ class HealthChecker:
 
     def _locks(self) -> Iterator[HealthCheck]:
         mine = self._scope.id.casefold() + "/"
-        found = False
+        any_lock = False
         for lock in self._known_locks():
             on = str(lock.get("id")).partition("/providers/Microsoft.Authorization/locks/")[0]
             above, beneath = mine.startswith(on.casefold() + "/"), on.casefold().startswith(mine)
             if above or beneath:
-                found = True
+                any_lock = True
                 level = get(lock, ("properties", "level"))
-                told = f"`{lock.get('name')}` ({level}) on {on or '/'}"
-                yield HealthCheck("locks", HealthStatus.WARNING, told, _UNLOCK)
-        if not found:
+                message = f"`{lock.get('name')}` ({level}) on {on or '/'}"
+                yield HealthCheck("locks", HealthStatus.WARNING, message, _UNLOCK)
+        if not any_lock:
             yield HealthCheck("locks", HealthStatus.OK, "none on the workspace or above it")
 
     def _known_locks(self) -> Iterator[Body]:
         subscription = path_of("subscriptions", self._scope.subscription)
         group = subscription + path_of("resourceGroups", self._scope.resource_group)
         locks = "/providers/Microsoft.Authorization/locks"
-        seen = set()
+        ids = set()
         for path, query in ((subscription, {"$filter": "atScope()"}), (group, {})):
             for lock in self._arm.pages(path + locks, _LOCKS, **query):
-                if lock.get("id") not in seen:
-                    seen.add(lock.get("id"))
+                if lock.get("id") not in ids:
+                    ids.add(lock.get("id"))
                     yield lock
 
     def _clusters(self) -> Iterator[HealthCheck]:
@@ -166,15 +173,17 @@ class HealthChecker:
             )
 
     def _quota(self) -> Iterator[HealthCheck]:
-        found = usage(self._arm, self._scope, self._location)
-        tight = [check for one in found for check in _nearly_used_up(one)]
+        quotas = usage(self._arm, self._scope, self._location)
+        tight = [check for quota in quotas for check in _nearly_used_up(quota)]
         yield from tight
         if not tight:
             yield HealthCheck("quota", HealthStatus.OK, f"room left in {self._location}")
-        none = sorted(one.family for one in found if one.limit == 0 and one.family not in _COUNTS)
+        none = sorted(
+            quota.family for quota in quotas if quota.limit == 0 and quota.family not in _COUNTS
+        )
         if none:
-            told = f"no cores in {self._location} for {_listed(none)}"
-            yield HealthCheck("quota", HealthStatus.INFO, told)
+            message = f"no cores in {self._location} for {_listed(none)}"
+            yield HealthCheck("quota", HealthStatus.INFO, message)
 
 
 _VITAL = ("credentials", "workspace")
@@ -195,7 +204,7 @@ def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[H
         with errors.answers_decoded():
             yield from look()
     except ServiceError as error:
-        details = "".join(f"; {one}" for one in error.details)
+        details = "".join(f"; {detail}" for detail in error.details)
         yield HealthCheck(name, HealthStatus.FAILED, f"{error}{details}", error=error)
 
 
@@ -205,8 +214,8 @@ def _caller_of(token: str) -> str:
         part = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
         names = ("upn", "preferred_username", "app_displayname", "appid", "oid")
-        who = next(str(claims[name]) for name in names if claims.get(name))
-        return f"{who} of tenant {claims.get('tid', 'unknown')}"
+        caller = next(str(claims[name]) for name in names if claims.get(name))
+        return f"{caller} of tenant {claims.get('tid', 'unknown')}"
     except (ValueError, IndexError, AttributeError, TypeError, StopIteration):
         return "somebody with a token that cannot be read"
 
@@ -215,25 +224,26 @@ def _offered(body: Body | None) -> bool:
     return body is not None and VERSION in (body.get("apiVersions") or ())
 
 
-def _may(given: Iterable[Body], resource: str, verb: str) -> bool:
+def _may(permissions: Iterable[Body], resource: str, verb: str) -> bool:
     """Whether some role allows an action: in its `actions`, and not in its `notActions`."""
     action = f"{PROVIDER}/workspaces/{resource}/{verb}"
     return any(
-        _covers(one.get("actions"), action) and not _covers(one.get("notActions"), action)
-        for one in given
+        _covers(permission.get("actions"), action)
+        and not _covers(permission.get("notActions"), action)
+        for permission in permissions
     )
 
 
 def _covers(patterns: Data, action: str) -> bool:
     """`*` stands for anything, slashes too."""
     return any(
-        re.fullmatch(re.escape(str(one)).replace(r"\*", ".*"), action, re.IGNORECASE)
-        for one in patterns or ()
+        re.fullmatch(re.escape(str(pattern)).replace(r"\*", ".*"), action, re.IGNORECASE)
+        for pattern in patterns or ()
     )
 
 
 def _ask_for(types: Iterable[str]) -> str:
-    roles = " and ".join(dict.fromkeys(_ROLES[one] for one in types))
+    roles = " and ".join(dict.fromkeys(_ROLES[type_name] for type_name in types))
     return f"ask an owner of the workspace for the role {roles}, or for Contributor"
 
 
@@ -242,35 +252,39 @@ def _unhealthy(body: Body) -> Iterator[HealthCheck]:
     state = str(properties.get("provisioningState"))
     if state.casefold() in ("failed", "canceled"):
         why = errors.provisioning_error(properties)
-        told = f"compute/{name} is {state}: ({why.get('code')}) {why.get('message')}"
+        message = f"compute/{name} is {state}: ({why.get('code')}) {why.get('message')}"
         yield HealthCheck(
-            "clusters", HealthStatus.WARNING, errors.redact(told), "mlctl apply puts it again"
+            "clusters", HealthStatus.WARNING, errors.redact(message), "mlctl apply puts it again"
         )
     inner = properties.get("properties") or {}
-    nodes = [inner.get(one) for one in ("currentNodeCount", "targetNodeCount")]
+    nodes = [inner.get(key) for key in ("currentNodeCount", "targetNodeCount")]
     if inner.get("allocationState") == "Resizing" and nodes == [0, 0]:
         yield HealthCheck(
             "clusters", HealthStatus.WARNING, f"compute/{name} is resizing (0 -> 0)", _STUCK
         )
 
 
-def _nearly_used_up(one: Usage) -> Iterator[HealthCheck]:
+def _nearly_used_up(quota: Usage) -> Iterator[HealthCheck]:
     """A quota that is nearly used up; a limit of 0 for a VM family is normal."""
-    if one.limit is None or (one.limit == 0 and one.family not in _COUNTS):
+    if quota.limit is None or (quota.limit == 0 and quota.family not in _COUNTS):
         return
-    if one.used >= one.limit * _NEARLY:
-        what = _COUNTS.get(one.family, one.family)
-        told = f"{one.used} of {one.limit} used of {what}" if one.limit else f"0 allowed of {what}"
-        delete = "delete idle clusters, or " if one.used else ""
+    if quota.used >= quota.limit * _NEARLY:
+        noun = _COUNTS.get(quota.family, quota.family)
+        message = (
+            f"{quota.used} of {quota.limit} used of {noun}"
+            if quota.limit
+            else f"0 allowed of {noun}"
+        )
+        delete = "delete idle clusters, or " if quota.used else ""
         advice = f"{delete}ask for more: the portal's page `Usage + quotas`"
-        yield HealthCheck("quota", HealthStatus.WARNING, told, advice)
+        yield HealthCheck("quota", HealthStatus.WARNING, message, advice)
 
 
 def _listed(families: Sequence[str]) -> str:
     """How many VM families, and the first few of them."""
-    more = "" if len(families) <= _NAMED else f" and {len(families) - _NAMED} more"
+    remainder = "" if len(families) <= _NAMED else f" and {len(families) - _NAMED} more"
     count = counted(len(families), "VM family", "VM families")
-    return f"{count}: {', '.join(families[:_NAMED])}{more}"
+    return f"{count}: {', '.join(families[:_NAMED])}{remainder}"
 
 
 _NAMED = 6  # VM families at most

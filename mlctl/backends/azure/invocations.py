@@ -29,14 +29,14 @@ def call(
         ServiceError: refused.
     """
     name = str(body.get("name") or _new_name(plane.clock.rng))
-    named = {"azureml-model-deployment": deployment} if deployment else {}
+    headers = {"azureml-model-deployment": deployment} if deployment else {}
     try:
-        data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=named)
+        data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=headers)
         return job_of(data)
     except Transient as error:
         if not error.ambiguous:
             raise
-        return _looked_for(name, error, show)
+        return _find_lost_job(name, error, show)
 
 
 def refuse_local(body: Mapping[str, Data]) -> None:
@@ -45,10 +45,10 @@ def refuse_local(body: Mapping[str, Data]) -> None:
     Raises:
         Permanent: an input is a local path.
     """
-    for name, one in (body.get("inputData") or {}).items():
-        uri = str(one.get("uri") or "")
+    for name, data_input in (body.get("inputData") or {}).items():
+        uri = str(data_input.get("uri") or "")
         if (
-            "uri" in one
+            "uri" in data_input
             and not uri.startswith(("azureml:", "/subscriptions/"))
             and "://" not in uri
         ):
@@ -69,19 +69,19 @@ def _sent(body: Mapping[str, Data], name: str) -> Data:
 
     Tags are not of it: the service takes them for a job that is there.
     """
-    properties = {key: held for key, held in body.items() if key not in ("name", "tags")}
+    properties = {key: entry for key, entry in body.items() if key not in ("name", "tags")}
     return {"properties": {**properties, "jobName": name}}
 
 
-def _looked_for(name: str, error: Transient, show: Show) -> Job:
+def _find_lost_job(name: str, error: Transient, show: Show) -> Job:
     try:
         return show(name)
     except NotFound:
-        said = "and no job of that name is there"
+        remark = "and no job of that name is there"
     except ServiceError:
-        said = "and whether it was started could not be read"
+        remark = "and whether it was started could not be read"
     text = (
-        f"{error.message}: the answer to the call that starts job {name} was lost, {said}; look at"
-        " `mlctl batch-endpoint list-jobs` before you call again"
+        f"{error.message}: the answer to the call that starts job {name} was lost, {remark};"
+        " look at `mlctl batch-endpoint list-jobs` before you call again"
     )
     raise Transient(error.code, text, status=error.status, ambiguous=True) from None

@@ -49,8 +49,8 @@ def run_of(data: Data, scope: Scope) -> Job:
     if not isinstance(data, dict) or not data.get("runId"):
         raise errors.malformed_response("the run has no id")
     name = str(data["runId"])
-    told = {wire: data[key] for key, wire in _OF_A_RUN.items() if data.get(key) is not None}
-    properties = {"jobType": "Base", "status": "Unknown", **told}
+    fields = {wire: data[key] for key, wire in _OF_A_RUN.items() if data.get(key) is not None}
+    properties = {"jobType": "Base", "status": "Unknown", **fields}
     by = data.get("createdBy") or {}
     system = {
         "createdAt": data.get("createdUtc"),
@@ -74,27 +74,27 @@ _OF_A_RUN = {
 }
 
 
-def _of_endpoint(data: Mapping[str, Data], given: Mapping[str, Data]) -> dict[str, Data]:
+def _of_endpoint(data: Mapping[str, Data], properties: Mapping[str, Data]) -> dict[str, Data]:
     """Endpoint, deployment and cluster of a job of an endpoint; nothing of other jobs."""
-    deployment = get(given, ("tags", _DEPLOYMENT))
+    deployment = get(properties, ("tags", _DEPLOYMENT))
     if not deployment:
         return {}
     invoked = _INVOKED.search(str(data.get("id")))
-    endpoint = given.get("experimentName") or (invoked["endpoint"] if invoked else None)
-    found = {
+    endpoint = properties.get("experimentName") or (invoked["endpoint"] if invoked else None)
+    fields = {
         "endpointName": endpoint,
         "deploymentName": deployment,
-        "computeId": given.get("computeId") or get(given, ("compute", "target")),
-        "displayName": given.get("displayName") or given.get("name"),
+        "computeId": properties.get("computeId") or get(properties, ("compute", "target")),
+        "displayName": properties.get("displayName") or properties.get("name"),
     }
-    return {key: held for key, held in found.items() if held is not None}
+    return {key: entry for key, entry in fields.items() if entry is not None}
 
 
-def _times(given: Mapping[str, Data]) -> dict[str, Data]:
+def _times(properties: Mapping[str, Data]) -> dict[str, Data]:
     """When a job started and ended, as ISO 8601 has it."""
-    found = {name: get(given, ("properties", told)) for name, told in _TIMES.items()}
+    times = {name: get(properties, ("properties", key)) for name, key in _TIMES.items()}
     return {
         name: _TIME.sub(r"\1T\2Z", str(text))
-        for name, text in found.items()
-        if text and not given.get(name)
+        for name, text in times.items()
+        if text and not properties.get(name)
     }

@@ -12,19 +12,19 @@ from mlctl.pointer import Data, get
 _LONGEST = timedelta(days=60)  # a job ends after 21 days at the latest, and may wait before that
 
 
-def newest(found: Iterator[dict[str, Data]]) -> list[Job]:
+def newest(bodies: Iterator[dict[str, Data]]) -> list[Job]:
     """The jobs of bodies, the newest first."""
-    return sorted(map(job_of, found), key=created, reverse=True)
+    return sorted(map(job_of, bodies), key=created, reverse=True)
 
 
-def recent(found: Iterator[dict[str, Data]]) -> Iterator[Job]:
+def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:
     """The jobs of bodies, until one is so much older than the first that it must have ended.
 
     It holds only while each is older than the one before it: the service promises no order.
     """
     first = last = None
     ordered = True
-    for job in map(job_of, found):
+    for job in map(job_of, bodies):
         at = _moment(job)
         ordered = ordered and at is not None and (last is None or at <= last)
         first, last = first or at, at

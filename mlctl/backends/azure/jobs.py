@@ -22,7 +22,7 @@ from mlctl.backends.azure.job_bodies import job_of, run_of
 from mlctl.backends.azure.job_lists import created, newest, recent
 from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
-from mlctl.backends.azure.waiting import explained
+from mlctl.backends.azure.waiting import with_reasons
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
@@ -66,13 +66,13 @@ class AzureJobs:
         """
         invocations.refuse_local(body)
         address = Address("batch-endpoint", endpoint)
-        found = self.arm.get(resource_path(address, self.scope))
-        uri = str(get(found, ("properties", "scoringUri")) or "")
+        endpoint_body = self.arm.get(resource_path(address, self.scope))
+        uri = str(get(endpoint_body, ("properties", "scoringUri")) or "")
         if not uri:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
         plane = data_plane(self.arm, self.cloud, uri)
-        made = invocations.call(plane, uri, deployment, body, self.show)
-        return self._tagged(made, body["tags"]) if body.get("tags") else made
+        job = invocations.call(plane, uri, deployment, body, self.show)
+        return self._tagged(job, body["tags"]) if body.get("tags") else job
 
     @answers_decoded()
     def create(
@@ -89,14 +89,16 @@ class AzureJobs:
             ServiceError: refused.
         """
         chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
-        asked = {"properties": body["properties"]}
+        request_body = {"properties": body["properties"]}
         version, headers = VERSION, {}
-        if asked["properties"].get("jobType") == "Pipeline":
+        if request_body["properties"].get("jobType") == "Pipeline":
             version, headers = (
                 _PIPELINES,
                 {"x-azureml-token": data_plane_token(self.arm, self.cloud)},
             )
-        data, _ = self.arm.send("PUT", self._at(chosen), version, body=asked, headers=headers)
+        data, _ = self.arm.send(
+            "PUT", self._at(chosen), version, body=request_body, headers=headers
+        )
         return job_of(data)
 
     @answers_decoded()
@@ -115,7 +117,7 @@ class AzureJobs:
         deployment: str | None = None,
         *,
         view: JobView = JobView.ACTIVE,
-        most: int | None = None,
+        limit: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
 
@@ -124,7 +126,7 @@ class AzureJobs:
         """
         if endpoint is None:
             at = workspace_path(self.scope) + "/jobs"
-            return newest(self.arm.pages(at, listViewType=view.value))[:most]
+            return newest(self.arm.pages(at, listViewType=view.value))[:limit]
         parent = Address("batch-endpoint", endpoint)
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
@@ -132,7 +134,7 @@ class AzureJobs:
         self.arm.get(at)  # of what is not there, the list would be empty
         base = self._base()
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
-        return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))[:most]
+        return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))[:limit]
 
     @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
@@ -154,10 +156,10 @@ class AzureJobs:
         """
         base = self._base()
         url = f"{base.rstrip('/')}{self._run(name)}/children"
-        found = [
-            run_of(one, self.scope) for one in data_plane(self.arm, self.cloud, base).pages(url, "")
+        runs = [
+            run_of(run, self.scope) for run in data_plane(self.arm, self.cloud, base).pages(url, "")
         ]
-        return sorted(found, key=created)
+        return sorted(runs, key=created)
 
     @answers_decoded()
     def set_archived(self, name: str, *, archived: bool) -> None:
@@ -193,13 +195,15 @@ class AzureJobs:
             NotFound: there is no such job.
         """
         clock = self.arm.clock
-        began, told = clock.now(), ""
+        began, last_line = clock.now(), ""
         while True:
             job, at = self.show(name), clock.now() - began
-            new = (JobEvent(at, "STATUS", {"status": job.status}),) if job.status != told else ()
+            new = (
+                (JobEvent(at, "STATUS", {"status": job.status}),) if job.status != last_line else ()
+            )
             last = job.ended or at >= seconds
-            yield JobProgress(at, explained(self.arm, self.scope, job) if last else job, {}, new)
-            told = job.status
+            yield JobProgress(at, with_reasons(self.arm, self.scope, job) if last else job, {}, new)
+            last_line = job.status
             if last:
                 return
             clock.pause(min(_LOOK, seconds - at))
@@ -257,20 +261,20 @@ class AzureJobs:
             try:
                 yield client
             except MlException as error:
-                told = errors.redact(" ".join(str(error.message).split()))
-                raise Permanent("JobException", f"job {name}: {told}") from None
+                reason = errors.redact(" ".join(str(error.message).split()))
+                raise Permanent("JobException", f"job {name}: {reason}") from None
 
-    def _tagged(self, made: Job, tags: Mapping[str, Data]) -> Job:
+    def _tagged(self, job: Job, tags: Mapping[str, Data]) -> Job:
         """A job that was started a moment ago, with these tags.
 
         The service takes them for a job that is there: "Only description, tags, displayName,
         properties, and isArchived can be updated" (Azure/azure-sdk-for-python#42156).
         """
         try:
-            self._change_run(self.show(made.name), {"tags": dict(tags)})
-            return self.show(made.name)
+            self._change_run(self.show(job.name), {"tags": dict(tags)})
+            return self.show(job.name)
         except ServiceError as error:
-            text = f"job {made.name} was started, but its tags could not be set: {error.message}"
+            text = f"job {job.name} was started, but its tags could not be set: {error.message}"
             raise Permanent(error.code, text, status=error.status) from None
 
     def _change_run(self, job: Job, changes: Data) -> None:
@@ -301,5 +305,5 @@ def _no_output(name: str, output: str | None) -> NotFound:
     return NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
 
 
-def _not_here(what: str, instead: str) -> Permanent:
-    return Permanent("NotSupported", f"mlctl cannot get {what} from Azure yet: {instead}")
+def _not_here(subject: str, instead: str) -> Permanent:
+    return Permanent("NotSupported", f"mlctl cannot get {subject} from Azure yet: {instead}")

@@ -75,7 +75,7 @@ class BlobLeases:
             token = int(metadata.get(_TOKEN) or 0) + 1
             lease = Lease(project, token, holder, now, now + duration, taken.id)
             blob.upload_blob(
-                json.dumps(_told(lease)),
+                json.dumps(_lease_content(lease)),
                 overwrite=True,
                 metadata={_TOKEN: str(token)},
                 lease=taken,
@@ -159,13 +159,13 @@ class BlobLeases:
         return self._ask(self._held)
 
     def _held(self, container: Any) -> list[Lease]:
-        found = [
-            one.name
-            for one in container.list_blobs(name_starts_with=FOLDER, **_TIMES)
-            if one.lease.status == _LOCKED
+        names = [
+            entry.name
+            for entry in container.list_blobs(name_starts_with=FOLDER, **_TIMES)
+            if entry.lease.status == _LOCKED
         ]
-        projects = ((name, name.removeprefix(FOLDER).removesuffix(".json")) for name in found)
-        return [self._lease(container.get_blob_client(name), one) for name, one in projects]
+        projects = ((name, name.removeprefix(FOLDER).removesuffix(".json")) for name in names)
+        return [self._lease(container.get_blob_client(name), project) for name, project in projects]
 
     def break_(self, lease: Lease) -> bool:
         """End a lease that another holds; whether it was still that one.
@@ -179,11 +179,11 @@ class BlobLeases:
         from azure.storage.blob import BlobLeaseClient
 
         blob = container.get_blob_client(_name(lease.project))
-        found = blob.get_blob_properties(**_TIMES)
-        token = (found.metadata or {}).get(_TOKEN)
-        if token != str(lease.token) or found.lease.status != _LOCKED:
+        blob_properties = blob.get_blob_properties(**_TIMES)
+        token = (blob_properties.metadata or {}).get(_TOKEN)
+        if token != str(lease.token) or blob_properties.lease.status != _LOCKED:
             return False
-        only: dict[str, Any] = {"etag": found.etag, **_TIMES}
+        only: dict[str, Any] = {"etag": blob_properties.etag, **_TIMES}
         only["match_condition"] = MatchConditions.IfNotModified
         try:
             BlobLeaseClient(blob).break_lease(lease_break_period=0, **only)
@@ -198,14 +198,14 @@ class BlobLeases:
         read = blob.download_blob(**_TIMES)
         token = (read.properties.metadata or {}).get(_TOKEN)
         try:
-            told = dict(json.loads(read.readall() or b"{}"))
-            duration = float(told.get("duration") or LEASE_S)
-            since = float(told.get("since") or self._wall())
+            content = dict(json.loads(read.readall() or b"{}"))
+            duration = float(content.get("duration") or LEASE_S)
+            started = float(content.get("since") or self._wall())
         except (TypeError, ValueError):  # somebody else's words
-            told, duration, since = {}, LEASE_S, self._wall()
-        holder = Holder.of(told.get("holder") or {})
+            content, duration, started = {}, LEASE_S, self._wall()
+        holder = Holder.of(content.get("holder") or {})
         # Renewed just now, as far as anybody can see.
-        return Lease(project, int(token or 0), holder, since, self._wall() + duration)
+        return Lease(project, int(token or 0), holder, started, self._wall() + duration)
 
     def _ask(self, ask: Callable[[Any], _T]) -> _T:
         """What the container answers: by the workspace's secret, or by the caller's own right.
@@ -244,10 +244,10 @@ def _answer(ask: Callable[[], _T]) -> _T:
             raise
         message = f"the workspace's storage cannot keep a lease: {error}"
         kind = Transient if isinstance(error, Transient) else Permanent
-        told = kind(_STORE, message, status=error.status, details=error.details)
-        told.request_id = error.request_id
-        told.inner = (error.code,)
-        raise told from None
+        service_error = kind(_STORE, message, status=error.status, details=error.details)
+        service_error.request_id = error.request_id
+        service_error.inner = (error.code,)
+        raise service_error from None
 
 
 _STORE = "LeaseStore"  # the code, by which there is advice
@@ -280,6 +280,6 @@ def _code(error: HttpResponseError) -> str:
     return str(response.headers.get("x-ms-error-code")) if response is not None else ""
 
 
-def _told(lease: Lease) -> dict[str, Data]:
+def _lease_content(lease: Lease) -> dict[str, Data]:
     duration = lease.ends - lease.since
     return {"holder": lease.holder.as_data(), "since": lease.since, "duration": duration}

@@ -43,15 +43,15 @@ def of_cluster(
         **({} if span is None else {"timespan": _span(arm, scope, span)}),
     }
     data = arm.get(path, VERSION, **query)
-    return [_series(one, str(data.get("interval", "PT1M"))) for one in data.get("value", [])]
+    return [_series(metric, str(data.get("interval", "PT1M"))) for metric in data.get("value", [])]
 
 
 def _span(arm: ArmClient, scope: Scope, length: float) -> str:
     """The time span of the last `length` seconds, by the service's clock."""
-    said = arm.date(workspace_path(scope))
-    now = parsedate_to_datetime(said) if said else datetime.now(UTC)
+    service_time = arm.date(workspace_path(scope))
+    now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
     begun = now - timedelta(seconds=length)
-    return "/".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in (begun, now))
+    return "/".join(moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (begun, now))
 
 
 def _series(metric: Mapping[str, Data], interval: str) -> Series:
@@ -59,12 +59,14 @@ def _series(metric: Mapping[str, Data], interval: str) -> Series:
         text = str(metric.get("errorMessage") or "Azure Monitor has no such metric.")
         raise Permanent(str(metric["errorCode"]), text)
     name = str(get(metric, ("name", "localizedValue")) or get(metric, ("name", "value")))
-    points = [point for one in metric.get("timeseries", []) for point in one.get("data", [])]
+    points = [
+        point for timeseries in metric.get("timeseries", []) for point in timeseries.get("data", [])
+    ]
     return Series(name, parse_iso(interval), tuple(_intervals(points)))
 
 
 def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
     """Missing values count as 0."""
-    for one in points:
-        numbers = (float(one.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
-        yield MetricInterval(str(one["timeStamp"]), *numbers)
+    for point in points:
+        numbers = (float(point.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
+        yield MetricInterval(str(point["timeStamp"]), *numbers)

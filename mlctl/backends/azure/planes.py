@@ -31,8 +31,8 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
     Raises:
         Permanent: the URL is of another host.
     """
-    parts, own = links.split(url), links.split(arm.base)
-    if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
+    parts, base_parts = links.split(url), links.split(arm.base)
+    if (parts.scheme, parts.netloc) == (base_parts.scheme, base_parts.netloc):
         return arm
     domains = _DOMAINS.get(cloud.name.casefold())
     if domains and parts.scheme == "https" and _within(parts.hostname, domains):
@@ -56,4 +56,4 @@ def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
 
 
 def _within(host: str | None, domains: tuple[str, ...]) -> bool:
-    return any((host or "").endswith(f".{one}") for one in domains)
+    return any((host or "").endswith(f".{domain}") for domain in domains)

@@ -39,11 +39,11 @@ def workspace_path(scope: Scope) -> str:
 
 def run_concurrently(questions: Iterable[Callable[[], T]]) -> list[T]:
     """The results of independent requests, sent concurrently."""
-    asked = list(questions)
-    if len(asked) == 1:
-        return [asked[0]()]
-    with ThreadPoolExecutor(min(WORKERS, len(asked) or 1), thread_name_prefix="azure") as pool:
-        return list(pool.map(lambda ask: ask(), asked))
+    calls = list(questions)
+    if len(calls) == 1:
+        return [calls[0]()]
+    with ThreadPoolExecutor(min(WORKERS, len(calls) or 1), thread_name_prefix="azure") as pool:
+        return list(pool.map(lambda ask: ask(), calls))
 
 
 class ResourceReader:
@@ -63,13 +63,13 @@ class ResourceReader:
             if _versioned(address.kind) and address.version is None:
                 yield partial(self._newest, address)
                 continue
-            within = address.parent or (address.name if _versioned(address.kind) else "")
-            groups[address.kind, within.casefold()].append(address)
+            container = address.parent or (address.name if _versioned(address.kind) else "")
+            groups[address.kind, container.casefold()].append(address)
         for (kind, _), group in groups.items():
             if len(group) > (1 if ALL[kind].parent else FEW):
-                yield partial(self._among, group)
+                yield partial(self._select, group)
             else:
-                yield from (partial(self._one, address) for address in group)
+                yield from (partial(self._read_one, address) for address in group)
 
     def every(self, kind: str, parent: str | None = None) -> list[Live]:
         """All of a kind (of one parent), by parent and name; versions oldest first.
@@ -83,12 +83,14 @@ class ResourceReader:
         above = resource_path(Address(holder, parent), self._scope) if holder and parent else None
         root = (above or workspace_path(self._scope)) + path_of(collection)
         if _versioned(kind):
-            names = [str(one["name"]) for one in self._arm.pages(root, **_ALL)]
-            asked = [partial(self._versions, Address(kind, name)) for name in names]
-            found = [live for versions in run_concurrently(asked) for live in versions]
+            names = [str(entry["name"]) for entry in self._arm.pages(root, **_ALL)]
+            queries = [partial(self._versions, Address(kind, name)) for name in names]
+            resources = [live for versions in run_concurrently(queries) for live in versions]
         else:
-            found = [_live(kind, body) for body in self._arm.pages(root) if _is_of_kind(kind, body)]
-        return sorted(found, key=lambda live: live.address.name.casefold())
+            resources = [
+                _live(kind, body) for body in self._arm.pages(root) if _is_of_kind(kind, body)
+            ]
+        return sorted(resources, key=lambda live: live.address.name.casefold())
 
     def _beneath(self, kind: str, holder: str) -> list[Live]:
         """All of a kind under every parent: there is no one list of them."""
@@ -99,16 +101,16 @@ class ResourceReader:
             except NotFound:  # it was deleted just now
                 return []
 
-        asked = [partial(of, live.address.name) for live in self.every(holder)]
-        return [live for lives in run_concurrently(asked) for live in lives] if asked else []
+        queries = [partial(of, live.address.name) for live in self.every(holder)]
+        return [live for lives in run_concurrently(queries) for live in lives] if queries else []
 
-    def _one(self, address: Address) -> LiveResources:
+    def _read_one(self, address: Address) -> LiveResources:
         body = self._arm.find(resource_path(address, self._scope))
         if body is None:
             return {}
         if not _is_of_kind(address.kind, body):
-            other = get(body, ("properties", "computeType"))
-            message = f"the name of {address} is taken by a compute of another type: {other}"
+            compute_type = get(body, ("properties", "computeType"))
+            message = f"the name of {address} is taken by a compute of another type: {compute_type}"
             raise Permanent("OtherComputeType", message, status=409)
         return {address: _live(address.kind, body)}
 
@@ -116,10 +118,10 @@ class ResourceReader:
         """The version created last, as the SDK asks for `@latest`."""
         query = {"$orderBy": "createdtime desc", "$top": "1"}
         versions = resource_path(address, self._scope) + path_of("versions")
-        found = (self._arm.find(versions, **query) or {}).get("value")
-        return {address: _live(address.kind, found[0])} if found else {}
+        entries = (self._arm.find(versions, **query) or {}).get("value")
+        return {address: _live(address.kind, entries[0])} if entries else {}
 
-    def _among(self, addresses: list[Address]) -> LiveResources:
+    def _select(self, addresses: list[Address]) -> LiveResources:
         first = addresses[0]
         try:
             if _versioned(first.kind):
@@ -128,14 +130,18 @@ class ResourceReader:
                 every = self.every(first.kind, first.parent)
         except NotFound:  # of the parent, or of all versions
             return {}
-        found = {live.address: live for live in every}
-        return {address: found[address] for address in addresses if address in found}
+        live_by_address = {live.address: live for live in every}
+        return {
+            address: live_by_address[address] for address in addresses if address in live_by_address
+        }
 
     def _versions(self, address: Address) -> list[Live]:
         versions = resource_path(address, self._scope) + path_of("versions")
-        found = [_live(address.kind, body) for body in self._arm.pages(versions, **_ALL)]
-        found.reverse()  # the service lists the newest one first
-        return sorted(found, key=lambda live: str(get(live.body, ("systemData", "createdAt"), "")))
+        versions_found = [_live(address.kind, body) for body in self._arm.pages(versions, **_ALL)]
+        versions_found.reverse()  # the service lists the newest one first
+        return sorted(
+            versions_found, key=lambda live: str(get(live.body, ("systemData", "createdAt"), ""))
+        )
 
 
 def _versioned(kind: str) -> bool:
@@ -147,8 +153,8 @@ def _is_of_kind(kind: str, body: Body) -> bool:
     live_type = ALL[kind].arm.live_type
     if live_type is None:
         return True
-    at, wanted = live_type
-    return str(get(body, at)).casefold() == wanted.casefold()
+    at, type_name = live_type
+    return str(get(body, at)).casefold() == type_name.casefold()
 
 
 def _live(kind: str, body: Body) -> Live:

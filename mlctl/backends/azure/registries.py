@@ -60,7 +60,7 @@ class AzureRegistry:
         """
         if name is None:
             every = self._plane.pages(self._root(kind), _VERSION, listViewType="ActiveOnly")
-            return [Live(Address(kind, str(one["name"])), one) for one in every]
+            return [Live(Address(kind, str(entry["name"])), entry) for entry in every]
         return [*self._versions(Address(kind, name))]
 
     def _versions(self, address: Address) -> Iterator[Live]:
@@ -87,10 +87,10 @@ class AzureRegistry:
 
     def _root(self, kind: str) -> str:
         """The path of all assets of a kind."""
-        where = self._details
+        details = self._details
         return FRONT + path_of(
-            *("subscriptions", str(where.get("subscriptionId"))),
-            *("resourceGroups", str(where.get("resourceGroup"))),
+            *("subscriptions", str(details.get("subscriptionId"))),
+            *("resourceGroups", str(details.get("resourceGroup"))),
             *("providers", PROVIDER, "registries", self._name, ALL[kind].collection),
         )
 

@@ -58,8 +58,8 @@ def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
     subscription = path_of("subscriptions", scope.subscription)
     place = subscription + path_of("providers", PROVIDER, "locations", region)
     yield Probe("identity", "the workspace", workspace)
-    for what in ("usages", "vmSizes", "quotas"):
-        yield Probe("quotas", f"the {what} of its region", f"{place}/{what}")
+    for collection_name in ("usages", "vmSizes", "quotas"):
+        yield Probe("quotas", f"the {collection_name} of its region", f"{place}/{collection_name}")
     top = [
         kind
         for kind in ALL.values()
@@ -93,32 +93,32 @@ def _of_first(arm: ArmClient, kind: str, collection: str, *, versioned: bool) ->
         return
     if first is None:
         return
-    one = collection + path_of(str(first.get("name")))
-    yield Probe("bodies", f"{kind}: the first", one)
+    path = collection + path_of(str(first.get("name")))
+    yield Probe("bodies", f"{kind}: the first", path)
     if versioned:
         newest = {"$orderBy": "createdtime desc", "$top": "1"}
         yield Probe(
             "newest-version",
             f"{kind}: the newest version of the first",
-            f"{one}/versions",
+            f"{path}/versions",
             query=newest,
         )
         all_of_it = {"listViewType": "All"}
         yield Probe(
             "newest-version",
             f"{kind}: all versions of the first",
-            f"{one}/versions",
+            f"{path}/versions",
             query=all_of_it,
         )
     for child in children(kind):
         below = child.collection
-        yield Probe("bodies", f"{kind}: the {below} of the first", one + path_of(below))
+        yield Probe("bodies", f"{kind}: the {below} of the first", path + path_of(below))
 
 
 def report(arm: ArmClient, scope: Scope, region: str) -> Iterator[dict[str, Data]]:
     """The form of each answer; of one that never came, why."""
     for probe in probes(arm, scope, region):
-        said: dict[str, Data] = {
+        answers: dict[str, Data] = {
             "settles": probe.settles,
             "what": probe.what,
             "api_version": probe.version,
@@ -126,11 +126,11 @@ def report(arm: ArmClient, scope: Scope, region: str) -> Iterator[dict[str, Data
         try:
             status, headers, body = arm.look(probe.path, probe.version, probe.query)
         except ServiceError as error:
-            yield {**said, "failed": error.code}
+            yield {**answers, "failed": error.code}
             continue
         names = sorted({name.lower() for name in headers})
-        said |= {"status": status, "codes": list(_codes(body)), "headers": names}
-        yield {**said, "body": form(body)}
+        answers |= {"status": status, "codes": list(_codes(body)), "headers": names}
+        yield {**answers, "body": form(body)}
 
 
 def form(data: Data, name: str = "") -> Data:
@@ -142,31 +142,31 @@ def form(data: Data, name: str = "") -> Data:
     if isinstance(data, dict):
         if name in _FREE or not all(_KEY.fullmatch(str(key)) for key in data):
             return {"keys": len(data)}
-        return {key: form(held, _within(name, key, held)) for key, held in data.items()}
+        return {key: form(entry, _within(name, key, entry)) for key, entry in data.items()}
     if isinstance(data, list):
         forms: list[Data] = []
         for item in data:
-            if (shown := form(item, name)) not in forms:
-                forms.append(shown)
+            if (item_form := form(item, name)) not in forms:
+                forms.append(item_form)
         return {"items": len(data), "forms": forms}
     if isinstance(data, str):
-        return next((what for what, pattern in _FORMS if pattern.fullmatch(data)), "text")
+        return next((form_name for form_name, pattern in _FORMS if pattern.fullmatch(data)), "text")
     return None if data is None else "boolean" if isinstance(data, bool) else "number"
 
 
-def _within(above: str, key: str, held: Data) -> str:
+def _within(above: str, key: str, value: Data) -> str:
     """`properties` of texts within `properties` are the owner's, unlike those of computes."""
-    owned = isinstance(held, dict) and all(isinstance(one, str) for one in held.values())
+    owned = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
     return "properties.properties" if above == key == "properties" and owned else key
 
 
 def _codes(body: Data) -> Iterator[str]:
     """The codes of an error, the outermost first; what is no code is left out."""
-    told = get(body, ("error",))
-    inner = error_bodies.inner_codes(told) if isinstance(told, dict) else ()
-    while isinstance(told, dict):
-        yield from _code(told.get("code"))
-        told = told.get("innererror") or told.get("innerError")
+    error = get(body, ("error",))
+    inner = error_bodies.inner_codes(error) if isinstance(error, dict) else ()
+    while isinstance(error, dict):
+        yield from _code(error.get("code"))
+        error = error.get("innererror") or error.get("innerError")
     for code in inner:
         yield from _code(code)
 

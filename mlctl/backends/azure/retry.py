@@ -46,10 +46,10 @@ class Clock:
         """The deadline of an operation that starts now."""
         return self.now() + self.limit
 
-    def overdue(self, what: str) -> Permanent:
+    def overdue(self, subject: str) -> Permanent:
         """The error of an operation that took too long."""
         message = (
-            f"{what} has not ended within {self.limit:g} seconds; it may still go on"
+            f"{subject} has not ended within {self.limit:g} seconds; it may still go on"
             " in the service. `--timeout SECONDS` waits longer"
         )
         return Permanent(TIMED_OUT, message, status=408)
@@ -75,21 +75,21 @@ class PacePolicy:
 
     def send(self, request: Any) -> Any:
         """Send a request; a write where few more are allowed, after a pause."""
-        asked = request.http_request
-        if asked.method not in ("PUT", "PATCH"):
+        http_request = request.http_request
+        if http_request.method not in ("PUT", "PATCH"):
             return self.next.send(request)
-        collection = urlsplit(asked.url).path.split("/")[-2].casefold()
+        collection = urlsplit(http_request.url).path.split("/")[-2].casefold()
         with self._counting:
-            left = self._left.get(collection, _FEW)
+            writes_left = self._left.get(collection, _FEW)
             if collection in self._left:
-                self._left[collection] = max(left - 1, 0)
-        if left < _FEW:
-            self._clock.pause(_PACE * (_FEW - left))
+                self._left[collection] = max(writes_left - 1, 0)
+        if writes_left < _FEW:
+            self._clock.pause(_PACE * (_FEW - writes_left))
         response = self.next.send(request)
-        told = response.http_response.headers.get(_WRITES_LEFT, "")
-        if told.isdecimal():
+        header = response.http_response.headers.get(_WRITES_LEFT, "")
+        if header.isdecimal():
             with self._counting:
-                self._left[collection] = int(told)
+                self._left[collection] = int(header)
         return response
 
 
@@ -116,11 +116,11 @@ class RetryPolicy:
         options, method = request.context.options, request.http_request.method
         deadline = options.pop("deadline", math.inf)
         attempts = self._attempts if options.pop("again", method == "GET") else 1
-        given = dict(options)  # later policies remove theirs
+        original_options = dict(options)  # later policies remove theirs
         for attempt in range(1, attempts + 1):
             if self._clock.now() > deadline:
                 raise self._clock.overdue(_what(request))
-            options.update(given, **self._within(deadline))
+            options.update(original_options, **self._within(deadline))
             wait = self._base * 2 ** (attempt - 1)
             try:
                 response = self.next.send(request)
@@ -142,10 +142,10 @@ class RetryPolicy:
 
     def _within(self, deadline: float) -> dict[str, float]:
         """The transport's time-outs for one attempt, cut to the time left."""
-        left = max(_LEAST, deadline - self._clock.now())
+        seconds_left = max(_LEAST, deadline - self._clock.now())
         return {
-            "connection_timeout": min(_CONNECTING, left),
-            "read_timeout": min(_READING, left),
+            "connection_timeout": min(_CONNECTING, seconds_left),
+            "read_timeout": min(_READING, seconds_left),
         }
 
 

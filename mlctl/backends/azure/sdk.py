@@ -35,7 +35,7 @@ def _cloud_options(arm: ArmClient, cloud: Cloud) -> dict[str, Any]:
     if cloud.name.casefold() in CLOUDS:
         return {"cloud": cloud.name}
     base = arm.base
-    told = {
+    options = {
         "azure_portal": base,
         "resource_manager": base,
         "active_directory": cloud.authority,
@@ -44,4 +44,4 @@ def _cloud_options(arm: ArmClient, cloud: Cloud) -> dict[str, Any]:
         "registry_discovery_endpoint": base + "/",
     }
     # the SDK caches clouds by name
-    return {"cloud": f"{cloud.name}-{urlsplit(base).netloc}", "cloud_metadata": told}
+    return {"cloud": f"{cloud.name}-{urlsplit(base).netloc}", "cloud_metadata": options}

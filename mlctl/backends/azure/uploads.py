@@ -45,8 +45,8 @@ class Uploader:
         versions = resource_path(Address("code", str(uuid5(NAMESPACE_OID, sha256))), self._scope)
         query = {"hash": sha256, "hashVersion": _HASH_VERSION}
         body = self._arm.find(versions + path_of("versions"), **query) or {}
-        for one in body.get("value") or ():
-            parts = str(one["id"]).split("/")
+        for version in body.get("value") or ():
+            parts = str(version["id"]).split("/")
             return Address("code", parts[-3], None, parts[-1])
         return None
 
@@ -59,13 +59,13 @@ class Uploader:
         _check_unchanged(upload)
         match upload.target:
             case UploadTarget.CODE:
-                named: Data = self._code(address, upload)
+                code_id: Data = self._code(address, upload)
             case UploadTarget.ASSET:
-                named = self._asset(address, upload)
+                code_id = self._asset(address, upload)
         properties = dict(body["properties"])
-        made = {**body, "properties": properties}
-        pointer.put(made, upload.wire, named)
-        return made
+        new_body = {**body, "properties": properties}
+        pointer.put(new_body, upload.wire, code_id)
+        return new_body
 
     def _code(self, address: Address, upload: Upload) -> str:
         """Into a container that the service makes; the name is its URL without the signature."""
@@ -94,24 +94,24 @@ class Uploader:
     def _send(
         self, container: Any, upload: Upload, folder: PurePosixPath, address: Address
     ) -> None:
-        found = _files_with_names(Path(upload.path), folder)
-        marked = container.get_blob_client(found[0][1])
+        files = _files_with_names(Path(upload.path), folder)
+        marked = container.get_blob_client(files[0][1])
         with errors.sdk_errors_decoded():
             if _is_uploaded(marked):
                 return
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
-                list(pool.map(lambda one: _upload_file(container, *one), found))
-            named = {"name": address.name, "version": address.version or "1"}
-            marked.set_blob_metadata({**named, **_COMPLETED})
+                list(pool.map(lambda pair: _upload_file(container, *pair), files))
+            identity = {"name": address.name, "version": address.version or "1"}
+            marked.set_blob_metadata({**identity, **_COMPLETED})
 
 
 def _check_unchanged(upload: Upload) -> None:
     try:
-        same = local_files.digest(upload) == upload.digest
+        is_unchanged = local_files.digest(upload) == upload.digest
     except OSError as error:
         message = f"cannot read {upload.path}: {error.strerror or error}"
         raise Permanent("ContentGone", message) from None
-    if not same:
+    if not is_unchanged:
         message = f"{upload.path} has changed since the plan was made; make a new plan"
         raise Permanent("ContentChanged", message)
 
@@ -121,10 +121,10 @@ def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name
-    found = sorted((file, str(root / name)) for file, name in hashing.files(path))
-    if not found:
+    pairs = sorted((file, str(root / name)) for file, name in hashing.files(path))
+    if not pairs:
         raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
-    return found
+    return pairs
 
 
 def _is_uploaded(blob: Any) -> bool:

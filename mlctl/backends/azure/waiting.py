@@ -18,7 +18,7 @@ from mlctl.service_errors import ServiceError
 _BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
 
 
-def explained(arm: ArmClient, scope: Scope, job: Job) -> Job:
+def with_reasons(arm: ArmClient, scope: Scope, job: Job) -> Job:
     """The job with what it waits for; as it is where that cannot be said."""
     properties = job.body["properties"]
     if job.status not in _BEFORE:
@@ -26,42 +26,44 @@ def explained(arm: ArmClient, scope: Scope, job: Job) -> Job:
     try:
         with errors.answers_decoded():
             cluster = _cluster(arm, scope, properties)
-            found = "; ".join(_reasons(arm, scope, cluster)) if cluster else ""
+            reasons = "; ".join(_reasons(arm, scope, cluster)) if cluster else ""
     except ServiceError:
         return job
-    run = {"run": {"waits_for": found}} if found else {}
+    run = {"run": {"waits_for": reasons}} if reasons else {}
     return Job(job.name, {**job.body, "properties": {**properties, **run}})
 
 
 def _cluster(arm: ArmClient, scope: Scope, job: Mapping[str, Data]) -> Mapping[str, Data] | None:
     """The cluster of a job; a job of an endpoint has that of its deployment (recorded)."""
-    named = job.get("computeId")
-    if not named and job.get("deploymentName"):
+    compute_id = job.get("computeId")
+    if not compute_id and job.get("deploymentName"):
         owner = Address("batch-deployment", str(job["deploymentName"]), str(job["endpointName"]))
-        named = get(arm.get(resource_path(owner, scope)), ("properties", "compute"))
-    name = str(named or "").rpartition("/")[2]
+        compute_id = get(arm.get(resource_path(owner, scope)), ("properties", "compute"))
+    name = str(compute_id or "").rpartition("/")[2]
     return arm.get(resource_path(Address("compute", name), scope)) if name else None
 
 
 def _reasons(arm: ArmClient, scope: Scope, body: Mapping[str, Data]) -> Iterator[str]:
     inner = get(body, ("properties", "properties")) or {}
-    there, sought = (int(inner.get(f"{one}NodeCount") or 0) for one in ("current", "target"))
-    if there >= sought > 0:
+    current, sought = (
+        int(inner.get(f"{prefix}NodeCount") or 0) for prefix in ("current", "target")
+    )
+    if current >= sought > 0:
         yield "nodes that other jobs of the cluster have"
         return
     if inner.get("allocationState") == "Resizing" and not sought:
         yield "a resource lock holds the cluster: resizing (0 -> 0)"
     else:
-        yield f"nodes: {there} of {sought} allocated"
-    for one in errors.objects(inner.get("errors"), "errors"):
-        told = one.get("error") or one
-        yield errors.redact(f"({told.get('code')}) {told.get('message')}")
+        yield f"nodes: {current} of {sought} allocated"
+    for entry in errors.objects(inner.get("errors"), "errors"):
+        error = entry.get("error") or entry
+        yield errors.redact(f"({error.get('code')}) {error.get('message')}")
     low = is_low_priority(inner.get("vmPriority"))
-    counted, what = (
+    counted, noun = (
         (limits.LOW_PRIORITY_QUOTA, "low-priority")
         if low
         else (limits.DEDICATED_QUOTA, "dedicated")
     )
     for quota in capacity.usage(arm, scope, catalog.region(body["location"])):
         if quota.family == counted and quota.limit is not None and quota.used >= quota.limit:
-            yield f"quota: {quota.used} of {quota.limit} {what} cores are used"
+            yield f"quota: {quota.used} of {quota.limit} {noun} cores are used"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import catalog
-from mlctl.backends.local.leases import LocalLeases, losses_told
+from mlctl.backends.local.leases import LocalLeases, lost_leases_reported
 from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
@@ -112,8 +112,8 @@ class LocalBackend:
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked."""
-        found = service.read(self.handle, addresses)
-        return {address: _live(each) for address, each in found.items()}
+        stored = service.read(self.handle, addresses)
+        return {address: _live(resource) for address, resource in stored.items()}
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
         """All of a kind (of one parent), by name, oldest version first.
@@ -121,7 +121,7 @@ class LocalBackend:
         Raises:
             NotFound: the parent does not exist.
         """
-        return [_live(each) for each in service.list_resources(self.handle, kind, parent)]
+        return [_live(resource) for resource in service.list_resources(self.handle, kind, parent)]
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LocalOperation:
         """Create or overwrite.
@@ -129,7 +129,7 @@ class LocalBackend:
         Raises:
             ServiceError: refused at once.
         """
-        with losses_told():
+        with lost_leases_reported():
             accepted = service.put(self.handle, address, body)
         return LocalOperation(self.handle, accepted.operation, created=accepted.created)
 
@@ -139,7 +139,7 @@ class LocalBackend:
         Raises:
             NotFound: there is nothing to delete.
         """
-        with losses_told():
+        with lost_leases_reported():
             return LocalOperation(self.handle, service.delete(self.handle, address))
 
     @property
@@ -171,9 +171,9 @@ class LocalBackend:
         """The clock, in seconds since its epoch."""
         return control.now(self.handle)
 
-    def due(self, asked: Operation) -> float | None:
+    def due(self, operation: Operation) -> float | None:
         """The time at which a write will have ended; None when it has already."""
-        return asked.due if isinstance(asked, LocalOperation) else None
+        return operation.due if isinstance(operation, LocalOperation) else None
 
     def close(self) -> None:
         """Close the state file."""
@@ -181,14 +181,16 @@ class LocalBackend:
 
     def usage(self, location: str, families: Collection[str] = ()) -> builtins.list[Usage]:
         """Cores and computes of a region, taken and allowed; or what holds `limits.EVERYWHERE`."""
-        known = [
+        quotas = [
             Usage(pool.name, pool.used, pool.limit)
             for pool in control.quotas(self.handle, location)
             if pool.name not in limits.UNPUBLISHED
         ]
-        new = sorted(set(families) - {one.family for one in known} - {*quota.DEFAULTS})
+        new = sorted(
+            set(families) - {quota_usage.family for quota_usage in quotas} - {*quota.DEFAULTS}
+        )
         settings = control.cloud_settings(self.handle)
-        return known + [Usage(one, 0, quota.default(one, settings)) for one in new]
+        return quotas + [Usage(family, 0, quota.default(family, settings)) for family in new]
 
     def registry(self, name: str) -> LocalRegistry:
         """A registry of that name."""
@@ -204,12 +206,16 @@ class LocalBackend:
 
     def activity(self, address: Address) -> builtins.list[Activity]:
         """The writes and deletes of a resource in the last 90 days, newest first."""
-        found = activity.list_of_resource(self.handle, address.id(self.scope))
-        return [Activity(clock.iso(one.at), one.verb, one.caller) for one in found]
+        entries = activity.list_of_resource(self.handle, address.id(self.scope))
+        return [Activity(clock.iso(entry.at), entry.verb, entry.caller) for entry in entries]
 
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
         """The last write or delete of each of these that the log knows."""
-        return {one: told[0] for one in addresses if (told := self.activity(one))}
+        return {
+            address: activities[0]
+            for address in addresses
+            if (activities := self.activity(address))
+        }
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
         """Check the state file and the locks."""
@@ -256,8 +262,8 @@ class LocalBackend:
         """Which other workspace of the subscription has the name in a region."""
         with self.handle.store.read() as db:
             world = rows.workspace_state(db, self.handle.scope, self.handle.location)
-            other = rows.name_owner(db, world, address, location)
-        return f"workspace `{other}` has it" if other else None
+            owner = rows.name_owner(db, world, address, location)
+        return f"workspace `{owner}` has it" if owner else None
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash."""
@@ -271,20 +277,20 @@ class LocalBackend:
         Raises:
             NotFound: there is none of that name.
         """
-        wanted = replace(self.scope, workspace=name).id.casefold()
+        workspace_id = replace(self.scope, workspace=name).id.casefold()
         for body in self.workspaces():
-            if str(body["id"]).casefold() == wanted:
+            if str(body["id"]).casefold() == workspace_id:
                 return body
-        where = f"resource group {self.scope.resource_group}"
-        raise NotFound("ResourceNotFound", f"There is no workspace {name} in {where}.", status=404)
+        group = f"resource group {self.scope.resource_group}"
+        raise NotFound("ResourceNotFound", f"There is no workspace {name} in {group}.", status=404)
 
     def workspaces(self) -> builtins.list[dict[str, Data]]:
         """Those of the subscription that were written to, and this one, made by its first write."""
         with self.handle.store.read() as db:
-            known = {one: place for one, place, _ in rows.workspaces(db)}
+            places = {scope: place for scope, place, _ in rows.workspaces(db)}
         mine = self.scope.subscription.casefold()
-        every = {self.scope: self.location, **known}.items()
-        return [_workspace(*one) for one in every if one[0].subscription.casefold() == mine]
+        every = {self.scope: self.location, **places}.items()
+        return [_workspace(*row) for row in every if row[0].subscription.casefold() == mine]
 
     def set_quota(
         self,
@@ -319,9 +325,9 @@ class LocalBackend:
         control.set_quotas(self.handle, quota.EVERYWHERE, limits)
 
 
-def _live(found: StoredResource) -> Live:
-    found.body["properties"]["provisioningState"] = found.state
-    return Live(found.address, found.body)
+def _live(stored: StoredResource) -> Live:
+    stored.body["properties"]["provisioningState"] = stored.state
+    return Live(stored.address, stored.body)
 
 
 def _workspace(scope: Scope, location: str) -> dict[str, Data]:

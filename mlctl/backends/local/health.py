@@ -12,15 +12,15 @@ from mlctl.simulator.control_plane.control import CloudStatus
 def check_health(status: CloudStatus, scope: Scope, location: str) -> Iterator[HealthCheck]:
     """Check the state file, and the locks on the workspace, above it and in it."""
     yield HealthCheck("backend", HealthStatus.OK, f"open, in {location}")
-    held = [
+    locks = [
         lock
         for lock in status.locks
         if lock.holds(scope.id) or f"{lock.scope}/".casefold().startswith(f"{scope.id}/".casefold())
     ]
-    for lock in held:
-        told = f"`{lock.name}` ({lock.level.value}) on {lock.scope or '/'}"
-        yield HealthCheck("locks", HealthStatus.WARNING, told, _UNLOCK)
-    if not held:
+    for lock in locks:
+        message = f"`{lock.name}` ({lock.level.value}) on {lock.scope or '/'}"
+        yield HealthCheck("locks", HealthStatus.WARNING, message, _UNLOCK)
+    if not locks:
         yield HealthCheck("locks", HealthStatus.OK, "none on the workspace, above it or in it")
 
 

@@ -31,8 +31,8 @@ def nodes(place: WorkspaceHandle, cluster: Address) -> list[ComputeNode]:
         ServiceError: there is no such cluster (404).
     """
     return [
-        ComputeNode(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
-        for each in cluster_nodes.list_nodes(place, cluster)
+        ComputeNode(node.id, node.state, node.private_ip, node.public_ip, node.port, node.job)
+        for node in cluster_nodes.list_nodes(place, cluster)
     ]
 
 
@@ -48,16 +48,20 @@ def metrics(
     Raises:
         ServiceError: there is no such cluster (404) or metric.
     """
-    found = measured.aggregate(place, cluster, names, interval=interval, span=span)
+    series_list = measured.aggregate(place, cluster, names, interval=interval, span=span)
     return [
-        Series(each.name, each.interval, tuple(_interval(one) for one in each.buckets))
-        for each in found
+        Series(series.name, series.interval, tuple(_interval(bucket) for bucket in series.buckets))
+        for series in series_list
     ]
 
 
-def _interval(one: Bucket) -> MetricInterval:
+def _interval(bucket: Bucket) -> MetricInterval:
     return MetricInterval(
-        measured.interval_start(one), one.average, one.minimum, one.maximum, one.total
+        measured.interval_start(bucket),
+        bucket.average,
+        bucket.minimum,
+        bucket.maximum,
+        bucket.total,
     )
 
 
@@ -101,8 +105,8 @@ class LocalJobs:
             NotFound: there is no such cluster, environment or workload.
             ServiceError: refused.
         """
-        asked = JobRequest(name, body["properties"], workload, workload_name)
-        return self._job(creation.create(self.handle, asked))
+        request = JobRequest(name, body["properties"], workload, workload_name)
+        return self._job(creation.create(self.handle, request))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
         """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
@@ -123,7 +127,7 @@ class LocalJobs:
 
     def unfinished(self) -> builtins.list[Job]:
         """The jobs that have not ended."""
-        return [one for one in self.list(view=JobView.ALL) if not one.ended]
+        return [job for job in self.list(view=JobView.ALL) if not job.ended]
 
     def children(self, name: str) -> builtins.list[Job]:
         """The steps of a pipeline or the trials of a sweep.
@@ -131,7 +135,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        return [self._job(each) for each in records.children(self.handle, name)]
+        return [self._job(record) for record in records.children(self.handle, name)]
 
     def set_archived(self, name: str, *, archived: bool) -> None:
         """Archive a job, or restore it.
@@ -148,7 +152,7 @@ class LocalJobs:
         deployment: str | None = None,
         *,
         view: JobView = JobView.ACTIVE,
-        most: int | None = None,
+        limit: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
 
@@ -156,8 +160,10 @@ class LocalJobs:
             NotFound: there is no such endpoint or deployment.
         """
         archived = None if view is JobView.ALL else view is JobView.ARCHIVED
-        found = records.list_jobs(self.handle, endpoint, deployment, archived=archived, limit=most)
-        return [self._job(each) for each in found]
+        job_records = records.list_jobs(
+            self.handle, endpoint, deployment, archived=archived, limit=limit
+        )
+        return [self._job(record) for record in job_records]
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.
@@ -176,10 +182,10 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        for each in job_events.follow(self.handle, name, seconds, detail=detail):
-            events = tuple(map(_happening, each.events))
-            counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
-            yield JobProgress(each.now, self._job(each.record), counts, events)
+        for event in job_events.follow(self.handle, name, seconds, detail=detail):
+            events = tuple(map(_happening, event.events))
+            counts = cluster_nodes.node_state_counts(event.nodes) if event.nodes else {}
+            yield JobProgress(event.now, self._job(event.record), counts, events)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """What a training job has logged, in the order in which it did.
@@ -188,7 +194,7 @@ class LocalJobs:
             NotFound: there is no such job.
             ServiceError: it is no training job.
         """
-        return [MetricPoint(*each) for each in job_events.metrics(self.handle, name)]
+        return [MetricPoint(*point) for point in job_events.metrics(self.handle, name)]
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
         """The files of a job and their texts.

@@ -28,11 +28,11 @@ class LocalLeases:
             LeaseHeld: another has it.
         """
         now = self._wall()
-        wanted = LeaseRow(project, 0, str(uuid4()), holder.as_data(), now, now, duration)
-        found, is_ours = leases.acquire(self._handle, wanted, now)
+        row = LeaseRow(project, 0, str(uuid4()), holder.as_data(), now, now, duration)
+        current, is_ours = leases.acquire(self._handle, row, now)
         if not is_ours:
-            raise LeaseHeld(_lease(found))
-        return replace(_lease(found), id=found.id)
+            raise LeaseHeld(_lease(current))
+        return replace(_lease(current), id=current.id)
 
     def renew(self, lease: Lease) -> None:
         """Let a lease last from now on.
@@ -40,7 +40,7 @@ class LocalLeases:
         Raises:
             LeaseLost: it was broken, or another has it.
         """
-        with losses_told():
+        with lost_leases_reported():
             leases.renew(self.fenced(lease), self._wall())
 
     def release(self, lease: Lease) -> None:
@@ -49,7 +49,7 @@ class LocalLeases:
 
     def held(self) -> list[Lease]:
         """The leases of the workspace that are held, by project."""
-        return [_lease(one) for one in leases.list_held(self._handle, self._wall())]
+        return [_lease(row) for row in leases.list_held(self._handle, self._wall())]
 
     def break_(self, lease: Lease) -> bool:
         """End a lease that another holds; whether it was still that one."""
@@ -61,7 +61,7 @@ class LocalLeases:
 
 
 @contextmanager
-def losses_told() -> Iterator[None]:
+def lost_leases_reported() -> Iterator[None]:
     """Within it, a refusal by the fence is raised as LeaseLost."""
     try:
         yield

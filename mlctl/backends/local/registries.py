@@ -23,10 +23,10 @@ class LocalRegistry:
         Raises:
             NotFound: no version is given, and the registry lists no such asset.
         """
-        found = registries.newest(self.name, address) if address.version is None else address
-        if found is None:
+        resolved = registries.newest(self.name, address) if address.version is None else address
+        if resolved is None:
             raise self._missing(address)
-        return Live(found, registries.version(self.name, found))
+        return Live(resolved, registries.version(self.name, resolved))
 
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
         """The versions of a name that are known; without one what stands for all versions of each.
@@ -35,15 +35,15 @@ class LocalRegistry:
             NotFound: the registry lists no such asset.
         """
         names = registries.names(self.name, kind) if name is None else [name]
-        found = []
+        assets = []
         for one in names:
             address = Address(kind, one)
             body = registries.container(self.name, address)
             if body is None:
                 raise self._missing(address)
             live = Live(address, body)
-            found.append(self.read(address) if name else live)
-        return found
+            assets.append(self.read(address) if name else live)
+        return assets
 
     def _missing(self, address: Address) -> NotFound:
         text = f"There is no {address} in registry {self.name} of the simulated cloud."

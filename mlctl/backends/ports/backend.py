@@ -33,10 +33,10 @@ class ConnectionOptions:
     cloud: str | None = None
     timeout: float | None = None
 
-    def over(self, other: ConnectionOptions) -> ConnectionOptions:
+    def over(self, base: ConnectionOptions) -> ConnectionOptions:
         """These options; those that are None are taken from `other`."""
         return ConnectionOptions(
-            self.auth or other.auth, self.cloud or other.cloud, self.timeout or other.timeout
+            self.auth or base.auth, self.cloud or base.cloud, self.timeout or base.timeout
         )
 
 
@@ -109,7 +109,7 @@ class SupportsVirtualTime(Protocol):
     def now(self) -> float:
         """Seconds since the epoch of the clock."""
 
-    def due(self, asked: Operation) -> float | None:
+    def due(self, operation: Operation) -> float | None:
         """The time at which a write will have ended; None when it has already."""
 
 

@@ -134,7 +134,7 @@ class Jobs(Protocol):
         deployment: str | None = None,
         *,
         view: JobView = JobView.ACTIVE,
-        most: int | None = None,
+        limit: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
 

@@ -122,7 +122,7 @@ def list_(
     with opened(session) as jobs:
         limit = None if all_results else max_results
         listed = (
-            jobs.list(view=view, most=limit) if parent is None else jobs.children(parent)[:limit]
+            jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
         )
         print_jobs(session, listed, output, query)
     return Exit.OK

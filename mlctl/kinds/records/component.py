@@ -18,13 +18,13 @@ _SIGNING = "registries are outside of the workspace"
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     """Whether a command is that of a component: a job runs somewhere, and names what it reads."""
-    known = schema.load(_SCHEMA)["$defs"]["command"]["properties"].keys()
+    properties = schema.load(_SCHEMA)["$defs"]["command"]["properties"].keys()
     needed = {"name", "command", "environment"}
     inputs = data.get("inputs", {})
     typed = isinstance(inputs, dict) and all(
-        isinstance(one, dict) and "type" in one and "path" not in one for one in inputs.values()
+        isinstance(port, dict) and "type" in port and "path" not in port for port in inputs.values()
     )
-    return needed <= data.keys() <= known and typed
+    return needed <= data.keys() <= properties and typed
 
 
 COMPONENT = Kind(

@@ -37,24 +37,24 @@ def _claims(value: Effective, region: str) -> Claims:
     families have no limits as a rule.
     """
     nodes = _nodes(value)
-    one: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
+    cluster: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
     size = catalog.size_of(nodes.size) if nodes else None
     if size is None or nodes is None:
-        return one
+        return cluster
     cores = Claim(nodes.most * size.vcpus, max(nodes.least, 1) * size.vcpus, size.vcpus)
     if nodes.low_priority:
         family = limits.low_priority_of(size.family)
-        return {**one, (region, family): cores, (region, limits.LOW_PRIORITY_QUOTA): cores}
-    return {**one, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
+        return {**cluster, (region, family): cores, (region, limits.LOW_PRIORITY_QUOTA): cores}
+    return {**cluster, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
 def _nodes(value: Effective) -> NodeRange | None:
-    least, most = value("min_instances"), value("max_instances")
-    if not isinstance(most, int):
+    least, maximum = value("min_instances"), value("max_instances")
+    if not isinstance(maximum, int):
         return None
     low_priority = is_low_priority(value("tier"))
     first = least if isinstance(least, int) else 0
-    return NodeRange(str(value("size")), low_priority, first, most)
+    return NodeRange(str(value("size")), low_priority, first, maximum)
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:

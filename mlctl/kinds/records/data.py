@@ -17,9 +17,9 @@ _IMPORT = "a preview for databases; `data create` takes what is in storage alrea
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     """Whether type and path are those of data: an input of a job has them too, and more."""
-    known = schema.load(_SCHEMA)["properties"].keys()
+    properties = schema.load(_SCHEMA)["properties"].keys()
     typed = str(data.get("type", "")).casefold() in _TYPES
-    return typed and "path" in data and data.keys() <= known
+    return typed and "path" in data and data.keys() <= properties
 
 
 DATA = Kind(

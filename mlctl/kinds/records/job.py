@@ -23,8 +23,8 @@ def _inferred(data: Mapping[str, Data]) -> bool:
 
 def _given(inputs: Data) -> bool:
     """Whether an input has a value: a component declares types alone."""
-    given = inputs.values() if isinstance(inputs, dict) else ()
-    return any(not isinstance(one, dict) or one.keys() & {"path", "value"} for one in given)
+    values = inputs.values() if isinstance(inputs, dict) else ()
+    return any(not isinstance(value, dict) or value.keys() & {"path", "value"} for value in values)
 
 
 JOB = Kind(

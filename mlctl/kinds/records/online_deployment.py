@@ -25,22 +25,22 @@ def _claims(value: Effective, region: str) -> Claims:
 
     Source: how-to-manage-quotas, "Virtual machine quota allocation for deployment".
     """
-    found: dict[tuple[str, str], Claim] = {
+    claims: dict[tuple[str, str], Claim] = {
         (limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): Claim(),
         (region, limits.COMPUTES_QUOTA): Claim(),
     }
     nodes = _nodes(value)
     size = catalog.size_of(nodes.size) if nodes else None
     if size is None or nodes is None:
-        return found
+        return claims
     count = math.ceil(nodes.most * limits.upgrade_share(size.family) / 100)
     cores = Claim(count * size.vcpus, node=size.vcpus)
-    return {**found, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
+    return {**claims, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
 def _nodes(value: Effective) -> NodeRange | None:
-    said = value("instance_count")
-    count = 1 if said is None else said
+    declared = value("instance_count")
+    count = 1 if declared is None else declared
     if not isinstance(count, int):
         return None
     return NodeRange(str(value("instance_type")), low_priority=False, least=count, most=count)

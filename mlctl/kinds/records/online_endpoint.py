@@ -26,7 +26,7 @@ def _claims(_value: Effective, region: str) -> Claims:
     return {(region, limits.ENDPOINTS_QUOTA): Claim()}
 
 
-def _completed(body: Mapping[str, Data], **_how: bool) -> dict[str, Data]:
+def _completed(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
     """With an identity of its own, which the SDK gives to an endpoint that says none."""
     return {"identity": {"type": "SystemAssigned"}, **body}
 

@@ -29,7 +29,7 @@ def inheritable(predecessor: Live | None, resource: Resource, scope: Scope) -> L
     """What a successor takes over from, what no file says; of one of another type no properties."""
     if predecessor is None:
         return None
-    live_values = decode(predecessor.body, resource.form, scope, own=False)
+    live_values = decode(predecessor.body, resource.form, scope, with_service_fields=False)
     if live_values.get(_TYPE) == resource.values.get(_TYPE, live_values.get(_TYPE)):
         return predecessor
     return replace(

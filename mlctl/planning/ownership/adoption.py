@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import said
+from mlctl.kinds.values import stored_values
 from mlctl.planning.model import Action, Change, FieldChange, Plan
 from mlctl.planning.ownership.owner import (
     PROJECT,
@@ -55,7 +55,7 @@ def _adopt(plan: Plan, ownership: Ownership) -> Iterator[Change]:
             if live_tags.get(key) != value
         )
         values = {
-            **said(live.body, resource.form, plan.scope, own=False),
+            **stored_values(live.body, resource.form, plan.scope, with_service_fields=False),
             TAGS: {**live_tags, **new},
         }
         if fields and resource.form.field(TAGS) is not None:

@@ -15,10 +15,10 @@ from mlctl.kinds.values import (
     encode,
     encode_fields,
     form_of_body,
-    not_kept,
-    not_renewed,
+    lost_credentials,
     overlay,
-    said,
+    overwritten_pointers,
+    stored_values,
 )
 from mlctl.planning.model import Action, Change
 from mlctl.pointer import Data, Pointer
@@ -56,7 +56,7 @@ _PROPERTIES: Pointer = ("properties",)
 def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """What the file says of a resource, to be laid over what is there."""
     form, values = resource.form, change.values
-    excluded = not_kept(values, form) + resource.kind.arm.service_fields
+    excluded = overwritten_pointers(values, form) + resource.kind.arm.service_fields
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), excluded)
     body = encode(values, form, scope)
@@ -66,8 +66,8 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
             pointer.put(body, ("properties", "isAnonymous"), value=True)
     if any(field.at == ("type",) for field in change.fields):  # the properties of another type
         excluded += (_PROPERTIES,) if change.live is not None else ()
-    live_values = said(change.live.body, form, scope) if change.live is not None else {}
-    return Part(body, excluded + not_renewed({**live_values, **values}, form))
+    live_values = stored_values(change.live.body, form, scope) if change.live is not None else {}
+    return Part(body, excluded + lost_credentials({**live_values, **values}, form))
 
 
 def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
@@ -77,7 +77,9 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
         part = declared_part(change, change.resource, scope)
     else:
         live = change.live.body if change.live else {}
-        part = Part({}, not_kept({}, form_of_body(kind, live, scope)) + kind.arm.service_fields)
+        part = Part(
+            {}, overwritten_pointers({}, form_of_body(kind, live, scope)) + kind.arm.service_fields
+        )
     for field in kind.route_fields:
         pointer.drop(part.body, field.wire)
         value = routes.value(field, routed[field.at])

@@ -14,9 +14,9 @@ from mlctl.kinds.values import (
     decode,
     form_of_body,
     moving,
-    not_kept,
     overlay,
-    said,
+    overwritten_pointers,
+    stored_values,
 )
 from mlctl.planning.diff import differences
 from mlctl.planning.live_state import LiveState
@@ -40,8 +40,10 @@ def restore_values(
     """
     form, kind = resource.form, resource.kind
     desired = ownership.keep_own_tags(resource, desired, Live(unfinished.address, unfinished.body))
-    excluded = (*not_kept(desired, form), *kind.arm.service_fields)
-    previous = said(overlay(unfinished.body, {}, excluded), form, scope, own=False)
+    excluded = (*overwritten_pointers(desired, form), *kind.arm.service_fields)
+    previous = stored_values(
+        overlay(unfinished.body, {}, excluded), form, scope, with_service_fields=False
+    )
     defaults = {field.at: field.default for field in form.fields}
     routed = kind.plan.routes
     restored = {
@@ -124,8 +126,8 @@ def _with_routes(change: Change, unfinished: Unfinished, scope: Scope) -> Change
 def fields_set_by_others(unfinished: Unfinished, live: Live, scope: Scope) -> list[FieldChange]:
     """What others have set otherwise since, so that it is not restored."""
     form = form_of_body(kind_of(live.address), live.body, scope)
-    previous = said(unfinished.body, form, scope, own=False)
-    current = decode(live.body, form, scope, own=False)
+    previous = stored_values(unfinished.body, form, scope, with_service_fields=False)
+    current = decode(live.body, form, scope, with_service_fields=False)
     remaining = unfinished.remaining(live)
     for at in remaining.routes if remaining else ():
         previous.pop(at, None)  # is still to be restored

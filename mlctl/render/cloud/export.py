@@ -11,7 +11,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.kinds import Kind, codec, kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Absent, Field, Form
-from mlctl.kinds.values import applies, form_of_body, said
+from mlctl.kinds.values import applies, form_of_body, stored_values
 from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, TAGS
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema.key_order import ordered
@@ -62,7 +62,7 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     """
     kind, address = kind_of(live.address), live.address
     form = form_of_body(kind, live.body, scope)
-    values = said(live.body, form, scope, own=False)
+    values = stored_values(live.body, form, scope, with_service_fields=False)
     if isinstance(values.get(TAGS), dict):
         values[TAGS] = {
             key: tag for key, tag in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
