@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from bench.commands import ROOT
-from bench.figure import Figure, at_most, beside
+from bench.figure import Effort, Figure, at_most, beside
 from mlctl.applying import executor
 from mlctl.backends import open_backend
 from mlctl.backends.local.backend import LocalBackend
@@ -34,7 +34,7 @@ from mlctl.kinds import KINDS
 from mlctl.kinds.address import Scope
 from mlctl.planning import planner as planning
 from mlctl.planning.refresh import everything, refresh
-from mlctl.planning.steps.work import work as steps
+from mlctl.planning.steps.work import work
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 NAMES = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)
@@ -63,13 +63,13 @@ DEPLOYMENT = (
 )
 
 
-def figures(runs: int, *, quick: bool) -> Iterator[Figure]:
+def figures(effort: Effort) -> Iterator[Figure]:
     """All figures."""
-    clusters, endpoints = (100, 10) if quick else (1000, 100)
+    clusters, endpoints = (100, 10) if effort.quick else (1000, 100)
     with tempfile.TemporaryDirectory() as name, emulator(Path(name), clusters, endpoints) as told:
         yield one_get(told)
-        yield from plans(Path(name) / "files", clusters, endpoints, runs)
-    many = 1_000 if quick else 10_000
+        yield from plans(Path(name) / "files", clusters, endpoints, effort.runs)
+    many = 10_000 if effort.long else 1_000
     with tempfile.TemporaryDirectory() as name, emulator(Path(name), many, 0) as told:
         assert listed() == many
         peak = peak_memory(told["pid"])
@@ -90,7 +90,7 @@ def plans(folder: Path, clusters: int, endpoints: int, runs: int) -> Iterator[Fi
     ours = measured(lambda: planned(folder), runs)  # before the SDK and its many objects are there
     sdk = measured(lambda: read_by_sdk(clusters, endpoints), 1)
     name = f"plan {clusters} clusters, {endpoints * 2} depl."
-    yield beside(name, ours, sdk, "MLClient, one by one", 0.2)
+    yield beside(name, ours, sdk, "MLClient, one by one", 0.15)
     yield from requests(loaded(folder))
     heavy = measured(lambda: shell("-c", "import azure.ai.ml"), runs)
     plan = ("-m", "mlctl", "--backend", "azure", "plan", f"{folder}/cluster-0000x.yml")
@@ -208,8 +208,8 @@ def fill(path: Path, folder: Path) -> None:
     backend.set_quota(families=plenty)
     graph = loaded(folder)
     made = planning.plan(graph, refresh(graph, backend), backend="local")
-    work = steps.work(made, graph)
-    for _ in executor.apply(work, backend, parallelism=1, stop=threading.Event()):
+    writes = work(made, graph)
+    for _ in executor.apply(writes, backend, parallelism=1, stop=threading.Event()):
         pass
     backend.close()
 

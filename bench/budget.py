@@ -90,7 +90,7 @@ class Commands:
         done = subprocess.run(
             [sys.executable, "-c", CHILD, str(counts), *words],
             cwd=self.folder,
-            env=environment(self.folder) | self.variables,
+            env={**environment(self.folder), **self.variables},
             capture_output=True,
             text=True,
             check=False,

@@ -11,7 +11,7 @@ from statistics import median as median_of
 from time import process_time
 
 from bench.commands import PLENTY, ROOT, Command, Run, measured, median, mlctl
-from bench.figure import Figure, at_most, beside
+from bench.figure import Effort, Figure, at_most, beside
 from mlctl.cli.run import run
 
 _SCHEMA = "https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json"
@@ -21,17 +21,17 @@ _PLAIN = (
 )
 
 
-def figures(scratch: Path, runs: int, *, quick: bool) -> Iterator[Figure]:
+def figures(scratch: Path, effort: Effort) -> Iterator[Figure]:
     """A history through `job wait`, and a month of idle clusters through `local advance`."""
-    nodes, batches = (1_000, 100_000) if quick else (10_000, 1_000_000)
+    nodes, batches, seconds = (10_000, 1_000_000, 60) if effort.long else (1_000, 100_000, 10)
     wait = measured(_waiting(scratch / "large", nodes, batches))
     name = f"job wait, {nodes:,} nodes, {batches:,}"
-    yield at_most(name, wait.seconds, "s", 60)
+    yield at_most(name, wait.seconds, "s", seconds)
     yield at_most("  its memory", wait.memory, "MB", 1000)
     advance = _advancing(scratch / "idle", 50)
-    spent = [measured(advance) for _ in range(runs)]
+    spent = [measured(advance) for _ in range(effort.runs)]
     yield at_most("local advance 30d, 50 idle clusters", median(spent), "s", 1)
-    yield from _after_many_jobs(scratch, 200 if quick else 1000)
+    yield from _after_many_jobs(scratch, 1000 if effort.long else 200)
 
 
 def _after_many_jobs(scratch: Path, jobs: int) -> Iterator[Figure]:

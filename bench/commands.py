@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench import mixed
-from bench.figure import Figure, absent, beside, told
+from bench.figure import Effort, Figure, absent, at_most, beside, told
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "schemas" / "amlCompute.schema.json"
-MANY, TEN_TIMES = 1_000, 10_000
-SIZES = {"one": 1, "many": MANY, "ten": TEN_TIMES}  # clusters in a folder, by its name
+MANY, TEN_TIMES, HUNDRED_TIMES = 1_000, 10_000, 100_000
+# Clusters in a folder, by its name.
+SIZES = {"one": 1, "many": MANY, "ten": TEN_TIMES, "hundred": HUNDRED_TIMES}
 MOST_MEMORY = 400  # MB, of any command with 10 000 clusters
 CLUSTER = """\
 $schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json
@@ -43,6 +44,14 @@ resource "terraform_data" "cluster" {{
   input = {{
     name = "c${{count.index}}x", size = "Standard_D4ds_v5", tier = "low_priority",
     min_instances = 0, max_instances = 2 + count.index % 5, tags = {{ team = "ds" }}
+  }}
+}}
+"""
+BLOCK = """\
+resource "terraform_data" "c{number}" {{
+  input = {{
+    name = "c{number}x", size = "Standard_D4ds_v5", tier = "low_priority",
+    min_instances = 0, max_instances = 2, tags = {{ team = "ds" }}
   }}
 }}
 """
@@ -70,6 +79,7 @@ class Row:
     target: float
     ours: Command
     theirs: Callable[[], Command | None]
+    once: bool = False  # ours takes long and varies little
 
 
 @dataclass(frozen=True)
@@ -81,14 +91,28 @@ class Run:
     processor: float
 
 
+def figures(scratch: Path, word: str, effort: Effort) -> Iterator[Figure]:
+    """The rows that have a word in their name."""
+    for row in rows(scratch, effort):
+        if word in row.what:
+            yield figure(row, effort.runs)
+    name = f"plan {HUNDRED_TIMES:,}, all new"
+    if effort.long and word in name:
+        plan = measured(mlctl(scratch / "hundred", "plan", "."))
+        yield replace(at_most(name, plan.memory, "MB", 1000), note=told(plan.seconds))
+
+
 def figure(row: Row, runs: int) -> Figure:
     """A row, measured now."""
     peer = row.theirs()
+    ours, theirs = [], []
+    for turn in range(runs):
+        if not (row.once and turn):
+            ours.append(measured(row.ours))
+        if peer is not None:
+            theirs.append(measured(peer))
     if peer is None:
-        ours = [measured(row.ours) for _ in range(runs)]
         return absent(row.what, told(median(ours)), row.peer)
-    pairs = [(measured(row.ours), measured(peer)) for _ in range(runs)]
-    ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
     found = beside(row.what, median(ours), median(theirs), row.peer, row.target)
     if f"{TEN_TIMES:,}" not in row.what:
         return found
@@ -126,38 +150,40 @@ def median(runs: Sequence[Run]) -> float:
     return statistics.median(one.seconds for one in runs)
 
 
-def rows(scratch: Path, *, quick: bool) -> Iterator[Row]:
+def rows(scratch: Path, effort: Effort) -> Iterator[Row]:
     """The table of the targets."""
-    one, many, ten = (scratch / name for name in SIZES)
+    one, many, ten = (scratch / name for name in ("one", "many", "ten"))
     file = one / "c00000x.yml"
     passing = Command((sys.executable, "-c", "pass"), scratch)
     yield Row("--version", "python -c pass", 8, mlctl(one, "--version"), lambda: passing)
     validate = mlctl(one, "validate", file)
     name = "validate one file, cold"
-    yield Row(name, "azure.ai.ml load_compute", 0.15, validate, lambda: azure(file))
-    yield Row(name, "check-jsonschema", 0.7, validate, lambda: checker(one))
+    yield Row(name, "azure.ai.ml load_compute", 0.08, validate, lambda: azure(file))
+    yield Row(name, "check-jsonschema", 0.4, validate, lambda: checker(one))
     name, validate = f"validate {MANY:,} files", mlctl(many, "validate", ".")
-    yield Row(name, "check-jsonschema", 0.45, validate, lambda: checker(many))
+    yield Row(name, "check-jsonschema", 0.25, validate, lambda: checker(many))
+    yield Row(name, "terraform validate", 1, validate, lambda: terraform(many, "validate"))
     name = f"validate {MANY:,} of ten kinds"
     validate_mixed = mlctl(scratch / "mixed", "validate", ".")
-    yield Row(name, "check-jsonschema, one kind", 0.5, validate_mixed, lambda: checker(many))
+    yield Row(name, "check-jsonschema, one kind", 0.4, validate_mixed, lambda: checker(many))
     sample = ROOT / "samples" / "low-priority-batch"
     name, validate_sample = "simulate, 1,000 runs, cold", mlctl(one, "validate", sample)
     work = ("--files", "100", "--seconds-per-file", "8")
     simulate = mlctl(one, "simulate", sample, *work)
     yield Row(name, "mlctl validate", 2.5, simulate, lambda: validate_sample)
     apply, plan = applying(many), planning(many)
-    name = f"plan {MANY:,}, nothing to do"
-    yield Row(name, "terraform plan", 0.5, plan, lambda: terraform(many, "plan"))
     name = f"apply {MANY:,} clusters"
-    yield Row(name, "terraform apply", 0.1, apply, lambda: terraform(many, "apply"))
-    if quick:
+    yield Row(name, "terraform apply", 0.05, apply, lambda: terraform(many, "apply"))
+    name = f"plan {MANY:,}, nothing to do"
+    yield Row(name, "terraform plan", 0.15, plan, lambda: terraform(many, "plan"))
+    if effort.quick:
         return
-    peer = f"mlctl, {MANY:,}"
-    name = f"validate {TEN_TIMES:,} files"
-    yield Row(name, peer, 11, mlctl(ten, "validate", "."), lambda: validate)
-    yield Row(f"plan {TEN_TIMES:,}, nothing to do", peer, 11, planning(ten), lambda: plan)
-    yield Row(f"apply {TEN_TIMES:,} clusters", peer, 11, applying(ten), lambda: apply)
+    peer, all_of_ten = f"mlctl, {MANY:,}", mlctl(ten, "validate", ".")
+    yield Row(f"validate {TEN_TIMES:,} files", peer, 11, all_of_ten, lambda: validate, once=True)
+    name = f"apply {TEN_TIMES:,} clusters"
+    yield Row(name, peer, 11, applying(ten), lambda: apply, once=True)
+    name = f"plan {TEN_TIMES:,}, nothing to do"
+    yield Row(name, peer, 11, planning(ten), lambda: plan, once=True)
 
 
 def mlctl(folder: Path, *words: str | Path, before: Callable[[], None] = lambda: None) -> Command:
@@ -174,9 +200,8 @@ def planning(folder: Path) -> Command:
     """A plan in a workspace where everything is as the files say."""
 
     def applied_once() -> None:
-        if not (folder / "done").exists():
+        if not (folder / ".mlctl").exists():
             measured(applying(folder))
-            (folder / "done").touch()
 
     return mlctl(folder, "plan", ".", before=applied_once)
 
@@ -186,7 +211,6 @@ def applying(folder: Path) -> Command:
 
     def emptied() -> None:
         shutil.rmtree(folder / ".mlctl", ignore_errors=True)
-        (folder / "done").unlink(missing_ok=True)
         measured(mlctl(folder, "local", "quota", "set", *PLENTY))
 
     return mlctl(folder, "apply", ".", "--yes", before=emptied)
@@ -199,8 +223,12 @@ def terraform(folder: Path, verb: str) -> Command | None:
         return None
     home = folder.parent / f"terraform-{verb}"
     home.mkdir()
-    (home / "main.tf").write_text(RESOURCE.format(count=MANY))
+    blocks = "".join(BLOCK.format(number=number) for number in range(MANY))
+    text = blocks if verb == "validate" else RESOURCE.format(count=MANY)
+    (home / "main.tf").write_text(text)
     measured(Command((program, "init", "-no-color"), home))
+    if verb == "validate":
+        return Command((program, "validate", "-no-color"), home)
     apply = Command((program, "apply", "-auto-approve", "-no-color"), home)
     if verb == "plan":
         measured(apply)

@@ -15,7 +15,7 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from bench.figure import Figure, absent
+from bench.figure import Effort, Figure, absent
 from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
@@ -35,10 +35,11 @@ try:
     import simpy
 except ImportError:
     simpy = None
+HAS_SIMPY = simpy is not None
 
 EVER = 1e9
 VARIED = 0.5  # coefficient of variation
-VARIED_LEAST = 2.4
+VARIED_LEAST = 4
 FAST = SimulationSettings(allocation_s=0.0, preparation_s=0.0, replacement_s=180.0)
 
 
@@ -144,9 +145,9 @@ def rate_of(run: Callable[[str], float], times: int) -> float:
     return times / (process_time() - began)
 
 
-def figures(*, quick: bool) -> Iterator[Figure]:
+def figures(effort: Effort) -> Iterator[Figure]:
     """Model M in this engine, in forecasts and in SimPy, in alternating rounds."""
-    rounds, times = (3, 100) if quick else (7, 300)
+    rounds, times = (3, 100) if effort.quick else (5, 300)
     ours, short, theirs, varied, varied_theirs = [], [], [], [], []
     for turn in range(rounds):
         ours.append(rate_of(history, times))
@@ -169,7 +170,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     if simpy is None:
         yield absent(name, f"{rate:,.0f}", peer)
         return
-    yield _times(name, rate, median(theirs), peer, 4)
+    yield _times(name, rate, median(theirs), peer, 5)
     yield _times("model M, forecast, times SimPy", forecast, median(theirs), peer, 50)
     name = f"model M, cv {VARIED:g}, times SimPy"
     yield _times(name, median(varied), median(varied_theirs), peer, VARIED_LEAST)

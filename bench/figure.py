@@ -11,6 +11,15 @@ HEAD = _LINE.format("what", "mlctl", "peer", "", "ratio", "target", "")
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured: rounds of each row, in smaller worlds or in very large ones, too."""
+
+    runs: int = 3
+    quick: bool = False
+    long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A measured number. `met` is None where there is nothing to hold it against."""
 

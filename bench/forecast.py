@@ -16,8 +16,8 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from bench.engine import MODEL_M, simpy, simpy_history
-from bench.figure import Figure, absent, beside
+from bench.engine import HAS_SIMPY, MODEL_M, simpy_history
+from bench.figure import Effort, Figure, absent, beside
 from mlctl.forecast.advice import search
 from mlctl.forecast.batch.policy import Policy
 from mlctl.forecast.executors import processes
@@ -83,18 +83,19 @@ def in_simpy(field: list[search.Candidate]) -> float:
     return RUNS * (process_time() - began)
 
 
-def figures(*, quick: bool) -> Iterator[Figure]:
+def figures(effort: Effort) -> Iterator[Figure]:
     """Advice over 60 configurations, and over more by two workers."""
-    rounds = 1 if quick else 3
+    rounds = 1 if effort.quick else 2
     few = partial(candidates, range(4, 44, 4), range(1, 7))
     name = f"advise, {len(few()) - 1} configurations"
     ours = median(advised(few()) for _ in range(rounds))
-    if simpy is None:
+    if not HAS_SIMPY:
         yield absent(name, f"{ours:.2f} s", "SimPy")
     else:
         theirs = median(in_simpy(few()) for _ in range(rounds))
         yield beside(name, ours, theirs, f"SimPy, {RUNS:,} runs each", 0.03)
-    many = partial(candidates, range(1, 31 if quick else 61), range(1, 6 if quick else 11))
+    nodes, sizes = (31, 6) if effort.quick else (61, 11)
+    many = partial(candidates, range(1, nodes), range(1, sizes))
     pairs = [(advised(many(), 2), advised(many())) for _ in range(rounds)]
     name = f"advise, {len(many()) - 1} configurations"
     two, one = (median(each) for each in zip(*pairs, strict=True))

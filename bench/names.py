@@ -63,7 +63,8 @@ def _bound_name(node: ast.AST) -> str | None:
             return name
         case ast.ExceptHandler(name=name):
             return name
-    return None
+        case _:
+            return None
 
 
 def is_empty(name: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.commands import ROOT
-from bench.figure import Figure, at_most, beside
+from bench.figure import Effort, Figure, at_most, beside
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.scoring.deployment import Deployment
@@ -41,9 +41,9 @@ for number in range(int(sys.argv[2])):
 SAMPLES = ROOT / "samples" / "rehearsal"
 
 
-def figures(*, quick: bool) -> Iterator[Figure]:
+def figures(effort: Effort) -> Iterator[Figure]:
     """All figures."""
-    count = 200 if quick else 1000
+    count = 200 if effort.quick else 1000
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         inputs = written(folder, count)

@@ -14,7 +14,7 @@ from time import process_time
 
 from bench import mixed
 from bench.commands import CLUSTER, MANY, PLENTY, measured, mlctl
-from bench.figure import Figure, at_most, in_turns
+from bench.figure import Effort, Figure, at_most, in_turns
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
@@ -49,12 +49,12 @@ _COMMANDS = {
 }
 
 
-def figures(scratch: Path, runs: int) -> Iterator[Figure]:
+def figures(scratch: Path, effort: Effort) -> Iterator[Figure]:
     """The commands of a team, and how large plans are."""
     for name, write in (("clusters", _clusters), ("of five kinds", mixed.write_scoring)):
         folder = scratch / f"teams {name}"
         folder.mkdir()
-        yield from _commands(folder, name, write, runs)
+        yield from _commands(folder, name, write, effort.runs)
     yield from _plan_files(scratch / "teams clusters" / "plain")
     yield from _comments(scratch / "teams clusters" / "plain")
 
