@@ -35,6 +35,7 @@ from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.kinds.address import Address, Scope
+from mlctl.masking import Secrets
 from mlctl.planning.blue_green.renaming import CannotRename
 from mlctl.planning.unfinished.journal import Journals
 from mlctl.pointer import Data
@@ -273,7 +274,9 @@ def _new_loader(
     today: date | None,
 ) -> NewLoader:
     """Makes loaders of the project's documents, with these variables, as of a day."""
-    values = declared_variables(project, variables or {}, environment=environment)
+    values = declared_variables(
+        project, variables or {}, environment=environment, secrets=Secrets()
+    )
     day = today or datetime.now(UTC).date()
     policies = partial(policies_of, project, day)
 

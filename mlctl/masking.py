@@ -9,7 +9,7 @@ is for output: what is planned and written keeps its value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from mlctl.pointer import Data, Pointer
 
@@ -68,17 +68,32 @@ _WORDS = (
     "bearer",
 )
 
-_known: set[str] = set()  # the secrets of this run, which the service may echo
+
+class Secrets:
+    """The secrets that somebody has met in files and variables: the service may echo them."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    @property
+    def known(self) -> frozenset[str]:
+        """What they are, but for those too short or too plain to look for."""
+        return frozenset(self._known)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Know these from now on."""
+        self._known.update(
+            secret for secret in secrets if len(secret) >= _SHORT and not _is_plain(secret)
+        )
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
 
 
-def forget() -> None:
-    """Forget the secrets of an earlier run."""
-    _known.clear()
-
-
-def remember(secrets: Iterable[str]) -> None:
-    """Mask these wherever they occur from now on."""
-    _known.update(one for one in secrets if len(one) >= _SHORT and not _is_plain(one))
+# What the output of the command line hides wherever it stands: the secrets of the command that
+# runs. Nothing but output asks it, and the library, which prints nothing, leaves it empty.
+hidden = Secrets()
 
 
 def names_secret(name: object, value: Data) -> bool:
@@ -93,10 +108,11 @@ def names_secret(name: object, value: Data) -> bool:
     )
 
 
-def text_secrets(text: str, *, echoes: bool = False) -> Iterator[str]:
-    """The parts of a text that look like secrets by their shape; the remembered ones if asked."""
-    if echoes:
-        yield from (one for one in _known if one in text)
+def text_secrets(text: str, known: Set[str] = frozenset()) -> Iterator[str]:
+    """The parts of a text that look like secrets by their shape, and those that are known."""
+    for secret in known:
+        if secret in text:
+            yield secret
     if not _may_have_shape(text.casefold()):
         return
     for found in re.finditer(_SHAPES, text, _FLAGS):
@@ -105,10 +121,12 @@ def text_secrets(text: str, *, echoes: bool = False) -> Iterator[str]:
             yield secret
 
 
-def find(data: Data, at: Pointer = (), *, echoes: bool = False) -> Iterator[tuple[Pointer, str]]:
+def find(
+    data: Data, at: Pointer = (), known: Set[str] = frozenset()
+) -> Iterator[tuple[Pointer, str]]:
     """Where plain data holds secrets: the pointer of the text, and the secret in it.
 
-    With `echoes` those too that are remembered from elsewhere.
+    Besides those that look like one, the `known` ones of elsewhere.
     """
     match data:
         case dict():
@@ -116,12 +134,12 @@ def find(data: Data, at: Pointer = (), *, echoes: bool = False) -> Iterator[tupl
                 if names_secret(key, value):
                     yield (*at, key), value
                 else:
-                    yield from find(value, (*at, key), echoes=echoes)
+                    yield from find(value, (*at, key), known)
         case list():
             for index, value in enumerate(data):
-                yield from find(value, (*at, index), echoes=echoes)
+                yield from find(value, (*at, index), known)
         case str():
-            for secret in text_secrets(data, echoes=echoes):
+            for secret in text_secrets(data, known):
                 yield at, secret
         case _:
             return
@@ -133,8 +151,8 @@ def places(data: Data) -> Iterable[Pointer]:
 
 
 def mask(text: str) -> str:
-    """`text` with `***` for what looks like a secret, and for those that are remembered."""
-    for secret in sorted(_known, key=len, reverse=True):
+    """`text` with `***` for what looks like a secret, and for those that output hides."""
+    for secret in sorted(hidden.known, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
     if not _may_have_shape(text.casefold()):

@@ -86,7 +86,9 @@ def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = No
     pointer_lists = list(dict.fromkeys(step.without for step in work.steps))
     document["without"] = [list(map(pointer.text, pointers)) for pointers in pointer_lists]
     number_of_list = {pointers: number for number, pointers in enumerate(pointer_lists)}
-    document["steps"] = [_written_step(step, number_of_list[step.without]) for step in work.steps]
+    document["steps"] = [
+        _written_step(step, number_of_list[step.without], work.secrets) for step in work.steps
+    ]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     text = json.dumps(document, separators=(",", ":"))
     try:
@@ -179,7 +181,9 @@ def _unchanged(step: PlanStep, upload: Upload) -> None:
         )
 
 
-def _without_secrets(step: PlanStep, body: Mapping[str, Data]) -> dict[str, Data]:
+def _without_secrets(
+    step: PlanStep, body: Mapping[str, Data], known: frozenset[str]
+) -> dict[str, Data]:
     """A body of a step with asterisks for the secrets that apply finds in the file again.
 
     Raises:
@@ -191,7 +195,7 @@ def _without_secrets(step: PlanStep, body: Mapping[str, Data]) -> dict[str, Data
             if field.secret:
                 pointer.drop(cleaned, field.wire)
     known_places = {secret.wire for secret in step.secrets}
-    for wire, _ in list(masking.find(cleaned, echoes=True)):
+    for wire, _ in list(masking.find(cleaned, (), known)):
         if wire not in known_places:
             raise PlanFileError(
                 f"`{pointer.dotted(wire)}` of {step.change} holds what looks like a secret, and no"
@@ -203,7 +207,7 @@ def _without_secrets(step: PlanStep, body: Mapping[str, Data]) -> dict[str, Data
     return cleaned
 
 
-def _written_step(step: PlanStep, list_number: int) -> dict[str, Data]:
+def _written_step(step: PlanStep, list_number: int, known: frozenset[str]) -> dict[str, Data]:
     """A step as plain data; what it has nothing of is left out."""
     written: dict[str, Data] = {
         "id": step.id,
@@ -214,11 +218,11 @@ def _written_step(step: PlanStep, list_number: int) -> dict[str, Data]:
     }
     restoration = step.restoration
     if restoration.base is not None:
-        written["base"] = _without_secrets(step, restoration.base)
+        written["base"] = _without_secrets(step, restoration.base, known)
     if restoration.routes_before is not None:
         written["until"] = dict(restoration.routes_before)
     optional = {
-        "body": _without_secrets(step, step.body),
+        "body": _without_secrets(step, step.body, known),
         "kept": [pointer.text(at) for at in restoration.fields],
         "needs": list(step.needs),
         "secrets": [_written_secret(step, secret) for secret in step.secrets],

@@ -68,6 +68,23 @@ def test_a_project_its_environment_variables_and_policies_count(tmp_path: Path) 
         assert workspace.list("compute") == []
 
 
+def test_the_secrets_of_one_project_change_no_plan_of_another(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs.yml", tmp_path / "ours.yml"
+    head = "$schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json\n"
+    login = "ssh_settings: {admin_username: me, admin_password: heart-team}\n"
+    theirs.write_text(f"{head}name: theirs\ntype: amlcompute\nmax_instances: 2\n{login}")
+    said = "tags: {owner: heart-team}\ndescription: of heart-team\n"
+    ours.write_text(f"{head}name: ours\ntype: amlcompute\nmax_instances: 2\n{said}")
+    with mlctl.open_workspace() as workspace:
+        (before,) = mlctl.plan(ours, workspace).work.steps
+        mlctl.validate([theirs])
+        (after,) = mlctl.plan(ours, workspace).work.steps
+        together = mlctl.plan([theirs, ours], workspace).work.steps
+    assert before.secrets == after.secrets == ()
+    (echoing,) = (step for step in together if step.target.name == "ours")
+    assert {secret.at for secret in echoing.secrets} == {("description",), ("tags", "owner")}
+
+
 def test_two_workspaces_of_one_process_know_nothing_of_each_other(tmp_path: Path) -> None:
     file = cluster(tmp_path / "cpu.yml")
     with mlctl.open_workspace() as one, mlctl.open_workspace() as other:

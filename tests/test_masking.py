@@ -88,9 +88,9 @@ def test_a_name_is_not_all(name: str, value: str | None) -> None:
 
 
 def test_what_is_remembered_is_masked_wherever_it_stands() -> None:
-    masking.remember(["hunter2hunter2", "abc", "12345678"])
+    masking.hidden.add(["hunter2hunter2", "abc", "12345678"])
     assert masking.mask("is hunter2hunter2 not abc 12345678?") == "is *** not abc 12345678?"
-    masking.forget()
+    masking.hidden.clear()
     assert masking.mask("hunter2hunter2") == "hunter2hunter2"
 
 

@@ -47,7 +47,7 @@ def run(args: Sequence[str]) -> int:
 
     Returns the exit code; no exception leaves, but a traceback is shown under --debug.
     """
-    masking.forget()
+    masking.hidden.clear()
     try:
         code = _run(args)
         sys.stdout.flush()

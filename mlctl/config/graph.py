@@ -37,11 +37,15 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The declared resources by address, and the edges to what they refer to, declared or not."""
+    """The declared resources by address, and the edges to what they refer to, declared or not.
+
+    `secrets` are those of the files that it was read from.
+    """
 
     resources: Mapping[Address, Resource]
     edges: tuple[Edge, ...]
     repeated: tuple[tuple[Resource, Resource], ...] = ()
+    secrets: frozenset[str] = frozenset()
 
     @cached_property
     def with_repeated(self) -> tuple[Resource, ...]:

@@ -87,6 +87,8 @@ class Loader:
     and conda files become content. `edit` changes a document before it is checked (flags of the
     command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
     complete the documents that are read from files; `policies` are rules of the project's own.
+
+    The secrets that are met go to those of the variables.
     """
 
     report: Report
@@ -144,6 +146,7 @@ class Loader:
             from mlctl.assets.local_files import resolve_local_files  # noqa: PLC0415 - hashes
 
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
+        built = replace(built, secrets=self.variables.secrets.known)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
         return LoadedConfig(built, tuple(resources), self.report, paths, notes, read.component)
@@ -157,7 +160,7 @@ class Loader:
         while named.new:
             for document in named.taken():
                 form = COMPONENT.form_of(document.data)
-                hide_secrets(document, COMPONENT)
+                hide_secrets(document, COMPONENT, self.variables.secrets)
                 self.report.extend(schema.check(document, form.lenient))
                 whole = Address(COMPONENT.name, document.place)
                 values = form.written(document.data)
@@ -217,7 +220,7 @@ class Loader:
             return None
         if self.edit is not None:
             document = self.edit(document, kind)
-        hide_secrets(document, kind)
+        hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from mlctl import masking, pointer
 from mlctl.kinds import Kind
+from mlctl.masking import Secrets
 from mlctl.source import Document
 
 
-def hide_secrets(document: Document, kind: Kind) -> None:
+def hide_secrets(document: Document, kind: Kind, secrets: Secrets) -> None:
     """Add the values of secrets, as read and as written, to what no output may show."""
     known = {at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets}
     found = [(at, value) for at, value in known.items() if value is not None]
@@ -19,4 +20,4 @@ def hide_secrets(document: Document, kind: Kind) -> None:
             pieces |= {one.strip().strip("\"'") for one in span.text.splitlines()}
             span.source.secrets |= pieces - {""}
         document.source.secrets |= pieces - {""}
-        masking.remember(pieces)
+        secrets.add(pieces)

@@ -15,6 +15,7 @@ from typing import Any
 from mlctl import masking, pointer
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.kinds.expressions import Expression, find, only
+from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer
 from mlctl.schema.text import nearest
 from mlctl.source import Document
@@ -66,10 +67,14 @@ class FilledDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The values: `given` are those of files and flags, `environment` the process's own."""
+    """The values: `given` are those of files and flags, `environment` the process's own.
+
+    `secrets` gets to know those of the environment that stand for one.
+    """
 
     given: Mapping[str, Data] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: Secrets = field(default_factory=Secrets)
 
     def fill(self, document: Document, report: Report) -> Document:
         """The document with the values; a variable without one is a finding, and stays as it is."""
@@ -105,7 +110,7 @@ class Variables:
             return pointer.get(self.given, tuple(names))
         value = self.environment.get(".".join(names))
         if value is not None and masking.names_secret(names[-1], value):
-            masking.remember([value])
+            self.secrets.add([value])
         return value
 
     def _text(self, text: str, expressions: list[Expression], label: Label, report: Report) -> str:

@@ -13,6 +13,7 @@ from mlctl.config.loader import Loader
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import Kind
+from mlctl.masking import Secrets
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError
 from mlctl.schema.text import nearest
@@ -92,8 +93,12 @@ def variables(
     given: Mapping[str, Data],
     files: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    *,
+    secrets: Secrets,
 ) -> Variables:
     """The variables of a run; `environment` are those of the process.
+
+    `secrets` gets to know all that are met in the files of the run.
 
     Raises:
         VariableError: one is given that `mlctl.yml` does not declare.
@@ -104,7 +109,7 @@ def variables(
     for said in (*map(_of_file, files), given):
         _check(said, declared)
         values |= said
-    return Variables(values, environment or {})
+    return Variables(values, environment or {}, secrets)
 
 
 def _of_file(path: str) -> dict[str, Data]:

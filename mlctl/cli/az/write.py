@@ -260,7 +260,8 @@ def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
         *loaded.graph.resources.values(),
         *(resource for resource in parents if resource is not None),
     )
-    return graph.build(every, backend.scope)
+    built = graph.build(every, backend.scope)
+    return replace(built, secrets=loaded.graph.secrets)
 
 
 def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -> Graph:
@@ -270,4 +271,5 @@ def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -
         for resource in whole.resources.values()
         if (resource.owner or resource.address) not in existing
     )
-    return graph.build(remaining, backend.scope)
+    built = graph.build(remaining, backend.scope)
+    return replace(built, secrets=whole.secrets)

@@ -195,7 +195,7 @@ def _token(session: Session, text: str | None) -> str | None:
             raise InvalidValue(f"cannot read `{path}`: {why}", flag="--token") from None
         if not token:
             raise InvalidValue(f"`{path}` is empty", flag="--token")
-    masking.remember([token] if token else [])
+    masking.hidden.add([token] if token else [])
     return token
 
 

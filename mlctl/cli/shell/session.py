@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from mlctl import masking
 from mlctl.cli.shell import console
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import project_file_of
@@ -65,7 +66,13 @@ class Session:
 
         project = self.settings.project
         try:
-            given = variables(project, self._given(), self.flags.var_file or (), self.environment)
+            given = variables(
+                project,
+                self._given(),
+                self.flags.var_file or (),
+                self.environment,
+                secrets=masking.hidden,
+            )
         except VariableError as error:
             raise InvalidValue(str(error), flag="--var") from None
         return loader(project, report, self.today, given, lambda: self.policies, kind, **settings)

@@ -96,12 +96,16 @@ class PlanStep:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that apply needs: the steps in order, and the plan's fingerprints (`read`)."""
+    """All that apply needs: the steps in order, and the plan's fingerprints (`read`).
+
+    `secrets` are those of the files, which a saved plan does not have.
+    """
 
     backend: str
     scope: Scope
     steps: tuple[PlanStep, ...]
     read: Mapping[Address, str | None]
+    secrets: frozenset[str] = frozenset()
 
 
 def work(plan: Plan, graph: Graph) -> Work:
@@ -109,7 +113,7 @@ def work(plan: Plan, graph: Graph) -> Work:
     builder = _Builder(plan, graph)
     if not plan.empty:
         builder.build()
-    return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
+    return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read, graph.secrets)
 
 
 class _Stage(IntEnum):
@@ -210,7 +214,7 @@ class _Builder:
             role=role,
             target=target,
             body=part.body,
-            secrets=_secrets(resource, part.body) if resource else (),
+            secrets=_secrets(resource, part.body, self._graph.secrets) if resource else (),
             uploads=resource.uploads if resource and change.live is None else (),
             without=part.without,
             restoration=restoration(change, part, self._plan.scope),
@@ -304,15 +308,20 @@ def _role(change: Change) -> StepRole:
     return roles.get(change.action, StepRole.CREATE)
 
 
-def _secrets(resource: Resource, body: Mapping[str, Data]) -> tuple[Secret, ...]:
-    """The secrets of a body that the file gives: by their fields, and by what looks like one."""
+def _secrets(
+    resource: Resource, body: Mapping[str, Data], known: frozenset[str]
+) -> tuple[Secret, ...]:
+    """The secrets of a body that the file gives: by their fields, and by what looks like one.
+
+    `known` are those of all files, which may stand elsewhere, too.
+    """
     document = resource.document
     places = {
         secret_field.wire: (*resource.root, *secret_field.at)
         for secret_field in resource.form.fields
         if secret_field.secret and secret_field.at in resource.values
     }
-    suspects = dict(masking.find(body, echoes=True))
+    suspects = dict(masking.find(body, (), known))
     if suspects and resource.owner is None:
         place_of_text = {value: at for at, value in pointer.texts(document.data)}
         for wire in suspects.keys() - places.keys():
