@@ -77,7 +77,7 @@ class Inputs:
         return folder
 
     def order(self, index: int, mini_batch: Sequence[str], place: Path) -> Mapping[str, Any]:
-        """What a worker is told of a mini-batch; `place` is where the run has the inputs."""
+        """The order to a worker about a mini-batch; `place` is where the run has the inputs."""
         if self.tabular:
             keys = self.keys.get(mini_batch[0])
             return {"rows": [int(number) for number in mini_batch], "index": index, "keys": keys}

@@ -33,7 +33,7 @@ class Gone(Exception):
 
 
 class TooLate(Exception):
-    """Nothing was told in the time that there is."""
+    """No message came in the time that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +150,19 @@ class Process:
             os.close(their_report)
         return cls(popen, control, report, interpreter)
 
-    def order(self, **message: Any) -> None:
-        """Tell the worker what to do; one that is gone shows when it is listened to."""
+    def send(self, **message: Any) -> None:
+        """Send an order to the worker; that one is gone shows when its answer is read."""
         data = (json.dumps(message) + "\n").encode()
         with suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self.control, data) :]
 
-    def hear(self, patience: float | None = None) -> dict[str, Any]:
+    def receive(self, patience: float | None = None) -> dict[str, Any]:
         """The next message, waiting for at most `patience` seconds and the rehearsal's own end.
 
         Raises:
             Gone: the process has ended.
-            TooLate: it says nothing in time.
+            TooLate: it sends nothing in time.
         """
         ends = self.interpreter.ends
         if patience is not None:

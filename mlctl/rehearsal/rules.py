@@ -18,7 +18,7 @@ INPUT_LOST = Rule(
     Severity.ERROR,
     "inputs that are scored in a calm run, and never when a node is lost",
     f"{_AGAIN} A script that marks its inputs as done, or as taken, before their rows are reported"
-    " passes over them the second time, and nobody is told.",
+    " passes over them the second time, and nobody notices.",
     "Let `run` depend on its mini-batch alone; mark nothing, or mark what is whole by renaming it"
     " into place.",
     _LOW_PRIORITY,
@@ -184,7 +184,7 @@ FAILING = Rule(
     "failing-mini-batch",
     Severity.ERROR,
     "mini-batches that fail without any loss",
-    "They would fail on the service, too. What losses do can be told only of what works without.",
+    "They would fail on the service, too. What losses do can be judged only of what works without.",
     "Correct the script, or leave the input out.",
     _SCRIPTS,
 )

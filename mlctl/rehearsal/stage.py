@@ -39,7 +39,7 @@ class SlotSpan:
 class Stage:
     """Where and by what a rehearsal runs.
 
-    `progress` is told the name of each run, and how many there are; `on_event` what each slot did.
+    `progress` gets the name of each run, and how many there are; `on_event` what each slot did.
     """
 
     interpreter: Interpreter

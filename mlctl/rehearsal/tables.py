@@ -53,7 +53,7 @@ def find(path: Path) -> Specification:
     """What is read of an MLTable, of a file with rows, or of a folder of such files.
 
     Raises:
-        RehearsalError: there is nothing that has rows, or an MLTable says what is not done here.
+        RehearsalError: there is nothing that has rows, or an MLTable asks for something else.
     """
     real = files.real(path)
     if files.is_file(real / NAME):
@@ -134,7 +134,7 @@ def _mltable(folder: Path) -> Specification:
             once = settings.get("header") == "from_first_file"
         elif name in columns:
             columns[name] = tuple(map(str, value if isinstance(value, list) else [value]))
-        elif name != "convert_column_types":  # pandas tells them itself
+        elif name != "convert_column_types":  # pandas finds them itself
             raise RehearsalError(f"`{folder.name}/{NAME}`: `{name}` is not done in a rehearsal")
     if not kind:
         raise RehearsalError(f"`{folder.name}/{NAME}` does not say how its files are read")

@@ -34,9 +34,9 @@ def worker(folder: Path, text: str) -> Process:
         rehearsed.interpreter(), script, folder / "node", dict(os.environ), "worker"
     )
     node = str(folder / "node")
-    process.order(init=True, output=node, logs=node, stand_ins=False)
-    assert "up" in process.hear()
-    assert process.hear()["done"] == "init"
+    process.send(init=True, output=node, logs=node, stand_ins=False)
+    assert "up" in process.receive()
+    assert process.receive()["done"] == "init"
     return process
 
 
@@ -51,8 +51,8 @@ def test_a_worker_is_gone_when_it_is_ended(tmp_path: Path) -> None:
 def test_a_child_that_left_its_group_is_found_and_ended(tmp_path: Path) -> None:
     process = worker(tmp_path, RUNS_AWAY)
     mark = process.interpreter.mark
-    process.order(run=["a"])
-    assert process.hear()["rows"] == ["a"]
+    process.send(run=["a"])
+    assert process.receive()["rows"] == ["a"]
     process.end()
     assert len(running(mark)) == 1
     assert sweep(mark) == 1

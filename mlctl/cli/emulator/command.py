@@ -157,7 +157,7 @@ def running_instance() -> EmulatorInstance:
     """The emulator that runs in this folder.
 
     Raises:
-        ServiceError: there is none, or what says so is not believed.
+        ServiceError: there is none, or its note is not believed.
     """
     from mlctl.emulator import instance_file
 

@@ -109,7 +109,7 @@ def add(
     ] = None,
     style: Annotated[
         OperationStyle | None,
-        typer.Option("--style", help="How the emulator tells that a write goes on."),
+        typer.Option("--style", help="How the emulator reports that a write goes on."),
     ] = None,
 ) -> Exit:
     """Make calls to come go wrong, in the cloud or on the way to its emulator.
@@ -118,7 +118,7 @@ def add(
     fail-operation accepts them and fails later, ignore does not apply a changed create-only field:
     of the calls that --operation and --target name. Of the requests to the emulator that --method
     and --path name, refuse answers with --status, hang-up breaks the connection, slow answers
-    --seconds late, truncate breaks off after --bytes, style tells of a write in another --style.
+    --seconds late, truncate breaks off after --bytes, style reports a write in another --style.
     """
     fields: dict[str, Data] = {
         "operation": operation and operation.value,

@@ -73,7 +73,7 @@ def _lines(fitted: Fit) -> Iterator[str]:
     yield f"{losses.lost} nodes lost in {losses.node_hours:,.1f} node-hours"
     yield f"rate      {_text(fitted.rate)} an hour, each node on its own"
     if fitted.shocks is None or fitted.fraction is None:
-        yield "Losses come one by one: nothing says that they come together."
+        yield "Losses come one by one: nothing shows that they come together."
         return
     yield f"shocks    {_text(fitted.shocks)} an hour"
     yield f"fraction  {_text(fitted.fraction)} of the nodes that are up fall to one"

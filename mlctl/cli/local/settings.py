@@ -49,7 +49,7 @@ def delays_set(
         typer.Option("--cv", metavar="X", help="Their spread: coefficient of variation."),
     ] = None,
 ) -> Exit:
-    """Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not said stays as it is."""
+    """Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not given stays as it is."""
     from mlctl.simulator.control_plane import disruptions
 
     texts: dict[str, str | None] = asdict(delays)
@@ -159,10 +159,10 @@ def workload_set(
         ),
     ] = DEFAULT_NAME,
 ) -> Exit:
-    """Say how much there is to do in a job, and how long it takes, for the jobs to come.
+    """Set how much there is to do in a job, and how long it takes, for the jobs to come.
 
-    What is not said stays as it is, but who says anything about the time of a mini-batch says all
-    about it. A mini-batch keeps its time: a rerun takes as long.
+    What is not given stays as it is, except that one flag about the time of a mini-batch replaces
+    all of them. A mini-batch keeps its time: a rerun takes as long.
     """
     from mlctl.simulator.control_plane import disruptions
 

@@ -148,7 +148,7 @@ class TrainingArgs:
 
     @property
     def seconds(self) -> float | None:
-        """How long the training takes on a node, without a loss; None where nothing was said.
+        """How long the training takes on a node, without a loss; None where no flag says.
 
         Raises:
             InvalidValue: only the time of a step was.
@@ -159,10 +159,10 @@ class TrainingArgs:
         return None if self.steps is None else self.steps * (self.seconds_per_step or _STEP_S)
 
     def refuse(self) -> None:
-        """What is for trainings says nothing about a scoring script.
+        """Refuse flags that are for trainings with a scoring script.
 
         Raises:
-            InvalidValue: something was said.
+            InvalidValue: one was given.
         """
         flags = _flags(self)
         if flags:

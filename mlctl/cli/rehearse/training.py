@@ -35,7 +35,9 @@ def rehearse(
     from mlctl.rehearsal.training.rehearsal import TrainingPlan, rate_of
 
     if args.kill_at_any_time and schedule.weather:
-        raise InvalidValue("a weather says itself when nodes go", flag="--kill-at-any-time")
+        raise InvalidValue(
+            "a weather decides itself when nodes are lost", flag="--kill-at-any-time"
+        )
     training = with_nodes(training, runs.nodes)
     if args.steps is not None:
         training = with_steps(training, args.steps)
@@ -76,7 +78,7 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
 
 
 def _fails(text: str, code: Path) -> str:
-    """What the command said, with the user's own paths."""
+    """The output of the command, with the user's own paths."""
     text = re.sub(r'"[^"]*/nodes/\d+-\d+/code/', f'"{os.path.relpath(code)}/', text)
     if "ModuleNotFoundError" in text:
         text = text.replace(")\n", "); --python names a Python that has what it imports\n", 1)

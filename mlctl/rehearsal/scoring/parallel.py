@@ -42,7 +42,7 @@ class ParallelStep:
     runs: Part
 
     def setting(self, *at: str) -> Data:
-        """What the step says; else what its component does, or the default."""
+        """The value of the step; else that of its component, or the default."""
         for part in (self.step, self.runs):
             value: Data = part.data
             for key in at:

@@ -1,4 +1,4 @@
-"""What the workers of a run tell, put down in its outcome."""
+"""What the workers of a run send, put down in its outcome."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Record:
         self.on_event(span)
 
     def note(self, message: Mapping[str, Any], mini_batch: int | None, worker: str) -> None:
-        """What a worker says on its way: a file that it writes, a port that it takes."""
+        """What a worker sends on its way: a file that it writes, a port that it takes."""
         if "wrote" in message:
             place, attempt = CodeLine.from_message(message["place"]), self.attempts[mini_batch]
             self.outcome.writes.append(

@@ -170,7 +170,7 @@ def _losses(
 
 
 def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -> list[Evidence]:
-    """What `run` says of an input that is not there: the first mini-batch, its first file gone."""
+    """What `run` makes of a missing input: the first mini-batch, its first file gone."""
     names = order.mini_batches[0]
     missing = (f"{names[0]}.missing", *names[1:])
     spoilt = replace(

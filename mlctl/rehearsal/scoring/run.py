@@ -65,7 +65,7 @@ class Order:
 
 
 class ScoringRun:
-    """The state of one run; `on_event` is told what each slot did."""
+    """The state of one run; `on_event` gets what each slot did."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class ScoringRun:
         state.begin(None, now, losses.INIT_S, self.coming)
         doomed = state.doomed is not None
         pause = state.line(self.order.targets.init_events) if doomed else None
-        state.process.order(
+        state.process.send(
             init=True,
             output=str(self.outcome.output),
             logs=str(folder / "logs"),
@@ -200,11 +200,11 @@ class ScoringRun:
         inputs = self.order.inputs.order(
             mini_batch, self.order.mini_batches[mini_batch], self.input
         )
-        state.process.order(**inputs, timeout=self.deployment.timeout, **settings)
+        state.process.send(**inputs, timeout=self.deployment.timeout, **settings)
 
     def _finish(self, state: SlotState) -> None:
         """An attempt, or `init`, is at its virtual end."""
-        message, now = state.hear(self.record, self.deployment.timeout), state.end
+        message, now = state.receive(self.record, self.deployment.timeout), state.end
         mini_batch = state.mini_batch
         if "failed" in message:
             self._fail(mini_batch, message)
@@ -237,7 +237,7 @@ class ScoringRun:
             if state.slot.node != loss.node:
                 continue
             if state.end < inf:
-                state.hear(self.record, self.deployment.timeout)
+                state.receive(self.record, self.deployment.timeout)
                 self.record.add_span(state.span(loss.at, "lost"))
                 if (place := state.stopped_line()) is not None:
                     stopped.append(place)

@@ -30,7 +30,7 @@ class SlotState:
     doomed: Loss | None = None
     answer: dict[str, Any] | None = None
     ready: bool = False
-    ahead: int | None = None  # the mini-batch that it was told of already, to begin with next
+    ahead: int | None = None  # the mini-batch that was sent already, to begin with next
 
     def begin(
         self, mini_batch: int | None, now: float, takes: float, to_come: Iterable[Loss]
@@ -51,8 +51,8 @@ class SlotState:
         share = (self.doomed.at - self.start) / (self.end - self.start)
         return 1 + int(share * events) if events else None
 
-    def hear(self, record: Record, timeout: float) -> dict[str, Any]:
-        """What the worker has to say in the end; what it says on its way is recorded.
+    def receive(self, record: Record, timeout: float) -> dict[str, Any]:
+        """The last message of the worker; those before it are recorded.
 
         Raises:
             TooLate: the time for the rehearsal is over.
@@ -62,7 +62,7 @@ class SlotState:
         assert self.process is not None
         patience = timeout if self.mini_batch is not None else None
         try:
-            while not _ENDS & (message := self.process.hear(patience)).keys():
+            while not _ENDS & (message := self.process.receive(patience)).keys():
                 record.note(message, self.mini_batch, self.worker)
         except Gone as error:
             message = _failed("Ended", f"the process ended by itself with {error}")

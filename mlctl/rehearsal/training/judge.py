@@ -46,7 +46,7 @@ class CalmTraining:
 def rare_checkpoints(life: Life, length: float | None, rate: float) -> Iterator[Evidence]:
     """Checkpoints so far apart that losses at `rate` (per hour) double the time.
 
-    `length` are the seconds that the training takes; None: what its own clock says.
+    `length` are the seconds that the training takes; None: as long as by its own clock.
     """
     saved = checkpoints(life)
     if length is None:

@@ -136,7 +136,7 @@ class _Life:
             )
 
     def _process(self, node: TrainingNode, report: int) -> dict[str, Any]:
-        """What the program that starts the command is told of one process."""
+        """The message about one process to the program that starts the command."""
         cut = self.cut if node.rank == self.cut.rank else Cut()
         order = {
             "report": report,
@@ -163,7 +163,7 @@ class _Life:
         }
 
     def _listen(self, process: subprocess.Popen[bytes], report: int) -> None:
-        """Hear what the processes tell, until one of them is lost or all have ended."""
+        """Read what the processes send, until one of them is lost or all have ended."""
         buffer = b""
         ends = self.conditions.interpreter.ends
         while not self.life.lost:
@@ -182,7 +182,7 @@ class _Life:
                 return
             *lines, buffer = (buffer + chunk).split(b"\n")
             for line in lines:
-                self._hear(json.loads(line))
+                self._note(json.loads(line))
 
     def _cut_ends(self) -> None:
         """The process whose file was cut is gone: the system has killed it, or it needed less."""
@@ -193,7 +193,7 @@ class _Life:
             os.close(self.cut_end)
             self.cut_end = None
 
-    def _hear(self, message: Mapping[str, Any]) -> None:
+    def _note(self, message: Mapping[str, Any]) -> None:
         life = self.life
         if "held" in message:
             life.lost, life.stopped_at = True, CodeLine.from_message(message["held"])

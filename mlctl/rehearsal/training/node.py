@@ -113,11 +113,11 @@ class TrainingNode:
 
     @property
     def log_file(self) -> Path:
-        """Where the command says what it does."""
+        """Where the command writes its output."""
         return self.folder / "log.txt"
 
     def log(self) -> str:
-        """What the command has said."""
+        """What the command has written to its output."""
         exists = self.log_file.is_file()
         return self.log_file.read_bytes().decode(errors="replace") if exists else ""
 

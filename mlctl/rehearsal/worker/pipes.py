@@ -1,4 +1,4 @@
-"""What a worker is told and tells: lines of JSON through two pipes."""
+"""Messages to and from a worker: lines of JSON through two pipes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pipes:
         self.owner = os.getpid()
         self.forever = False
 
-    def tell(self, **message: Any) -> None:
+    def send(self, **message: Any) -> None:
         if os.getpid() != self.owner:
             return
         data = (json.dumps(message) + "\n").encode()
@@ -32,7 +32,7 @@ class Pipes:
     def hold(self, place: list[Any] | None) -> None:
         """Stop here, to be killed; a child that was forked goes on, for it goes with its parent."""
         if os.getpid() == self.owner:
-            self.tell(held=place)
+            self.send(held=place)
             self.wait_for_ever()
 
     def wait_for_ever(self) -> NoReturn:

@@ -2,7 +2,7 @@
 
 Orders are `{"init": ..., "table": path}`, `{"run": [paths], ...}` and `{"rows": [numbers], ...}`
 (of the table, as a DataFrame) with `pause` (stop for ever at this line event), `trace` (count
-them), `hold` (stop before the result is told), `bytes` (files may grow by so much). What is told:
+them), `hold` (stop before the result is sent), `bytes` (files may grow by so much). Sent back:
 `up`, `wrote`, `held`, `done`, `failed`.
 """
 
@@ -33,7 +33,7 @@ class DriverModules:
 
     def __init__(self, output: str, logs: str, working: str) -> None:
         folders = {"log_dir": logs, "working_dir": working, "root_dir": working}
-        self.said = {"output_dir": output, **folders}
+        self.attributes = {"output_dir": output, **folders}
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
         if name not in _NAMES:
@@ -49,7 +49,7 @@ class DriverModules:
         if module.__name__ != _PACKAGE:
             import logging
 
-            attributes = {**self.said, "logger": logging.getLogger(_PACKAGE)}
+            attributes = {**self.attributes, "logger": logging.getLogger(_PACKAGE)}
             vars(module)["EntryScript"] = type("EntryScript", (), attributes)
 
 
@@ -72,7 +72,7 @@ def context_of(run: Any, order: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class Scorer(Watched):
-    """One worker: the script, and what it was told about the attempt at hand."""
+    """One worker: the script, and what it knows about the attempt at hand."""
 
     def __init__(self, pipes: Pipes, script: str, code: str) -> None:
         self.script = script
@@ -82,7 +82,7 @@ class Scorer(Watched):
         super().__init__(pipes, code)
 
     def serve(self) -> NoReturn:
-        self.pipes.tell(up=os.getpid(), version=list(sys.version_info[:3]))
+        self.pipes.send(up=os.getpid(), version=list(sys.version_info[:3]))
         for line in self.pipes.control:
             order = json.loads(line)
             self.obey(order)
@@ -106,11 +106,11 @@ class Scorer(Watched):
                 sys.settrace(None)
         except BaseException as error:  # SystemExit too: the service counts it as a failure
             self.clock.limit = None
-            self.pipes.tell(failed=self.described(error), seconds=self.clock.now() - began)
+            self.pipes.send(failed=self.described(error), seconds=self.clock.now() - began)
             return
         self.clock.limit = None
         if order.get("hold"):
-            self.pipes.tell(held=None)
+            self.pipes.send(held=None)
             self.pipes.wait_for_ever()
         answer["seconds"] = self.clock.now() - began
         answer["slept"] = self.clock.slept - slept
@@ -119,10 +119,10 @@ class Scorer(Watched):
         answer["events"] = self.tracer.count
         answer["caught"] = self.tracer.caught
         answer["returned"] = self.tracer.last
-        self.pipes.tell(**answer)
+        self.pipes.send(**answer)
 
     def timed_out(self, began: float) -> None:
-        self.pipes.tell(
+        self.pipes.send(
             failed={"type": "Timeout", "message": "", "place": self.user_line(), "text": ""},
             seconds=self.clock.now() - began,
         )
@@ -207,7 +207,7 @@ def rows_of(result: Any) -> list[str]:
 
 
 def memory() -> int | None:
-    """Resident bytes of this process; None where the system does not tell."""
+    """Resident bytes of this process; None where the system does not say."""
     try:
         with builtins.open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * resource.getpagesize()

@@ -2,7 +2,7 @@
 
 The specification is a JSON object: `files`, `format` (delimited, parquet, json_lines), `options` of
 pandas' reader, `header_once` (the first file alone has one), `keep` and `drop` (columns), `keys`
-(columns whose values make groups), `to` (the pickle). What is told is one, too: `rows` and `groups`
+(columns whose values make groups), `to` (the pickle). The answer is one, too: `rows` and `groups`
 (row numbers and keys), or `error` and `message`.
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Trainer(Watched):
-    """A training, watched from within: what it writes, where it is; stopped where it was said.
+    """A training, watched from within: what it writes, where it is; stopped where its order says.
 
     `pause` is the line event at which it stops. `change` is the number of the change of the kept
     folders that it stops before, or that is cut after `bytes`. `outside` are files that come from
@@ -38,11 +38,11 @@ class Trainer(Watched):
         atexit.register(self.ended)
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Besides what is written, tell what is read of an earlier life and was not kept."""
+        """Besides what is written, report what is read of an earlier life and was not kept."""
         if event == "open" and self.outside and isinstance(arguments[0], (str, os.PathLike)):
             path = os.path.abspath(os.fspath(arguments[0]))
             if path in self.outside and arguments[1] in ("r", "rb"):
-                self.pipes.tell(read=path, place=self.user_line())
+                self.pipes.send(read=path, place=self.user_line())
         super().audit(event, arguments)
 
     def writes(self, path: str) -> dict[str, Any]:
@@ -56,13 +56,13 @@ class Trainer(Watched):
                 self.pipes.hold(place)
             self.bytes = self.size
             self.bound_files()
-            self.pipes.tell(cut=path, place=place, pid=os.getpid())
+            self.pipes.send(cut=path, place=place, pid=os.getpid())
         return {"rank": self.rank, "change": self.changes}
 
     def ended(self) -> None:
         """The end of the program, as far as Python sees it."""
         sys.settrace(None)
-        self.pipes.tell(
+        self.pipes.send(
             ended=os.getpid(),
             rank=self.rank,
             events=self.tracer.count,

@@ -93,7 +93,7 @@ class Tracer:
 class Watched:
     """A program, its clock, its lines. `bytes` is how much a file may have, where it is bounded.
 
-    What it writes is told as soon as it `counts`.
+    What it writes is reported as soon as it `counts`.
     """
 
     def __init__(self, pipes: Pipes, code: str) -> None:
@@ -114,7 +114,7 @@ class Watched:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + (self.bytes or 0), hard))
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Tell what is written, and by which line, before it happens."""
+        """Report what is written, and by which line, before it happens."""
         source: Any = None
         if event == "open":
             path, mode, flags = arguments
@@ -133,7 +133,7 @@ class Watched:
         elif event == "socket.bind":
             address = arguments[1]
             if isinstance(address, tuple) and len(address) > 1 and address[1]:
-                self.pipes.tell(bound=address[1], place=self.user_line())
+                self.pipes.send(bound=address[1], place=self.user_line())
             return
         else:
             return
@@ -146,7 +146,7 @@ class Watched:
         if operation == "append" and self.bytes is not None:
             self.bound_files(os.path.getsize(full) if os.path.exists(full) else 0)
         moved = isinstance(source, (str, bytes, os.PathLike))
-        self.pipes.tell(
+        self.pipes.send(
             wrote=full,
             how=operation,
             source=os.path.abspath(os.fsdecode(source)) if moved else None,
@@ -157,7 +157,7 @@ class Watched:
         )
 
     def writes(self, path: str) -> dict[str, Any]:
-        """Something is about to be written: a place to stop at, and what else is told of it."""
+        """Something is about to be written: a place to stop at, and what else is reported of it."""
         return {}
 
     def user_line(self) -> list[Any] | None:

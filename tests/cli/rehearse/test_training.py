@@ -86,7 +86,7 @@ def test_no_process_of_a_training_is_left_when_it_is_stopped(number: int, tmp_pa
         (("train.py", "--input", "."), "so it is a training, whose inputs a job.yml names"),
         (("train.py", "--keep", "."), "cannot make the folder `.`"),
         (("bad.py",), 'bad.py", line 2'),
-        (("train.py", "--kill-at-any-time", "--preempt", "9"), "a weather says itself when"),
+        (("train.py", "--kill-at-any-time", "--preempt", "9"), "a weather decides itself when"),
         ((FOLDER / "scoring" / "appends.py", "--input", INPUT, "--steps", "3"), "for trainings"),
     ],
 )
