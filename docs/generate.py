@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs.made import lines, man
+from docs.made import compatibility, lines, man
 from docs.made.pages import commands as pages_of_commands
 from mlctl.cli.app import build
-from mlctl.cli.az import compatibility
 from mlctl.cli.parser import tree
 from mlctl.cli.shell import exits
 

@@ -108,9 +108,9 @@ def _absent(verb: str | None) -> Mapping[str, str]:
     """Flags and commands of az that mlctl has not, and why; its own commands have none."""
     if verb in _PLAN_FAMILY:
         return {}
-    from mlctl.cli.az.compatibility import ABSENT
+    from mlctl.cli.az.compatibility import compatibility
 
-    return ABSENT
+    return compatibility().absent
 
 
 def _complete(args: Sequence[str]) -> int:

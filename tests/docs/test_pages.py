@@ -8,16 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.made.compatibility import AzFlag, Support, az_flags, compare_flags
 from mlctl.cli.app import build
-from mlctl.cli.az import compatibility
-from mlctl.cli.az.compatibility import (
-    ABSENT_COMMANDS,
-    ABSENT_FLAGS,
-    BETTER,
-    Support,
-    az_flags,
-    compare_flags,
-)
+from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.parser import help as words
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.examples import examples
@@ -64,31 +57,27 @@ def test_every_flag_of_az_has_a_verdict() -> None:
 
 def test_a_flag_that_is_neither_here_nor_explained_is_an_error() -> None:
     with pytest.raises(ValueError, match="`az ml compute create` has --zones: say why"):
-        list(
-            compare_flags(
-                ROOT, [compatibility.AzFlag("compute create", ("--zones",), required=False)]
-            )
-        )
+        list(compare_flags(ROOT, [AzFlag("compute create", ("--zones",), required=False)]))
 
 
 def test_a_flag_under_half_of_its_names_is_not_the_same() -> None:
-    half = compatibility.AzFlag("compute show", ("--name", "-z"), required=True)
+    half = AzFlag("compute show", ("--name", "-z"), required=True)
     with pytest.raises(ValueError, match="has --name -z"):
         list(compare_flags(ROOT, [half]))
 
 
 def test_a_flag_that_we_require_and_az_does_not_is_not_the_same() -> None:
-    strict = compatibility.AzFlag("compute show", ("--name", "-n"), required=False)
+    strict = AzFlag("compute show", ("--name", "-n"), required=False)
     with pytest.raises(ValueError, match="has --name -n"):
         list(compare_flags(ROOT, [strict]))
 
 
 def test_no_note_is_stale() -> None:
     noted = {one.why for one in VERDICTS}
-    assert set(BETTER.values()) <= noted
-    assert set(ABSENT_FLAGS.values()) | set(ABSENT_COMMANDS.values()) <= noted
+    assert set(compatibility().better.values()) <= noted
+    assert set(compatibility().flags.values()) | set(compatibility().commands.values()) <= noted
     ours = {" ".join(node.path) for node in ROOT.commands()}
-    assert not set(ABSENT_COMMANDS) & ours
+    assert not set(compatibility().commands) & ours
 
 
 @pytest.mark.skipif(not REFERENCE.is_file(), reason="no ../shared/reference beside the checkout")

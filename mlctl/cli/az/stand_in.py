@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from mlctl.cli.app import build
-from mlctl.cli.az.compatibility import ABSENT
+from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.shell.exits import Exit
@@ -70,7 +70,11 @@ def _is_ours(args: Sequence[str]) -> bool:
 
 def _lacking(args: Sequence[str]) -> str:
     name = " ".join(word for word in args[:2] if not word.startswith("-"))
-    why = ABSENT.get(name) or ABSENT.get(name.partition(" ")[0]) or "mlctl has no such command"
+    why = (
+        compatibility().absent.get(name)
+        or compatibility().absent.get(name.partition(" ")[0])
+        or "mlctl has no such command"
+    )
     return (
         f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
         " would work on Azure; `mlctl az-shim --pass-through` allows it."
