@@ -16,9 +16,9 @@ from time import process_time
 from typing import Any
 
 from bench.figure import Effort, Figure, absent
-from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine import cluster_commands, engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption, SubmitBatch
 from mlctl.simulator.engine.model import (

@@ -1,22 +1,100 @@
-"""Carries out the histories of rows, and keeps what there is where Ctrl-C ends that."""
+"""Carries out many histories, and keeps what there is where Ctrl-C ends that.
+
+A history depends on its number alone: a longer study begins with the shorter one, and neither the
+workers nor the order in which they carry histories out changes anything. A study splits into ranges
+of numbers, for any executor of `concurrent.futures`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-from mlctl.forecast.batch.study import Histories, histories
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 _FIRST = 100  # histories of a row before those of the next one
+_TASKS, _MOST_TASKS = 32, 512  # so many, for workers to end at about the same time
+_ENOUGH = 100  # histories of a task, where there are not too many of them: some take very long
 
 R = TypeVar("R")
 H = TypeVar("H")
+H_co = TypeVar("H_co", covariant=True)
+
+
+class Histories(Protocol[H_co]):
+    """What can be carried out in ranges of histories, which are named tuples, in any process."""
+
+    def histories(self, runs: range) -> Sequence[H_co]:
+        """The histories of these numbers."""
+        ...
+
+
+Part = tuple[Histories[H], range]
+
+
+def histories(
+    parts: Sequence[Part[H]], executor: Executor | None = None
+) -> Iterator[tuple[int, list[H]]]:
+    """The histories of each part, in order, piece by piece, with the number of the part.
+
+    An executor carries the pieces of all parts out side by side.
+    """
+    tasks = list(_tasks(parts))
+    if executor is None:
+        for at, runs in chain.from_iterable(tasks):
+            yield at, [*parts[at][0].histories(runs)]
+        return
+    work = [[(parts[at][0], runs) for at, runs in task] for task in tasks]
+    for task, tables in zip(tasks, executor.map(_carried_out, work), strict=True):
+        for (at, _), table in zip(task, tables, strict=True):
+            yield at, _rows(table)
+
+
+def histories_of(
+    studies: Sequence[Histories[H]], runs: int, executor: Executor | None = None
+) -> list[list[H]]:
+    """So many histories of each study."""
+    found: list[list[H]] = [[] for _ in studies]
+    for at, some in histories([(study, range(runs)) for study in studies], executor):
+        found[at].extend(some)
+    return found
+
+
+def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
+    """The parts in pieces, of which short ones share a task, so that tasks are worth sending."""
+    total = sum(len(runs) for _, runs in parts)
+    size = min(max(total // _TASKS, 1), max(total // _MOST_TASKS, _ENOUGH))
+    task: list[tuple[int, range]] = []
+    room = size
+    for at, (_, runs) in enumerate(parts):
+        left = runs
+        while left:
+            task.append((at, left[:room]))
+            left, room = left[room:], room - len(left[:room])
+            if not room:
+                yield task
+                task, room = [], size
+    if task:
+        yield task
+
+
+# Histories on their way between processes: their type, and a column for each field, which takes a
+# third of the time that pickling each history does.
+_Table = tuple[Any, ...]
+
+
+def _carried_out(work: Sequence[Part[Any]]) -> list[_Table]:
+    found = [study.histories(runs) for study, runs in work]
+    return [(type(rows[0]), *zip(*rows, strict=True)) for rows in found]
+
+
+def _rows(table: _Table) -> list[Any]:
+    kind, *columns = table
+    return list(map(kind._make, zip(*columns, strict=True)))
 
 
 @dataclass

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, exp, fsum, inf, lgamma, log, log1p, nan, sqrt
+from math import ceil, exp, fsum, inf, isfinite, lgamma, log, log1p, nan, sqrt
+
+from mlctl.pointer import Data
 
 CONFIDENCE = 0.95
+_BINS, _SHOWN = 20, 0.99
 _TINY, _PRECISION, _MOST_TERMS = 1e-300, 1e-15, 10_000
 
 
@@ -170,3 +173,34 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
         ValueError: they are not equally many.
     """
     return mean([one - other for one, other in zip(ours, theirs, strict=True)])
+
+
+def as_data(estimate: Estimate) -> dict[str, Data]:
+    """An estimate as data; null where there is no bound."""
+    return {
+        "value": estimate.value,
+        "low": estimate.low if estimate.low > -inf else None,
+        "high": estimate.high if isfinite(estimate.high) else None,
+    }
+
+
+def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
+    """How many values, which ascend, are in each of equally wide ranges; empty without values.
+
+    The last hundredth, which may lie far out, is in a range of its own.
+    """
+    if not ordered:
+        return []
+    least, most = ordered[0], quantile(ordered, _SHOWN)
+    bins = _BINS if most > least else 1
+    width = (most - least) / bins
+    counts = [0] * bins
+    for value in ordered:
+        if value <= most:
+            counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
+    shown: list[dict[str, Data]] = [
+        {"from_s": least + at * width, "to_s": least + (at + 1) * width, "runs": count}
+        for at, count in enumerate(counts)
+    ]
+    rest = len(ordered) - sum(counts)
+    return [*shown, {"from_s": most, "to_s": ordered[-1], "runs": rest}] if rest else shown

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from mlctl.forecast import executors
-from mlctl.forecast.batch.study import histories_of
 from mlctl.forecast.executors import WorkersError, processes
+from mlctl.forecast.gather import histories_of
 
 
 class Told(NamedTuple):

@@ -16,7 +16,8 @@ from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the forecasts take longer to load than most commands
-    from mlctl.forecast.weather.fit import Estimate, Fit
+    from mlctl.forecast.statistics import Estimate
+    from mlctl.forecast.weather.fit import Fit
 
 
 def preemption_fit(

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mlctl.forecast import statistics
 from mlctl.forecast.advice import search
 from mlctl.forecast.advice.search import Candidate, Wishes
+from mlctl.forecast.assumptions import Assumption, assumption
 from mlctl.forecast.batch import report
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.report import Row
-from mlctl.forecast.batch.summary import estimate
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
 
@@ -67,7 +67,9 @@ def document(
         "points": [_point(one, shown) for one in found.tried],
         "recommended": None if best is None else _index(best, shown),
         "margin": {
-            "now": None if best is None or best is now else estimate(search.margin(best, now)),
+            "now": None
+            if best is None or best is now
+            else statistics.as_data(search.margin(best, now)),
             "next": None if best is None or second is None else _margin(best, second),
             "next_settings": None if second is None else dict(second.settings),
         },
@@ -82,7 +84,7 @@ def document(
 
 
 def _margin(best: Candidate, other: Candidate) -> dict[str, Data]:
-    return estimate(search.margin(best, other))
+    return statistics.as_data(search.margin(best, other))
 
 
 def _shown(ranked: Sequence[Candidate], now: Candidate, best: Candidate | None) -> list[Candidate]:
@@ -116,7 +118,7 @@ def _row(one: Candidate) -> dict[str, Data]:
         "cost": told["cost"]["mean"],
         "until_done": told["until_done"],
         "between": statistics.mean(one.between).value,
-        "total": estimate(statistics.mean(one.totals)),
+        "total": statistics.as_data(statistics.mean(one.totals)),
     }
 
 
@@ -130,13 +132,11 @@ def _point(one: Candidate, shown: Sequence[Candidate]) -> dict[str, Data]:
     }
 
 
-def _assumptions(
-    subject: Subject, weather: Weather, now: Candidate
-) -> Iterator[Mapping[str, Data]]:
-    yield from report.assumptions(subject, [Row(weather.name, now.study, weather)])
-    yield {
-        "name": "concurrency",
-        "value": subject.scenario.job.concurrency,
-        "source": "A",
-        "why": "mini-batches at once on a node do not slow each other down, however many",
-    }
+def _assumptions(subject: Subject, weather: Weather, now: Candidate) -> Iterator[Assumption]:
+    yield from report.all_assumptions(subject, [Row(weather.name, now.study, weather)])
+    yield assumption(
+        "concurrency",
+        subject.scenario.job.concurrency,
+        "A",
+        "mini-batches at once on a node do not slow each other down, however many",
+    )

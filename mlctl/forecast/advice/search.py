@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History, Policy, Way, parse
-from mlctl.forecast.batch.scenario import Scenario
-from mlctl.forecast.batch.study import Study, histories, with_deadline
+from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.gather import histories
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
 from mlctl.pointer import Data
 from mlctl.simulator.engine.model import HOUR, Tier

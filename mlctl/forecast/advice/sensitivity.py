@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
-from mlctl.forecast.batch.scenario import Scenario
-from mlctl.forecast.batch.study import Study, histories_of
-from mlctl.forecast.batch.summary import Summary, estimate
+from mlctl.forecast.batch.study import Study
+from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.gather import histories_of
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.weather.models import Outages, Shocks, Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine.model import SingleNode
@@ -159,11 +160,11 @@ def _beside(here: Summary, base: Summary) -> dict[str, Data]:
     cost = statistics.difference(here.costs_until_done, base.costs_until_done)
     time = statistics.difference(here.times_until_done, base.times_until_done)
     return {
-        "cancelled": estimate(here.cancelled),
+        "cancelled": statistics.as_data(here.cancelled),
         "cost": statistics.mean(here.costs_until_done).value,
         "time_s": statistics.mean(here.times_until_done).value,
-        "cost_difference": estimate(cost),
-        "time_difference_s": estimate(time),
+        "cost_difference": statistics.as_data(cost),
+        "time_difference_s": statistics.as_data(time),
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from mlctl.forecast.batch.history import LONGEST_S, MOST_TRIES, Cloud, Try
+from mlctl.forecast.history import LONGEST_S, MOST_TRIES, Cloud, Try
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import Tier
 

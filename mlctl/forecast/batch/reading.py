@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
-from mlctl.forecast.batch.history import LONGEST_S
-from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.fields import (
     ForecastError,
     cores_of,
@@ -20,6 +18,8 @@ from mlctl.forecast.fields import (
     value_of,
     written,
 )
+from mlctl.forecast.history import LONGEST_S
+from mlctl.forecast.scenario import Scenario
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.claim import is_low_priority
 from mlctl.kinds.resource import Resource

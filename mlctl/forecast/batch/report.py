@@ -6,28 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, fields
 
-from mlctl import catalog
-from mlctl.catalog import prices
+from mlctl.forecast import assumptions
+from mlctl.forecast.assumptions import Assumption, assumption
 from mlctl.forecast.batch import timeline
 from mlctl.forecast.batch.policy import MEANINGS, Policy, Way
 from mlctl.forecast.batch.reading import Subject
-from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
-from mlctl.simulator.engine import model
 from mlctl.simulator.engine.model import Tier
 
 SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
 DEDICATED = "dedicated"
 # Settings that a batch job on a cluster never meets.
-_ELSEWHERE = ("training_auto_restart", "provisioning_s", "reject_excess_instances")
-_ONLY_OF_FILES = "YAML reference"  # defaults of fields: the files say these, or the schemas do
+_ELSEWHERE = {"training_auto_restart", "provisioning_s", "reject_excess_instances"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def document(
         "timelines": list(_timelines(found, main)),
         "sensitivity": None if tornado is None else list(tornado),
         "sentence": _sentence(told, main),
-        "assumptions": list(assumptions(subject, [row for row, _ in found])),
+        "assumptions": list(all_assumptions(subject, [row for row, _ in found])),
     }
 
 
@@ -158,40 +155,22 @@ def _said(row: Mapping[str, Data]) -> dict[str, Data]:
     }
 
 
-def assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[dict[str, Data]]:
-    """What the forecast rests on, by its source.
-
-    S is stated by Microsoft or hi-ml, D documented, A assumed; F is of a file, W of the workspace.
-    """
+def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[Assumption]:
+    """What the forecast rests on, by its source."""
     scenario = subject.scenario
     yield from origins(subject)
-    for row in rows_:
-        if row.weather is not None:
-            yield _assumption(
-                f"weather {row.name}", row.weather.document(), "A", row.weather.source
-            )
+    yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     policy = next((row.study.policy for row in rows_ if row.weather is not None), None)
     if policy is not None:
-        yield _assumption("policy", str(policy), "A", MEANINGS[policy.way])
-    price = scenario.price_of(Tier.DEDICATED)
-    when = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
-    yield _assumption("price", price, "D", f"{when}, pay as you go, eastus")
-    ratio, known = scenario.price_ratio, scenario.price_ratio == prices.LOW_PRIORITY_RATIO
-    why = "hi-ml: around 20 % of the original price" if known else "as was said"
-    yield _assumption("low_priority_price_ratio", ratio, "S" if known else "A", why)
-    for one in model.parameters(scenario.settings):
-        if one.name in _ELSEWHERE or not hasattr(scenario.settings, one.name):
-            continue
-        value = one.value.value if isinstance(one.value, Enum) else one.value
-        yield _assumption(one.name, value, one.source, one.why)
+        yield assumption("policy", str(policy), "A", MEANINGS[policy.way])
+    yield from assumptions.of_prices(scenario)
+    names = {field.name for field in fields(scenario.settings)}
+    yield from assumptions.of_settings(scenario.settings, names - _ELSEWHERE)
 
 
-def origins(subject: Subject) -> Iterator[dict[str, Data]]:
+def origins(subject: Subject) -> Iterator[Assumption]:
     """Where the deployment and the cluster are from."""
-    for what, resource, file in subject.origins():
+    for name, resource, file in subject.origins():
         why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
-        yield _assumption(what, str(resource.address), "F" if file is not None else "W", why)
-
-
-def _assumption(name: str, value: Data, source: str, why: str) -> dict[str, Data]:
-    return {"name": name, "value": value, "source": source, "why": why}
+        source = "F" if file is not None else "W"
+        yield assumption(name, str(resource.address), source, why)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
 
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
 from mlctl.pointer import Data
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR, Tier
 
-_BINS, _SHOWN = 20, 0.99
 _QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 
 
@@ -85,21 +82,21 @@ class Summary:
             "runs": runs,
             "completed": len(times),
             "completion_s": {
-                name: estimate(statistics.quantile_interval(times, q))
+                name: statistics.as_data(statistics.quantile_interval(times, q))
                 for name, q in _QUANTILES.items()
             }
             if times
             else None,
-            "late": None if late is None else estimate(late),
-            "cancelled": estimate(self.cancelled),
+            "late": None if late is None else statistics.as_data(late),
+            "cancelled": statistics.as_data(self.cancelled),
             "cost": {
-                "mean": estimate(statistics.mean(costs)),
-                "p95": estimate(statistics.quantile_interval(sorted(costs), 0.95)),
+                "mean": statistics.as_data(statistics.mean(costs)),
+                "p95": statistics.as_data(statistics.quantile_interval(sorted(costs), 0.95)),
             },
             "until_done": {
-                "cost": estimate(statistics.mean(self.costs_until_done)),
-                "time_s": estimate(statistics.mean(self.times_until_done)),
-                "time_p95_s": estimate(
+                "cost": statistics.as_data(statistics.mean(self.costs_until_done)),
+                "time_s": statistics.as_data(statistics.mean(self.times_until_done)),
+                "time_p95_s": statistics.as_data(
                     statistics.quantile_interval(sorted(self.times_until_done), 0.95)
                 ),
                 "runs": statistics.average([one.tries for one in histories]),
@@ -110,39 +107,8 @@ class Summary:
             "lost_node_hours": statistics.average([one.lost_node_s for one in histories]) / HOUR,
             "attempts": statistics.average([one.attempts for one in histories]),
             "failed_mini_batches": statistics.average([one.failed for one in histories]),
-            "histogram": histogram(times),
+            "histogram": statistics.histogram(times),
         }
 
 
 _LOW, _DEDICATED = Tier.LOW_PRIORITY, Tier.DEDICATED
-
-
-def estimate(of: Estimate) -> dict[str, Data]:
-    """An estimate as data; null where there is no bound."""
-    return {
-        "value": of.value,
-        "low": of.low if of.low > -inf else None,
-        "high": of.high if isfinite(of.high) else None,
-    }
-
-
-def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
-    """How many values, which ascend, are in each of equally wide ranges; empty without values.
-
-    The last hundredth, which may lie far out, is in a range of its own.
-    """
-    if not ordered:
-        return []
-    least, most = ordered[0], statistics.quantile(ordered, _SHOWN)
-    bins = _BINS if most > least else 1
-    width = (most - least) / bins
-    counts = [0] * bins
-    for value in ordered:
-        if value <= most:
-            counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
-    shown: list[dict[str, Data]] = [
-        {"from_s": least + at * width, "to_s": least + (at + 1) * width, "runs": count}
-        for at, count in enumerate(counts)
-    ]
-    rest = len(ordered) - sum(counts)
-    return [*shown, {"from_s": most, "to_s": ordered[-1], "runs": rest}] if rest else shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mlctl.forecast.batch.history import LONGEST_S, EngineCloud
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.history import LONGEST_S, EngineCloud
+from mlctl.forecast.scenario import Scenario
 from mlctl.pointer import Data
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.commands import SubmitBatch

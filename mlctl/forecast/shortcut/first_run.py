@@ -7,7 +7,7 @@ the run is carried out from loss to loss (`queued_rounds`).
 
 from __future__ import annotations
 
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut.losses import LossProcesses
 from mlctl.forecast.shortcut.run import ShortRun
 from mlctl.simulator.engine.model import Tier

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mlctl.forecast.batch.history import Bill, Try
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.history import Bill, Try
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import queued_rounds
 from mlctl.forecast.shortcut.first_run import FirstRun
 from mlctl.forecast.shortcut.last_rounds import LastRounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf, log1p
 
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine import capacity, processes, rng
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import (

@@ -12,7 +12,7 @@ from heapq import heapify, heappush
 from math import inf
 from typing import Protocol
 
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut.losses import LossProcesses
 from mlctl.simulator.engine import billing, rng, rules
 from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier

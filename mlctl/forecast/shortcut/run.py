@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from mlctl.forecast.batch.history import Try
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.history import Try
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut.nodes import Fleet
 from mlctl.simulator.engine import rules
 from mlctl.simulator.engine.jobs import JobStatus

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from mlctl import catalog
-from mlctl.catalog import prices
-from mlctl.forecast.batch.summary import estimate, histogram
+from mlctl.forecast import assumptions, statistics
+from mlctl.forecast.assumptions import Assumption
 from mlctl.forecast.gather import Gathered, gather, growing
 from mlctl.forecast.training import study as training
 from mlctl.forecast.training.reading import TrainingSubject
@@ -25,7 +23,6 @@ from mlctl.forecast.training.study import (
 )
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
-from mlctl.simulator.engine import model
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR, Tier
 
@@ -35,10 +32,20 @@ if TYPE_CHECKING:
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
 # The settings that a training job meets.
-_OF_TRAINING = (
-    *("allocation_s", "preparation_s", "replacement_s", "delay_cv", "replace", "leave_s"),
-    *("p_unusable", "unusable_recycle_s", "restore_window_h", "training_auto_restart"),
-    *("bill_allocating", "min_bill_s", "billing_granularity_s"),
+_SETTINGS = (
+    "allocation_s",
+    "preparation_s",
+    "replacement_s",
+    "delay_cv",
+    "replace",
+    "leave_s",
+    "p_unusable",
+    "unusable_recycle_s",
+    "restore_window_h",
+    "training_auto_restart",
+    "bill_allocating",
+    "min_bill_s",
+    "billing_granularity_s",
 )
 
 
@@ -144,15 +151,15 @@ def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
         "weather": row.weather.document() if row.weather is not None else None,
         "checkpoint_every": row.scenario.job.checkpoint_every,
         "runs": len(done),
-        "cancelled": estimate(summary.cancelled),
+        "cancelled": statistics.as_data(summary.cancelled),
         "time_s": {
-            "mean": estimate(summary.time),
-            "p50": estimate(summary.time_at(0.5)),
-            "p95": estimate(summary.time_at(0.95)),
+            "mean": statistics.as_data(summary.time),
+            "p50": statistics.as_data(summary.time_at(0.5)),
+            "p95": statistics.as_data(summary.time_at(0.95)),
         },
-        "cost": estimate(summary.cost),
-        "interruptions": estimate(summary.interruptions),
-        "points": estimate(summary.points),
+        "cost": statistics.as_data(summary.cost),
+        "interruptions": statistics.as_data(summary.interruptions),
+        "points": statistics.as_data(summary.points),
         "repeated_points": summary.repeated,
         "lost_node_hours": summary.lost_node_h,
         "exact": None
@@ -163,7 +170,7 @@ def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
             "points": exact.points,
             "interruptions": exact.interruptions,
         },
-        "histogram": histogram(sorted(one.time_s for one in done)),
+        "histogram": statistics.histogram(sorted(one.time_s for one in done)),
     }
 
 
@@ -187,32 +194,13 @@ def _interval(one: Interval) -> dict[str, Data]:
     return {
         "name": one.name,
         "checkpoint_every": one.every,
-        "time_s": estimate(one.time_s),
-        "saves_s": None if one.saves_s is None else estimate(one.saves_s),
+        "time_s": statistics.as_data(one.time_s),
+        "saves_s": None if one.saves_s is None else statistics.as_data(one.saves_s),
     }
 
 
-def _assumptions(subject: TrainingSubject, known: Sequence[Row]) -> Iterator[dict[str, Data]]:
-    """What the forecast rests on: S is stated by Microsoft or hi-ml, D documented, A assumed."""
-    scenario, seen = subject.scenario, set[str]()
-    for row in known:
-        if row.weather is not None and row.name not in seen:
-            seen.add(row.name)
-            yield _said(f"weather {row.name}", row.weather.document(), "A", row.weather.source)
-    when = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
-    yield _said("price", scenario.cluster.price, "D", f"{when}, {prices.OF}")
-    known_ratio = scenario.price_ratio == prices.LOW_PRIORITY_RATIO
-    yield _said(
-        "low_priority_price_ratio",
-        scenario.price_ratio,
-        "S" if known_ratio else "A",
-        prices.LOW_PRIORITY_SOURCE if known_ratio else "as was said",
-    )
-    for one in model.parameters(scenario.settings):
-        if one.name in _OF_TRAINING:
-            value = one.value.value if isinstance(one.value, Enum) else one.value
-            yield _said(one.name, value, one.source, one.why)
-
-
-def _said(name: str, value: Data, source: str, why: str) -> dict[str, Data]:
-    return {"name": name, "value": value, "source": source, "why": why}
+def _assumptions(subject: TrainingSubject, rows_: Sequence[Row]) -> Iterator[Assumption]:
+    scenario = subject.scenario
+    yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
+    yield from assumptions.of_prices(scenario)
+    yield from assumptions.of_settings(scenario.settings, _SETTINGS)

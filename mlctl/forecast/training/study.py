@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from mlctl.forecast import statistics
-from mlctl.forecast.batch import history
-from mlctl.forecast.batch.study import histories_of
+from mlctl.forecast import history, statistics
+from mlctl.forecast.gather import histories_of
+from mlctl.forecast.scenario import JobScenario
 from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.training import checkpoints
 from mlctl.forecast.training.checkpoints import Expected, Losses, Steps
@@ -21,7 +21,7 @@ from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, usage
 from mlctl.simulator.engine.commands import CancelJob, SetPreemption, SubmitTraining
 from mlctl.simulator.engine.jobs import JobStatus, TrainingJob
-from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier, TrainingSpec
+from mlctl.simulator.engine.model import HOUR, SimulationSettings, TrainingSpec
 from mlctl.simulator.engine.processes import OnOff, Poisson, PreemptionProcess, Shock
 from mlctl.simulator.engine.state import World
 
@@ -32,37 +32,17 @@ _TRIED = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # times Daly's interval
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingScenario:
-    """A training job on a cluster or on nodes of its own, and what takes low-priority nodes away.
-
-    The cluster's price is that of a node-hour of a dedicated node; `price_ratio` is what a
-    low-priority one costs of that.
-    """
-
-    cluster: ClusterSpec
-    job: TrainingSpec
-    settings: SimulationSettings
-    price_ratio: float
-    processes: tuple[PreemptionProcess, ...] = ()
+class TrainingScenario(JobScenario[TrainingSpec]):
+    """A training job, on its cluster or on nodes of its own."""
 
     def every(self, steps: int) -> TrainingScenario:
         """The same with a checkpoint after so many steps; 0: without any."""
         return replace(self, job=replace(self.job, checkpoint_every=steps))
 
-    def on(self, tier: Tier, processes: tuple[PreemptionProcess, ...] = ()) -> TrainingScenario:
-        """The same on a tier, where these processes take nodes away."""
-        return replace(self, cluster=replace(self.cluster, tier=tier), processes=processes)
-
     @property
     def nodes(self) -> int:
         """The nodes that the job runs on at once."""
         return self.job.instance_count
-
-    @property
-    def price(self) -> float:
-        """The price of a node-hour of its tier, in USD."""
-        price = self.cluster.price or 0.0
-        return price if self.cluster.tier is Tier.DEDICATED else price * self.price_ratio
 
     @property
     def work(self) -> Steps:

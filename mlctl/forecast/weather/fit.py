@@ -17,6 +17,7 @@ from itertools import pairwise
 from math import exp, log, log1p
 from typing import Any
 
+from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.weather.models import Shocks, Weather
 from mlctl.simulator.engine.model import HOUR
 
@@ -50,19 +51,11 @@ class Losses:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number and its 95 % interval, by the profile of the likelihood."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Fit:
-    """What was fitted. `shocks` per hour and `fraction` are None where losses come one by one.
+    """What was fitted, with intervals by the profile of the likelihood.
 
-    `gain` is by how much the logarithm of the likelihood is larger with shocks than without.
+    `shocks` per hour and `fraction` are None where losses come one by one. `gain` is by how much
+    the logarithm of the likelihood is larger with shocks than without.
     """
 
     rate: Estimate

@@ -170,8 +170,8 @@ def test_a_forecast_is_a_table_for_people_and_for_spreadsheets(
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (("--seconds-per-step", "60"), "say --steps N"),
-        (("--steps", "9"), "say --seconds-per-step S"),
+        (("--seconds-per-step", "60"), "give --steps N"),
+        (("--steps", "9"), "give --seconds-per-step S"),
         (
             (*WORK, "--override", "compute.size=Standard_D4x_v5"),
             "the price of `Standard_D4x_v5` is not known",

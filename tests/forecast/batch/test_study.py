@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.forecast.batch import study as studies
-from mlctl.forecast.batch.history import Cloud, EngineCloud
+from mlctl.forecast import gather
 from mlctl.forecast.batch.policy import History, parse
-from mlctl.forecast.batch.scenario import Scenario
-from mlctl.forecast.batch.study import Study, histories, histories_of, with_deadline
+from mlctl.forecast.batch.study import Study, with_deadline
+from mlctl.forecast.gather import histories, histories_of
+from mlctl.forecast.history import Cloud, EngineCloud
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.training.study import TrainingScenario, TrainingStudy
 from mlctl.simulator.engine.model import (
     BatchSpec,
@@ -56,17 +57,17 @@ def test_every_executor_makes_the_same_histories_of_every_kind() -> None:
 
 def test_short_parts_share_a_task_and_long_ones_are_divided() -> None:
     parts = [(BATCH, range(1)), (BATCH, range(5, 5)), (BATCH, range(100)), (BATCH, range(3))]
-    tasks = list(studies._tasks(parts))
+    tasks = list(gather._tasks(parts))
     assert max(sum(len(runs) for _, runs in task) for task in tasks) == 3
     assert tasks[0] == [(0, range(1)), (2, range(2))]
     numbers = [(at, run) for task in tasks for at, runs in task for run in runs]
     assert numbers == [(at, run) for at, (_, runs) in enumerate(parts) for run in runs]
-    assert len(list(studies._tasks([(BATCH, range(9_000))]))) == 90
-    assert len(list(studies._tasks([(BATCH, range(1_024_000))]))) == 512
+    assert len(list(gather._tasks([(BATCH, range(9_000))]))) == 90
+    assert len(list(gather._tasks([(BATCH, range(1_024_000))]))) == 512
 
 
 def test_histories_travel_as_columns() -> None:
-    (table,) = studies._carried_out([(BATCH, range(200))])
+    (table,) = gather._carried_out([(BATCH, range(200))])
     assert table[0] is History
     assert [len(column) for column in table[1:]] == [200] * len(History._fields)
     assert len(pickle.dumps(table)) < 100 * 200

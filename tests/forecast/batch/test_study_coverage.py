@@ -9,9 +9,9 @@ import pytest
 
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import Policy, Way
-from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
 from mlctl.simulator.engine.model import (
     HOUR,

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.forecast.batch import policy
-from mlctl.forecast.batch.history import EngineCloud
 from mlctl.forecast.batch.policy import History, Policy, Way
-from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.batch.study import Study
+from mlctl.forecast.history import EngineCloud
+from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
 from mlctl.simulator.engine.model import (
     BatchSpec,

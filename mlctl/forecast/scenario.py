@@ -3,25 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Generic, Self, TypeVar
 
 from mlctl.simulator.engine import rules
-from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, SimulationSettings, Tier
+from mlctl.simulator.engine.model import (
+    BatchSpec,
+    ClusterSpec,
+    SimulationSettings,
+    Tier,
+    TrainingSpec,
+)
 from mlctl.simulator.engine.processes import PreemptionProcess
+
+Spec = TypeVar("Spec", BatchSpec, TrainingSpec)
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """A batch job on a cluster, with the processes that take low-priority nodes away.
+class JobScenario(Generic[Spec]):
+    """A job on a cluster, with the processes that take low-priority nodes away.
 
     The cluster's price is that of a node-hour of a dedicated node; `price_ratio` is what a
     low-priority one costs of that.
     """
 
     cluster: ClusterSpec
-    job: BatchSpec
+    job: Spec
     settings: SimulationSettings
     price_ratio: float
     processes: tuple[PreemptionProcess, ...] = ()
+
+    def on(self, tier: Tier, processes: tuple[PreemptionProcess, ...] = ()) -> Self:
+        """The same on a tier, where these processes take nodes away."""
+        return replace(self, cluster=replace(self.cluster, tier=tier), processes=processes)
+
+    def price_of(self, tier: Tier) -> float:
+        """The price of a node-hour of a tier, in USD."""
+        price = self.cluster.price or 0.0
+        return price if tier is Tier.DEDICATED else price * self.price_ratio
+
+    @property
+    def price(self) -> float:
+        """The price of a node-hour of its tier, in USD."""
+        return self.price_of(self.cluster.tier)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario(JobScenario[BatchSpec]):
+    """A batch job."""
 
     @property
     def mini_batches(self) -> int:
@@ -45,14 +73,8 @@ class Scenario:
     @property
     def dedicated(self) -> Scenario:
         """The same on a dedicated cluster, whose nodes nothing takes."""
-        return replace(self, cluster=replace(self.cluster, tier=Tier.DEDICATED), processes=())
+        return self.on(Tier.DEDICATED)
 
     def under(self, processes: tuple[PreemptionProcess, ...]) -> Scenario:
         """The same on a low-priority cluster whose nodes these processes take."""
-        cluster = replace(self.cluster, tier=Tier.LOW_PRIORITY)
-        return replace(self, cluster=cluster, processes=processes)
-
-    def price_of(self, tier: Tier) -> float:
-        """The price of a node-hour of a tier, in USD."""
-        price = self.cluster.price or 0.0
-        return price if tier is Tier.DEDICATED else price * self.price_ratio
+        return self.on(Tier.LOW_PRIORITY, processes)

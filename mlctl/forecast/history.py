@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.scenario import JobScenario, Scenario, Spec
 from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, engine, usage
 from mlctl.simulator.engine.commands import (
@@ -19,8 +19,7 @@ from mlctl.simulator.engine.commands import (
     SubmitBatch,
 )
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus, TrainingJob
-from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier
-from mlctl.simulator.engine.processes import PreemptionProcess
+from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.state import World
 
 LONGEST_S = 90 * 24 * HOUR  # of one history: a job that stands still this long is not done
@@ -66,25 +65,6 @@ class Cloud(Protocol):
 
     def bill(self) -> Bill:
         """What the runs cost, once no node is up for them any more."""
-        ...
-
-
-class Surroundings(Protocol):
-    """Where a job runs."""
-
-    @property
-    def cluster(self) -> ClusterSpec:
-        """The cluster."""
-        ...
-
-    @property
-    def settings(self) -> SimulationSettings:
-        """How the cloud behaves."""
-        ...
-
-    @property
-    def processes(self) -> tuple[PreemptionProcess, ...]:
-        """What takes low-priority nodes away."""
         ...
 
 
@@ -169,7 +149,7 @@ def settle(world: World) -> None:
         engine.run(world, following)
 
 
-def prepared(scenario: Surroundings, seed: str) -> World:
+def prepared(scenario: JobScenario[Spec], seed: str) -> World:
     """A cloud with the cluster, whose minimum of nodes has come, and the scenario's processes."""
     world, settings = World(seed, settings=scenario.settings), scenario.settings
     cluster = scenario.cluster
