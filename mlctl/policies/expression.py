@@ -92,7 +92,7 @@ _FUNCTIONS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class Condition:
     """A rule: whether it holds, and the paths that it names, in their order."""
 
     text: str
@@ -108,7 +108,7 @@ class Expression:
         return value not in ("", [], {}, None) and value is not False
 
 
-def parse(text: str) -> Expression:
+def parse(text: str) -> Condition:
     """The rule that a text spells.
 
     Raises:
@@ -127,7 +127,7 @@ def parse(text: str) -> Expression:
     except RecursionError:
         raise _too_deep(text) from None
     reader = _Reader(text, iter(names))
-    return Expression(text, tuple(reader.paths(compiled.parsed)), compiled.search)
+    return Condition(text, tuple(reader.paths(compiled.parsed)), compiled.search)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from mlctl.schema.text import nearest
 from mlctl.source import Document
 
 if TYPE_CHECKING:
-    from mlctl.policies.expression import Expression
+    from mlctl.policies.expression import Condition
     from mlctl.policies.expression import Path as RulePath
 
 BROKEN_POLICY = Rule(
@@ -76,7 +76,7 @@ class Policy:
     document: Document
     at: Pointer
     name: str
-    rule: Expression | None = None
+    rule: Condition | None = None
     on: Kind | None = None
     schema: Mapping[str, Data] = field(default_factory=dict)
     severity: Severity = Severity.ERROR
@@ -190,7 +190,7 @@ def _policy(
     return Policy(document, at, body["name"], rule, on, *details)
 
 
-def _rule(document: Document, at: Pointer, text: str, report: Report) -> Expression | None:
+def _rule(document: Document, at: Pointer, text: str, report: Report) -> Condition | None:
     from mlctl.policies.expression import ExpressionError, parse  # noqa: PLC0415  # JMESPath
 
     try:

@@ -51,3 +51,10 @@ def test_an_ignore_file_without_end_is_not_read(tmp_path: Path) -> None:
         file.truncate(50 * 10**9)
     with pytest.raises(OSError, match="bigger"):
         ignore.read(tmp_path)
+
+
+def test_of_two_ignore_files_the_one_of_azure_ml_counts(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("ours\n")
+    assert ignore.read(tmp_path)("ours")
+    (tmp_path / ".amlignore").write_text("theirs\n")
+    assert [ignore.read(tmp_path)(name) for name in ("ours", "theirs")] == [False, True]

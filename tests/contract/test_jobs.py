@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.jobs import Job, Jobs, JobView, SupportsJobs
+from mlctl.backends.ports.jobs import Job, JobListView, Jobs, SupportsJobs
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.bodies import CPU, stage
@@ -82,8 +82,8 @@ def test_a_pipeline_is_created_cancelled_and_archived_with_its_steps(backend: Ba
     assert {each.status for each in jobs.children("taxi")} == {"Canceled"}
     jobs.set_archived("taxi", archived=True)
     assert jobs.list() == []
-    assert [each.name for each in jobs.list(view=JobView.ARCHIVED)] == ["taxi"]
+    assert [each.name for each in jobs.list(view=JobListView.ARCHIVED)] == ["taxi"]
     jobs.set_archived("taxi", archived=False)
-    assert [each.name for each in jobs.list(view=JobView.ALL)] == ["taxi"]
+    assert [each.name for each in jobs.list(view=JobListView.ALL)] == ["taxi"]
     with pytest.raises(NotFound):
         jobs.children("none")

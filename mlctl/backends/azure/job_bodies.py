@@ -1,4 +1,4 @@
-"""Jobs in the service's bodies: what it says elsewhere is put where every backend has it.
+"""Jobs in the service's bodies and lists: what it says elsewhere is put where every backend has it.
 
 A job of a batch endpoint is a pipeline job of an experiment named as the endpoint; its deployment
 is told by a tag, and the answer to its invocation has yet another form (recorded: cards
@@ -9,7 +9,8 @@ invoke-uri-file, job-get-of-invoke). Times of command jobs are in their properti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 
 from mlctl.backends.azure import errors
 from mlctl.backends.ports.jobs import Job
@@ -21,6 +22,7 @@ _TIMES = {"startTime": "StartTimeUtc", "endTime": "EndTimeUtc"}
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)")
 _INVOKED = re.compile(r"/batchEndpoints/(?P<endpoint>[^/]+)/", re.IGNORECASE)
 _NO_TIER = "Null"
+_LONGEST = timedelta(days=60)  # a job ends after 21 days at the latest, and may wait before that
 
 
 def job_of(data: Data) -> Job:
@@ -98,3 +100,36 @@ def _times(properties: Mapping[str, Data]) -> dict[str, Data]:
         for name, text in times.items()
         if text and not properties.get(name)
     }
+
+
+def newest(bodies: Iterator[dict[str, Data]]) -> list[Job]:
+    """The jobs of bodies, the newest first."""
+    return sorted(map(job_of, bodies), key=created, reverse=True)
+
+
+def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:
+    """The jobs of bodies, until one is so much older than the first that it must have ended.
+
+    It holds only while each is older than the one before it: the service promises no order.
+    """
+    first = last = None
+    ordered = True
+    for job in map(job_of, bodies):
+        at = _moment(job)
+        ordered = ordered and at is not None and (last is None or at <= last)
+        first, last = first or at, at
+        if ordered and first is not None and at is not None and first - at > _LONGEST:
+            return
+        yield job
+
+
+def created(job: Job) -> str:
+    """When a job was made, as the service writes it."""
+    return str(get(job.body, ("systemData", "createdAt")) or "")
+
+
+def _moment(job: Job) -> datetime | None:
+    try:
+        return datetime.fromisoformat(created(job))
+    except ValueError:
+        return None

@@ -18,12 +18,11 @@ from mlctl.backends.azure import errors, invocations, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
-from mlctl.backends.azure.job_bodies import job_of, run_of
-from mlctl.backends.azure.job_lists import created, newest, recent
+from mlctl.backends.azure.job_bodies import created, job_of, newest, recent, run_of
 from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.azure.waiting import with_reasons
-from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
+from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
@@ -116,7 +115,7 @@ class AzureJobs:
         endpoint: str | None = None,
         deployment: str | None = None,
         *,
-        view: JobView = JobView.ACTIVE,
+        view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
@@ -144,7 +143,7 @@ class AzureJobs:
             ServiceError: they cannot be read.
         """
         at = workspace_path(self.scope) + "/jobs"
-        listed = self.arm.pages(at, listViewType=JobView.ALL.value)
+        listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
     @answers_decoded()

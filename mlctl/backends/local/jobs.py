@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from mlctl.backends.ports.backend import ComputeNode
-from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
+from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
@@ -127,7 +127,7 @@ class LocalJobs:
 
     def unfinished(self) -> builtins.list[Job]:
         """The jobs that have not ended."""
-        return [job for job in self.list(view=JobView.ALL) if not job.ended]
+        return [job for job in self.list(view=JobListView.ALL) if not job.ended]
 
     def children(self, name: str) -> builtins.list[Job]:
         """The steps of a pipeline or the trials of a sweep.
@@ -151,7 +151,7 @@ class LocalJobs:
         endpoint: str | None = None,
         deployment: str | None = None,
         *,
-        view: JobView = JobView.ACTIVE,
+        view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
@@ -159,7 +159,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
-        archived = None if view is JobView.ALL else view is JobView.ARCHIVED
+        archived = None if view is JobListView.ALL else view is JobListView.ARCHIVED
         job_records = records.list_jobs(
             self.handle, endpoint, deployment, archived=archived, limit=limit
         )

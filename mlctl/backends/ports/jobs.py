@@ -13,7 +13,7 @@ from mlctl.pointer import Data
 from mlctl.workload import Workload
 
 
-class JobView(Enum):
+class JobListView(Enum):
     """Which jobs a list has, in ARM's words for `listViewType`."""
 
     ACTIVE = "ActiveOnly"
@@ -23,7 +23,7 @@ class JobView(Enum):
     def holds(self, job: Job) -> bool:
         """Whether a job is listed."""
         archived = bool(job.body["properties"].get("isArchived"))
-        return self is JobView.ALL or archived is (self is JobView.ARCHIVED)
+        return self is JobListView.ALL or archived is (self is JobListView.ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Jobs(Protocol):
         endpoint: str | None = None,
         deployment: str | None = None,
         *,
-        view: JobView = JobView.ACTIVE,
+        view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest first.

@@ -14,9 +14,9 @@ from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import (
     Job,
+    JobListView,
     JobProgress,
     Jobs,
-    JobView,
     SupportsDownloads,
     SupportsJobs,
     SupportsOutputs,
@@ -117,7 +117,11 @@ def list_(
 ) -> Exit:
     """List the jobs of the workspace, the newest first, or those that one job is made of."""
     view = (
-        JobView.ARCHIVED if archived_only else JobView.ALL if include_archived else JobView.ACTIVE
+        JobListView.ARCHIVED
+        if archived_only
+        else JobListView.ALL
+        if include_archived
+        else JobListView.ACTIVE
     )
     with opened(session) as jobs:
         limit = None if all_results else max_results
