@@ -138,24 +138,9 @@ ROUTES = (
         run_history.modify,
         needs=Needs.TOKEN,
     ),
-    Route(
-        "GET",
-        _RUNS + "/{name}/details",
-        run_history.details,
-        needs=Needs.TOKEN,
-    ),
-    Route(
-        "GET",
-        _RUNS + "/{name}/children",
-        run_history.children,
-        needs=Needs.TOKEN,
-    ),
-    Route(
-        "GET",
-        _RUNS + "/{name}/logs/{log*}",
-        run_history.log,
-        needs=Needs.NOTHING,
-    ),
+    Route("GET", _RUNS + "/{name}/details", run_history.details, needs=Needs.TOKEN),
+    Route("GET", _RUNS + "/{name}/children", run_history.children, needs=Needs.TOKEN),
+    Route("GET", _RUNS + "/{name}/logs/{log*}", run_history.log, needs=Needs.NOTHING),
     Route("POST", run_history.ROOT + _WS + "/rundata", run_history.run_data, needs=Needs.TOKEN),
     Route(
         "POST",
@@ -211,10 +196,7 @@ ROUTES = (
     Route("POST", _ENTRA + "/v2.0/token", tokens.entra, needs=Needs.NOTHING),
     Route("GET", "/common/discovery/instance", tokens.instances, needs=Needs.NOTHING),
     Route(
-        "GET",
-        "/{tenant}/v2.0/.well-known/openid-configuration",
-        tokens.openid,
-        needs=Needs.NOTHING,
+        "GET", "/{tenant}/v2.0/.well-known/openid-configuration", tokens.openid, needs=Needs.NOTHING
     ),
     Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.handle, needs=Needs.NOTHING),
     Route(

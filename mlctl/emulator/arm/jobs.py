@@ -14,11 +14,7 @@ from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane.jobs import (
-    creation,
-    job_events,
-    records,
-)
+from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest

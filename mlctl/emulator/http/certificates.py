@@ -100,9 +100,7 @@ def _make(files: CertificateFiles, hosts: Collection[str], now: datetime) -> Non
         for builder in (authority, server)
     )
     key = server_key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     make_ignored_folder(files.key.parent)
     write(files.key, key, private=True)
@@ -133,10 +131,7 @@ def _builder(
 
 def _usage(*, authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
-        digital_signature=not authority,
-        key_cert_sign=authority,
-        crl_sign=authority,
-        **_NO_USAGE,
+        digital_signature=not authority, key_cert_sign=authority, crl_sign=authority, **_NO_USAGE
     )
 
 

@@ -81,11 +81,7 @@ def _write(transport: Any, response: Response) -> None:
     """Write a response to the transport, bypassing uvicorn, and close the connection."""
     if transport.is_closing():
         return
-    headers = {
-        **response.headers,
-        "content-length": str(len(response.body)),
-        "connection": "close",
-    }
+    headers = {**response.headers, "content-length": str(len(response.body)), "connection": "close"}
     lines = [
         f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
         *(f"{name}: {value}" for name, value in headers.items()),

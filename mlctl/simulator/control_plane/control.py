@@ -147,10 +147,7 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
         families = sorted(names, key=str.casefold)
     return tuple(
         QuotaStatus(
-            name,
-            used.get(name, 0),
-            limits.get(name, quota.default(name, settings)),
-            name in limits,
+            name, used.get(name, 0), limits.get(name, quota.default(name, settings)), name in limits
         )
         for name in (*general, *families, *map(low_priority_of, families))
     )

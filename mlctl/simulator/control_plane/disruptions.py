@@ -34,12 +34,7 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
-from mlctl.simulator.engine.processes import (
-    CapacityProcess,
-    PreemptionProcess,
-    Trace,
-    describe,
-)
+from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess, Trace, describe
 from mlctl.simulator.engine.validation import check_settings
 from mlctl.workload import Workload
 

@@ -34,10 +34,7 @@ from mlctl.simulator.engine.commands import (
     SetLock,
 )
 from mlctl.simulator.engine.event_log import LoggedEvent
-from mlctl.simulator.engine.model import (
-    ClusterSpec,
-    Tier,
-)
+from mlctl.simulator.engine.model import ClusterSpec, Tier
 from mlctl.simulator.engine.state import World
 
 COARSE_SLICE, FINE_SLICE = 20_000, 500  # events per time slice, roughly

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.simulator.engine import (
-    autoscaling,
-    batch_pool,
-    nodes,
-    preemption,
-)
-from mlctl.simulator.engine import (
-    capacity as region_capacity,
-)
+from mlctl.simulator.engine import autoscaling, batch_pool, nodes, preemption
+from mlctl.simulator.engine import capacity as region_capacity
 from mlctl.simulator.engine.commands import (
     AddPool,
     Command,

@@ -9,24 +9,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from mlctl.simulator.engine import (
-    batch,
-    billing,
-    capacity,
-    nodes,
-    preemption,
-    training,
-)
+from mlctl.simulator.engine import batch, billing, capacity, nodes, preemption, training
 from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
-from mlctl.simulator.engine.state import (
-    Bill,
-    Cluster,
-    EventKind,
-    Node,
-    NodeState,
-    World,
-    schedule,
-)
+from mlctl.simulator.engine.state import Bill, Cluster, EventKind, Node, NodeState, World, schedule
 
 _IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
 _LEAVING, _UNUSABLE = NodeState.LEAVING, NodeState.UNUSABLE

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.simulator.engine import (
-    admin_commands,
-    autoscaling,
-    groups,
-    preemption,
-    submission,
-)
+from mlctl.simulator.engine import admin_commands, autoscaling, groups, preemption, submission
 from mlctl.simulator.engine.commands import (
     AddCluster,
     CancelJob,

@@ -24,14 +24,7 @@ from mlctl.simulator.engine import (
 )
 from mlctl.simulator.engine.commands import Command, EngineError
 from mlctl.simulator.engine.event_log import LoggedEvent
-from mlctl.simulator.engine.jobs import (
-    AnyJob,
-    BatchJob,
-    GroupJob,
-    JobStatus,
-    PoolJob,
-    TrainingJob,
-)
+from mlctl.simulator.engine.jobs import AnyJob, BatchJob, GroupJob, JobStatus, PoolJob, TrainingJob
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
 _AFTER_ALL = 9  # larger than every priority

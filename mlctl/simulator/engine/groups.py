@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.simulator.engine import autoscaling, batch_pool, retry, submission, training
-from mlctl.simulator.engine.jobs import (
-    AnyJob,
-    BatchJob,
-    GroupJob,
-    JobStatus,
-    PoolJob,
-    TrainingJob,
-)
+from mlctl.simulator.engine.jobs import AnyJob, BatchJob, GroupJob, JobStatus, PoolJob, TrainingJob
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec
 from mlctl.simulator.engine.state import (
     EventKind,

@@ -9,12 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from mlctl.simulator.engine import billing, capacity, processes, rng
-from mlctl.simulator.engine.processes import (
-    Bathtub,
-    HyperExponential,
-    Poisson,
-    Weibull,
-)
+from mlctl.simulator.engine.processes import Bathtub, HyperExponential, Poisson, Weibull
 from mlctl.simulator.engine.state import (
     Cluster,
     EventKind,

@@ -12,14 +12,7 @@ from mlctl.simulator.engine import capacity, nodes, retry, rng, training
 from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
 from mlctl.simulator.engine.model import Tier
 from mlctl.simulator.engine.processes import ALL, LossScript, Shock
-from mlctl.simulator.engine.state import (
-    Cluster,
-    Node,
-    NodeState,
-    RegionCapacity,
-    World,
-    log_event,
-)
+from mlctl.simulator.engine.state import Cluster, Node, NodeState, RegionCapacity, World, log_event
 
 
 def preempt(world: World, cluster: Cluster, node: Node) -> bool:

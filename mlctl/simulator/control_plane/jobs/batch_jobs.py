@@ -82,9 +82,7 @@ def name_of(
 
 
 def ensure_in_engine(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    cluster: StoredResource,
+    transaction: replay.EngineTransaction, state: WorkspaceState, cluster: StoredResource
 ) -> None:
     """Create a cluster or pool in the engine if its command was never appended."""
     command = command_log.create_command(transaction.db, state, cluster.address, cluster.body)

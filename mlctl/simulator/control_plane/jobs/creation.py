@@ -24,11 +24,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensur
 from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
 from mlctl.simulator.engine.model import SharedQueueSettings
 
-_CREATE = {
-    "Command": training_jobs.create,
-    "Pipeline": pipelines.create,
-    "Sweep": sweeps.create,
-}
+_CREATE = {"Command": training_jobs.create, "Pipeline": pipelines.create, "Sweep": sweeps.create}
 
 
 def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:

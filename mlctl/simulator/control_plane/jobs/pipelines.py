@@ -49,10 +49,7 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
 
 
 def submit(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    row: JobRow,
-    request: JobRequest,
+    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
 ) -> JobRecord:
     """Submit a pipeline job as `row` says, whose note is completed.
 

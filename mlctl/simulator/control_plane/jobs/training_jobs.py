@@ -21,11 +21,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitTraining
-from mlctl.simulator.engine.model import (
-    ClusterSpec,
-    Tier,
-    TrainingSpec,
-)
+from mlctl.simulator.engine.model import ClusterSpec, Tier, TrainingSpec
 from mlctl.workload import Workload
 
 _SERVERLESS = "serverless"
