@@ -108,7 +108,7 @@ class LocalBackend:
     def location(self) -> str:
         """The workspace's region."""
         with self.handle.store.read() as db:
-            return rows.workspace_state(db, self.handle.scope, self.handle.location).location
+            return self.handle.state(db).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked."""
@@ -261,14 +261,14 @@ class LocalBackend:
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace of the subscription has the name in a region."""
         with self.handle.store.read() as db:
-            world = rows.workspace_state(db, self.handle.scope, self.handle.location)
+            world = self.handle.state(db)
             owner = rows.name_owner(db, world, address, location)
         return f"workspace `{owner}` has it" if owner else None
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash."""
         with self.handle.store.read() as db:
-            world = rows.workspace_state(db, self.handle.scope, self.handle.location)
+            world = self.handle.state(db)
             return rows.find_code(db, world.id, sha256)
 
     def workspace(self, name: str) -> dict[str, Data]:

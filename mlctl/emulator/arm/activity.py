@@ -13,7 +13,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import activity
 from mlctl.simulator.control_plane.activity import ActivityEntry
-from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state import clock
 
 # The service takes these patterns and no others.
 _FILTER = re.compile(
@@ -40,7 +40,7 @@ def show(call: Call) -> Response:
     span = _length(matched["since"], matched["until"])
     home = call.home
     with home.store.read() as db:
-        now = rows.workspace_state(db, home.scope, home.location).now
+        now = home.state(db).now
     entries = (entry for entry in _entries(call, matched) if span is None or entry.at >= now - span)
     keys = [key for key in call.request.query_value("$select").split(",") if key]
     return json_response(

@@ -97,10 +97,10 @@ def create(call: Call) -> Response:
         is_new = rows.workspace_state(db, scope, location).id == NO_WORKSPACE
         if is_new:
             rows.add_workspace(db, scope, location)
-        world = rows.workspace_state(db, scope, location)
+        state = rows.workspace_state(db, scope, location)
     note = {key: value for key, value in call.data.items() if key not in _OWN}
-    call.blob_store.put(ItemKind.WORKSPACE, world.scope.id, note)
-    body = _workspace(call, Workspace(world.scope, world.location))
+    call.blob_store.put(ItemKind.WORKSPACE, state.scope.id, note)
+    body = _workspace(call, Workspace(state.scope, state.location))
     return json_response(body, 201 if is_new else 200)
 
 

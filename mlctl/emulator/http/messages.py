@@ -11,10 +11,8 @@ from mlctl.pointer import Data, check_depth
 from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError, Transient
 
 HERE = "https://127.0.0.1"
-COMPLETE, DROPPED = (
-    None,
-    -1,
-)  # of `Response.cut`: all of it is sent; nothing is, not even the status
+# Of `Response.cut`: all of it is sent; nothing is, not even the status.
+COMPLETE, DROPPED = None, -1
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 

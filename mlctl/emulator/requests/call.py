@@ -53,10 +53,10 @@ class Call:
         home = self.settings.home
         at_home = is_same_workspace(requested, home)
         with self.store.read() as db:
-            world = rows.workspace_state(db, home if at_home else requested, DEFAULT_LOCATION)
-        if self.settings.strict and world.id == NO_WORKSPACE and not at_home:
+            state = rows.workspace_state(db, home if at_home else requested, DEFAULT_LOCATION)
+        if self.settings.strict and state.id == NO_WORKSPACE and not at_home:
             raise self._no_workspace(requested)
-        return world
+        return state
 
     def _no_workspace(self, requested: Scope) -> NotFound:
         """What the resource manager says of it; it lets no write beneath through."""

@@ -90,13 +90,13 @@ def operation_url(
     query: Mapping[str, str] | None = None,
 ) -> str:
     """The URL of the status of an operation (`located`: of its result), by its number."""
-    world, protocol = call.state, protocol_of(kind)
-    token = operations.token(world.seed, number)
+    state, protocol = call.state, protocol_of(kind)
+    token = operations.token(state.seed, number)
     if protocol.prefix:
         token = f"{protocol.prefix}:{call.guid('workspace')}:{token}"
     segment = protocol.result if located else protocol.status
     path = (
-        f"/subscriptions/{world.scope.subscription}/providers/{PROVIDER}"
-        f"/locations/{world.location}/{segment}/{token}"
+        f"/subscriptions/{state.scope.subscription}/providers/{PROVIDER}"
+        f"/locations/{state.location}/{segment}/{token}"
     )
     return call.url(path, {**protocol.query, **(query or {})})

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mlctl.catalog import prices
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import usage
@@ -42,12 +41,12 @@ def summarize(
     if not 0 <= ratio <= 1:
         raise bad(f"The ratio must be between 0 and 1, not {ratio:g}.")
     with workspace.store.read() as db:
-        workspace_id = rows.workspace_state(db, workspace.scope, workspace.location).id
-    with replay.current(workspace.store) as now:
+        workspace_id = workspace.state(db).id
+    with replay.current(workspace.store) as world:
         mine = command_log.engine_name(workspace_id, "")
         usages = [
             _usage_row(of_resource, ratio)
-            for of_resource in usage.usage(now)
+            for of_resource in usage.usage(world)
             if of_resource.name.startswith(mine)
         ]
     return [*usages, *_totals(usages)]

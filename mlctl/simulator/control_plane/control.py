@@ -60,7 +60,7 @@ class ClockError(ValueError):
 def status(workspace: WorkspaceHandle) -> CloudStatus:
     """The state of the cloud that the workspace is in."""
     with workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         return CloudStatus(
             path=workspace.store.path,
             now=state.now,
@@ -77,7 +77,7 @@ def status(workspace: WorkspaceHandle) -> CloudStatus:
 def now(workspace: WorkspaceHandle) -> float:
     """The clock's time."""
     with workspace.store.read() as db:
-        return rows.workspace_state(db, workspace.scope, workspace.location).now
+        return workspace.state(db).now
 
 
 def advance(workspace: WorkspaceHandle, seconds: float) -> float:
@@ -89,7 +89,7 @@ def advance(workspace: WorkspaceHandle, seconds: float) -> float:
     if not seconds >= 0:
         raise ClockError("time does not go back: give a duration that is not negative")
     with workspace.store.write() as db:
-        to = rows.workspace_state(db, workspace.scope, workspace.location).now + seconds
+        to = workspace.state(db).now + seconds
         if to > clock.END:
             raise ClockError("the clock ends with the year 9999: give a shorter duration")
         operations.advance(db, to)
@@ -120,7 +120,7 @@ def reset(workspace: WorkspaceHandle, seed: str) -> None:
 def cloud_settings(workspace: WorkspaceHandle) -> CloudSettings:
     """The settings of the control plane."""
     with workspace.store.read() as db:
-        return rows.workspace_state(db, workspace.scope, workspace.location).settings
+        return workspace.state(db).settings
 
 
 def configure(workspace: WorkspaceHandle, settings: CloudSettings) -> None:
@@ -137,7 +137,7 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
     with workspace.store.read() as db:
         used = quota_usage.usage(db, workspace.scope.subscription, location)
         limits = quota_usage.limits(db, workspace.scope.subscription, location)
-        settings = rows.workspace_state(db, workspace.scope, workspace.location).settings
+        settings = workspace.state(db).settings
     general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
     families: list[str] = []
     if location != quota.EVERYWHERE:
@@ -176,7 +176,7 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
         for name, limit in limits_by_name.items():
             quota_usage.set_limit(db, subscription, location, name, limit)
         if cores:
-            now = rows.workspace_state(db, workspace.scope, workspace.location).now
+            now = workspace.state(db).now
             command_log.append(db, now, command_log.quotas_command(cores), quiet=True)
 
 

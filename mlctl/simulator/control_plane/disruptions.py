@@ -41,10 +41,10 @@ from mlctl.workload import Workload
 
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Every setting with its value and source: the engine's, then those of the control plane."""
-    with replay.current(workspace.store) as now:
-        engine_parameters = [*model.parameters(now.settings), *waiting.list_assumptions(now)]
+    with replay.current(workspace.store) as world:
+        engine_parameters = [*model.parameters(world.settings), *waiting.list_assumptions(world)]
     with workspace.store.read() as db:
-        settings = rows.workspace_state(db, workspace.scope, workspace.location).settings
+        settings = workspace.state(db).settings
     return [
         *engine_parameters,
         *(Parameter(name, getattr(settings, name), *origin) for name, origin in _OWN.items()),
@@ -90,14 +90,14 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
 
 def preemption(workspace: WorkspaceHandle) -> list[str]:
     """What takes low-priority nodes now, each process in words."""
-    with replay.current(workspace.store) as now:
-        return [describe(process) for process in now.preemption]
+    with replay.current(workspace.store) as world:
+        return [describe(process) for process in world.preemption]
 
 
 def capacity(workspace: WorkspaceHandle) -> dict[Tier, str]:
     """How many nodes each region has, by tier, in words."""
-    with replay.current(workspace.store) as now:
-        descriptions = {tier: describe(process) for tier, process in now.capacity.items()}
+    with replay.current(workspace.store) as world:
+        descriptions = {tier: describe(process) for tier, process in world.capacity.items()}
         return {tier: descriptions.get(tier, "unlimited") for tier in Tier}
 
 
@@ -139,9 +139,9 @@ def set_preemption(
         ServiceError: a process has an invalid value.
     """
     with _engine_transaction(workspace) as (transaction, _):
-        now = transaction.world
+        world = transaction.world
         if trace_start is not None:
-            u = rng.uniform(f"{now.seed}/trace-start/{now.now}")
+            u = rng.uniform(f"{world.seed}/trace-start/{world.now}")
             available = trace_start == "available"
             processes = tuple(
                 traces.begun(process, u, available=available)
@@ -194,7 +194,7 @@ def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) 
         ServiceError: there is no such cluster (404).
     """
     with workspace.store.write() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         every = rows.list_resources(db, state.id, "compute", None)
         chosen = [require_resource(db, state, name) for name in names] or list(every)
         for found_cluster in chosen:
@@ -238,7 +238,7 @@ def _engine_transaction(
     workspace: WorkspaceHandle,
 ) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
     with replay.transaction(workspace.store) as transaction:
-        state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
+        state = workspace.state(transaction.db)
         with translate_refusals(state.id):
             yield transaction, state
 

@@ -46,7 +46,7 @@ def aggregate(
     """
     chosen = [_metric(name) for name in names]
     with workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         resource = rows.find(db, state.id, cluster)
     if resource is None:
         raise missing(cluster)

@@ -48,7 +48,7 @@ def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInforma
         ServiceError: there is no such cluster (404).
     """
     with workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         resource = rows.find(db, state.id, cluster)
     if resource is None:
         raise missing(cluster)

@@ -37,7 +37,7 @@ def read(
         return {}
     matched = _match_faults(workspace, "get", addresses)
     with workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         resources = rows.find_all(db, state.id, addresses)
         show_nodes(workspace, db, state.id, resources.values())
     faults.lose_answer(matched)
@@ -82,7 +82,7 @@ def _list(
         workspace, "list", [Address(kind, "*", (parent or "*") if above else None)]
     )
     with workspace.store.read() as db:
-        workspace_id = rows.workspace_state(db, workspace.scope, workspace.location).id
+        workspace_id = workspace.state(db).id
         if parent is not None and above:
             holder = Address(above, parent)
             if rows.find(db, workspace_id, holder) is None:
@@ -146,7 +146,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
     matched = _match_faults(workspace, "delete", [address])
     with workspace.store.write() as db:
         leases.check(db, workspace)
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         write = writes.WriteContext(db, state, matched)
         old = writes.find_exact(write, address)
         if old is None:
@@ -212,7 +212,7 @@ def _match_faults(
     with workspace.store.write() as db:
         matched = faults.match_call(db, verb, [str(address) for address in addresses])
         if verb in ("get", "list") and faults.total_delay(matched):
-            now = rows.workspace_state(db, workspace.scope, workspace.location).now
+            now = workspace.state(db).now
             operations.advance(db, now + faults.total_delay(matched))
     for fault in matched:
         if fault.kind in (FaultKind.FAIL, FaultKind.THROTTLE):

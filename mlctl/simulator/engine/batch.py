@@ -163,12 +163,8 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     before the job may need fewer nodes. Does nothing for jobs that have retries at the head of the
     queue, or mini-batches that time out.
     """
-    flight, slots, times, failing = (
-        job.attempts_by_end,
-        job.attempts_by_slot,
-        job.times,
-        job.attempts_to_fail,
-    )
+    flight, slots = job.attempts_by_end, job.attempts_by_slot
+    times, failing = job.times, job.attempts_to_fail
     first, last, end = job.next_new, _fast_forward_end(job), horizon[0]
     detail = world.detail
     if detail:

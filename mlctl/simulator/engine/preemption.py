@@ -51,10 +51,8 @@ def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | Tr
 def process_due(world: World, regional: RegionCapacity, index: int) -> list[Cluster]:
     """Apply a due process of a region's capacity; the clusters that it may have changed."""
     active = regional.processes[index]
-    affected, name = (
-        list(clusters_of(world, regional)),
-        capacity.key_of(regional.region, regional.tier),
-    )
+    affected = list(clusters_of(world, regional))
+    name = capacity.key_of(regional.region, regional.tier)
     match active.process:
         case LossScript(losses):
             _, victim = losses[active.tick]

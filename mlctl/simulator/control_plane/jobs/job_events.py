@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
@@ -42,17 +42,15 @@ def follow(
         ServiceError: there is no such job (404).
     """
     with workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         row = records.job_row(db, state, name)
     workspace_id = state.id
     limit = min(state.now + seconds, clock.END)
     yield _progress(
         workspace, workspace_id, row, tuple(_past_events(workspace, name)) if detail else ()
     )
-    job, events_per_slice = (
-        command_log.engine_name(workspace_id, row.name),
-        replay.FINE_SLICE if detail else replay.COARSE_SLICE,
-    )
+    job = command_log.engine_name(workspace_id, row.name)
+    events_per_slice = replay.FINE_SLICE if detail else replay.COARSE_SLICE
     for time_slice in replay.run_job(
         workspace.store, job, limit, events_per_slice=events_per_slice, detail=detail
     ):
@@ -115,18 +113,18 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
 def _progress(
     workspace: WorkspaceHandle, workspace_id: int, row: JobRow, events: tuple[LoggedEvent, ...]
 ) -> JobUpdate:
-    with replay.current(workspace.store) as now:
-        job = records.job_record(now, workspace_id, row)
+    with replay.current(workspace.store) as world:
+        job = records.job_record(world, workspace_id, row)
         cluster = job.view.cluster
-        has_cluster = cluster is not None and cluster in now.clusters
-        counts = views.counts(now, cluster) if has_cluster and cluster else None
+        has_cluster = cluster is not None and cluster in world.clusters
+        counts = views.counts(world, cluster) if has_cluster and cluster else None
         near = [event for event in events if _concerns(event, job.view)]
         names = _step_names(workspace, near, job.view)
         began = job.view.submitted
         shown_events = (
             _since(began, with_resource_names(_with_step(event, names))) for event in near
         )
-        return JobUpdate(round(now.now - began, 6), job, counts, tuple(shown_events))
+        return JobUpdate(round(world.now - began, 6), job, counts, tuple(shown_events))
 
 
 def _step_names(
@@ -135,7 +133,7 @@ def _step_names(
     """What people call the steps of a job that events are about, by the engine's names."""
     steps = {str(event.facts["job"]) for event in events if "job" in event.facts} - {view.name}
     with workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        state = workspace.state(db)
         rows_by_step = {
             step: records.job_row(db, state, command_log.resource_name(step)) for step in steps
         }

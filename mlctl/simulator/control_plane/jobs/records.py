@@ -97,9 +97,9 @@ def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
     Raises:
         ServiceError: there is none of that name (404).
     """
-    with replay.current(workspace.store) as now, workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
-        return job_record(now, state.id, job_row(db, state, name))
+    with replay.current(workspace.store) as world, workspace.store.read() as db:
+        state = workspace.state(db)
+        return job_record(world, state.id, job_row(db, state, name))
 
 
 def list_jobs(
@@ -118,8 +118,8 @@ def list_jobs(
     Raises:
         ServiceError: there is no such endpoint or deployment (404).
     """
-    with replay.current(workspace.store) as now, workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+    with replay.current(workspace.store) as world, workspace.store.read() as db:
+        state = workspace.state(db)
         if endpoint is not None:
             require_resource(db, state, Address("batch-endpoint", endpoint))
             if deployment is not None:
@@ -129,7 +129,7 @@ def list_jobs(
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
         read = map(_row, db.execute(query, (state.id, endpoint, deployment)))
         matching = (row for row in read if archived in (None, bool(row.note.get("isArchived"))))
-        return [job_record(now, state.id, row) for row in islice(matching, limit)]
+        return [job_record(world, state.id, row) for row in islice(matching, limit)]
 
 
 def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
@@ -138,12 +138,12 @@ def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
     Raises:
         ServiceError: there is no job of that name (404).
     """
-    with replay.current(workspace.store) as now, workspace.store.read() as db:
-        state = rows.workspace_state(db, workspace.scope, workspace.location)
+    with replay.current(workspace.store) as world, workspace.store.read() as db:
+        state = workspace.state(db)
         parent = job_row(db, state, name).name
         query = _JOB + "WHERE workspace = ? AND parent = ? ORDER BY id"
         read = db.execute(query, (state.id, parent)).fetchall()
-        return [job_record(now, state.id, _row(job)) for job in read]
+        return [job_record(world, state.id, _row(job)) for job in read]
 
 
 def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> JobRecord:
@@ -165,7 +165,7 @@ def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -
         ServiceError: there is none of that name (404).
     """
     with replay.transaction(workspace.store) as transaction:
-        state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
+        state = workspace.state(transaction.db)
         row = job_row(transaction.db, state, name)
         note = {**row.note, **changes, "changed": state.now}
         transaction.db.execute(
@@ -182,7 +182,7 @@ def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
         ServiceError: there is none of that name (404), or it has ended (409).
     """
     with replay.transaction(workspace.store) as transaction:
-        state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
+        state = workspace.state(transaction.db)
         row = job_row(transaction.db, state, name)
         with translate_refusals(state.id, CONFLICT):
             replay.run_command(transaction, CancelJob(command_log.engine_name(state.id, row.name)))

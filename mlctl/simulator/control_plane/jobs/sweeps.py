@@ -121,10 +121,8 @@ def trials(
 
 def _sweep_of_job(properties: Mapping[str, Data]) -> Sweep:
     """The sweep of ARM's properties."""
-    limits, early = (
-        arm_body.section(properties, "limits"),
-        arm_body.section(properties, "earlyTermination"),
-    )
+    limits = arm_body.section(properties, "limits")
+    early = arm_body.section(properties, "earlyTermination")
     words = {word: limits.get(_camel(word)) for word in _WORDS}
     policy = ("policy_type", "delay_evaluation", "evaluation_interval", "truncation_percentage")
     job = {key: properties[key] for key in ("computeId", "queueSettings") if key in properties}

@@ -38,6 +38,10 @@ class WorkspaceHandle:
     caller: str = ""
     fence: Fence | None = None
 
+    def state(self, db: Connection) -> WorkspaceState:
+        """The state of the workspace, also of one that is not created yet."""
+        return rows.workspace_state(db, self.scope, self.location)
+
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:
     """The state of the workspace, which is created if it does not exist.
@@ -45,7 +49,7 @@ def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceSta
     Raises:
         ServiceError: the scope has an invalid name.
     """
-    state = rows.workspace_state(db, workspace.scope, workspace.location)
+    state = workspace.state(db)
     if state.id != rows.NO_WORKSPACE:
         return state
     _check_scope(workspace.scope)
