@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from mlctl.masking import masked
 from mlctl.pointer import Data
@@ -74,8 +74,39 @@ def has_agent_command(text: str) -> bool:
 
 def as_json(data: Data, *, indent: int | None = None, ascii_only: bool = True) -> str:
     """`data` as JSON to be printed: nothing obeys it, it reads as `data`, secrets are masked."""
-    text = json.dumps(masked(data), indent=indent, ensure_ascii=ascii_only)
-    return _escaped(text, _json_escape)
+    return _dumped(masked(data), indent, ascii_only=ascii_only)
+
+
+def json_pieces(data: Mapping[str, Data], indent: int) -> Iterator[str]:
+    """As `as_json`, in pieces: an iterator in an object is a list that is made on the way."""
+    yield from _object_pieces(data, indent, "\n")
+    yield "\n"
+
+
+def _object_pieces(data: Mapping[str, Data], indent: int, outer: str) -> Iterator[str]:
+    inner = outer + " " * indent
+    for number, (key, value) in enumerate(data.items()):
+        yield f"{'{' if number == 0 else ','}{inner}{json.dumps(key)}: "
+        if isinstance(value, Iterator):
+            yield from _list_pieces(value, indent, inner)
+        elif isinstance(value, dict) and any(isinstance(v, Iterator) for v in value.values()):
+            yield from _object_pieces(value, indent, inner)
+        else:
+            yield _dumped(masked(value, key), indent).replace("\n", inner)
+    yield f"{outer}}}"
+
+
+def _list_pieces(items: Iterator[Data], indent: int, outer: str) -> Iterator[str]:
+    inner, empty = outer + " " * indent, True
+    for item in items:
+        yield f"{'[' if empty else ','}{inner}"
+        yield _dumped(masked(item), indent).replace("\n", inner)
+        empty = False
+    yield "[]" if empty else f"{outer}]"
+
+
+def _dumped(data: Data, indent: int | None, *, ascii_only: bool = True) -> str:
+    return _escaped(json.dumps(data, indent=indent, ensure_ascii=ascii_only), _json_escape)
 
 
 def in_yaml(text: str) -> str:

@@ -15,7 +15,7 @@ from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.diagnostics import Report
-from mlctl.inert import as_json
+from mlctl.inert import json_pieces
 from mlctl.planning.blue_green.renaming import CannotRename
 from mlctl.pointer import Data
 from mlctl.render.plan.patch import patch_of
@@ -129,7 +129,7 @@ def show_plan(
 
         extra: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
         extra |= {"patch": patch} if patch else {}
-        session.out_data(as_json({**plan_json.document(plan), **extra}, indent=2))
+        session.out_pieces(json_pieces({**plan_json.lazy_document(plan), **extra}, indent=2))
         return
     if patch:
         from mlctl.render.plan.patch import shown

@@ -265,6 +265,11 @@ class Session:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
             sys.stdout.flush()
 
+    def out_pieces(self, pieces: Iterable[str]) -> None:
+        """As `out_data`, of text that is made while it is printed."""
+        sys.stdout.writelines(pieces)
+        sys.stdout.flush()
+
     def confirmed(self, question: str) -> bool:
         """Whether the user answers az's question with yes; an error without a terminal."""
         if not sys.stdin.isatty():

@@ -62,14 +62,17 @@ def markdown(cost: PlanCost) -> Iterator[str]:
     yield _note(cost).replace("<", "&lt;")
 
 
-def document(cost: PlanCost) -> dict[str, Data]:
-    """The costs as plain data; null is unknown. The sums are of everything that is declared."""
+def lazy_document(cost: PlanCost) -> dict[str, Data]:
+    """The costs as plain data; null is unknown. The sums are of everything that is declared.
+
+    Those of a resource are made when they are asked for.
+    """
     return {
         "currency": "USD",
         "hours": HOURS,
         "before": _monthly(cost.before),
         "after": _monthly(cost.after),
-        "resources": [
+        "resources": (
             {
                 "address": str(change.address),
                 "size": change.nodes.size,
@@ -78,7 +81,7 @@ def document(cost: PlanCost) -> dict[str, Data]:
                 "after": _monthly(change.after),
             }
             for change in cost.changes
-        ],
+        ),
         "prices": {
             "as_of": catalog.PRICES_AS_OF.isoformat(),
             "of": prices.OF,

@@ -28,6 +28,14 @@ FORMAT_VERSION = "1.0"
 
 def document(plan: Plan) -> dict[str, Data]:
     """The plan as plain data, changes without anything to do included. There is no secret in it."""
+    lazy = lazy_document(plan)
+    changes, costs = lazy["resource_changes"], lazy["monthly_cost"]
+    whole_costs = {**costs, "resources": list(costs["resources"])}
+    return {**lazy, "resource_changes": list(changes), "monthly_cost": whole_costs}
+
+
+def lazy_document(plan: Plan) -> dict[str, Data]:
+    """As `document`; what there is one of for each resource is made when it is asked for."""
     report, summary, scope = Report(), plan.summary, plan.scope
     report.extend((*plan.errors, *plan.warnings))
     return {
@@ -39,10 +47,10 @@ def document(plan: Plan) -> dict[str, Data]:
             "resource_group": scope.resource_group,
             "workspace": scope.workspace,
         },
-        "resource_changes": [_resource_change(change, scope) for change in plan.changes],
+        "resource_changes": (_resource_change(change, scope) for change in plan.changes),
         "in_motion": [str(change.address) for change in plan.in_motion],
         "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
-        "monthly_cost": cost.document(of_plan(plan)),
+        "monthly_cost": cost.lazy_document(of_plan(plan)),
         "diagnostics": machine.diagnostics(report),
         "refused": bool(plan.refusals),
         "applyable": plan.applyable,

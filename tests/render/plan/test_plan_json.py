@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mlctl.inert import as_json, json_pieces
 from mlctl.render.plan import plan_json
 from tests.builders.plans import plan, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT
@@ -142,3 +143,12 @@ def test_a_plan_counts_what_it_does() -> None:
     made = document(CLUSTER + "size: Standard_DS2_v2\n", ENDPOINT, before=(CLUSTER,))
     assert made["summary"] == {"add": 2, "change": 0, "destroy": 1}
     assert made["applyable"] is True
+
+
+def test_a_plan_that_is_printed_in_pieces_reads_as_the_whole_one() -> None:
+    for texts in ((), (CLUSTER,), (SSH, ENDPOINT, MODEL)):
+        made = plan(*texts, backend=workspace()).plan
+        extra = {"patch": "##vso[task.complete]", "forecast": {"api_key": "Tr0ub4dor-and-3"}}
+        whole = as_json({**plan_json.document(made), **extra}, indent=2)
+        pieces = json_pieces({**plan_json.lazy_document(made), **extra}, indent=2)
+        assert "".join(pieces) == whole + "\n"
