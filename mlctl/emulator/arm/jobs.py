@@ -177,7 +177,7 @@ _MODULE = "batchscoring"  # as azure-ai-ml 1.35.2 calls it (BATCH_JOB_CHILD_RUN_
 
 
 def _job_of_scoring_step(name: str) -> str | None:
-    """The job whose scoring step has this name; None where it is no name of one."""
+    """The job whose scoring step has this name; None if no scoring step is called so."""
     job = name.removesuffix(_SUFFIX)
     return job if job and job != name else None
 

@@ -36,8 +36,8 @@ def write_response(
 ) -> Response:
     """The answer to a PUT or PATCH that began operation `number` (None: all is done).
 
-    201 to a new resource, with its URL, and of some kinds to a PUT over what is there;
-    202 to a PATCH that goes on.
+    201 to a new resource, with its URL, and for some kinds to a PUT over an existing one;
+    202 to a PATCH whose operation still runs.
     """
     running = _find_begun(call, number)
     resource = call.peek(call.address)
@@ -162,7 +162,7 @@ def _in_named_workspace(call: Call) -> Call:
 
 
 def _poll(call: Call) -> LongRunningOperation:
-    """The operation. In virtual time, who polls first waits for half of it, and then to its end."""
+    """The operation. In virtual time the first poll advances the clock halfway, the next to its end."""
     token = call.names["token"]
     with call.store.read() as db:
         number = operations.number_of(call.state.seed, token.rpartition(":")[2])

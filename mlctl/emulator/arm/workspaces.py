@@ -176,7 +176,7 @@ def provider(call: Call) -> Response:
 
 
 def _all_workspaces(call: Call) -> Iterator[Workspace]:
-    """The workspaces that were made, and the one that exists from the start."""
+    """The workspaces that were created, and the one that exists from the start."""
     home = call.settings.home
     with call.store.read() as db:
         workspaces = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]

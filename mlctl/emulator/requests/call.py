@@ -59,7 +59,7 @@ class Call:
         return state
 
     def _no_workspace(self, requested: Scope) -> NotFound:
-        """What the resource manager says of it; it lets no write beneath through."""
+        """The resource manager's 404; a write below the workspace gets another one."""
         if self.request.method != "GET":
             why = "Can not perform requested operation on nested resource. Parent resource"
             return NotFound("ParentResourceNotFound", f"{why} '{requested.workspace}' not found.")

@@ -58,8 +58,7 @@ def _system_data_of_nobody(field: ResponseField) -> Data:
 
 
 def _staged_properties(shape: Shape, *, anonymous: str = "Development", archived: str = "") -> Rule:
-    """The properties of an asset with a stage: what those are called that nobody has named, or
-    that are archived."""
+    """The properties of an asset with a stage: `anonymous` and `archived` are its stages then."""
 
     def value(field: ResponseField) -> Data:
         stored: dict[str, Data] = dict(field.stored)

@@ -31,7 +31,7 @@ from mlctl.simulator.control_plane.state import clock
 
 
 def batch_cluster(field: ResponseField) -> Data:
-    """The cluster of Azure Batch beneath, which is shown only while a cluster is being changed."""
+    """The underlying cluster of Azure Batch, shown only while a cluster is being changed."""
     address = field.occasion.address
     if address is None or field.occasion.phase is not Phase.CHANGING:
         return None
@@ -115,7 +115,7 @@ COMPUTE: Shape = {
 
 
 def _own(computed: Callable[[ResponseField], Data]) -> Rule:
-    """What is stored, or what the service says of its own; null while an operation goes on."""
+    """What is stored, or else computed; null while an operation runs."""
     return when_done(lambda field: computed(field) if field.stored is None else field.stored)
 
 

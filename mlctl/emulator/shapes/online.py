@@ -35,7 +35,7 @@ def _operation(field: ResponseField) -> dict[str, Data]:
 
 
 def _is_brief(field: ResponseField) -> bool:
-    """Whether less is shown: of a new endpoint, to who asks with the api-version of 2024."""
+    """Whether less is shown: of a new endpoint, from the api-version of 2024 on."""
     new = field.occasion.phase is Phase.CREATING
     return new and field.occasion.api_version >= _BRIEF
 

@@ -24,7 +24,7 @@ OMITTED: Data = object()  # what a rule gives where the key is to be left out
 
 
 class Phase(Enum):
-    """How far a resource is: its first write goes on, a later one does, or none."""
+    """Whether the first write of a resource still runs, a later one does, or none."""
 
     CREATING = "Creating"
     CHANGING = "Changing"
@@ -35,7 +35,7 @@ class Phase(Enum):
 class Occasion:
     """What an answer is about: the call, and the resource with its provisioning state.
 
-    `operation` is the number of the operation that goes on, None if there is none.
+    `operation` is the number of the running operation, None if there is none.
     """
 
     call: Call
@@ -132,7 +132,7 @@ def if_any(shape: Shape, nothing: Rule = null) -> Rule:
 
 
 def as_sent(rule: Rule, unsent: Rule = null) -> Rule:
-    """While an operation goes on, `unsent` of what its request did not send."""
+    """While an operation runs, `unsent` for keys that its request did not send."""
 
     def value(field: ResponseField) -> Data:
         goes_on = field.occasion.phase is not Phase.DONE
@@ -142,7 +142,7 @@ def as_sent(rule: Rule, unsent: Rule = null) -> Rule:
 
 
 def when_done(rule: Rule, meanwhile: Rule = null) -> Rule:
-    """`meanwhile` as long as an operation goes on."""
+    """`meanwhile` as long as an operation runs."""
     return lambda field: (rule if field.occasion.phase is Phase.DONE else meanwhile)(field)
 
 

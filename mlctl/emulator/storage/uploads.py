@@ -128,7 +128,7 @@ def _require_datastore(call: Call) -> dict[str, Data]:
 
 
 def _datastores(call: Call) -> Iterator[dict[str, Data]]:
-    """All of a workspace, the one that was made last first."""
+    """All of a workspace, the newest first."""
     written = [*call.blob_store.list(ItemKind.DATASTORE, _id(call, ""))]
     written.sort(key=lambda item: str(item.note.get(_MADE)), reverse=True)
     for item in written:
@@ -171,7 +171,7 @@ def _built_in_datastore(call: Call, name: str, properties: dict[str, Data]) -> d
 
 
 def _users_datastore(call: Call, name: str, note: Data) -> dict[str, Data]:
-    """A datastore that somebody has written."""
+    """A datastore that a user has written."""
     properties = dict(note)
     moment = clock.iso(0.0)
     created, changed = properties.pop(_MADE, moment), properties.pop(_CHANGED, moment)

@@ -1,8 +1,8 @@
-"""The engine's state, stored now and then, and read back by who has nothing in memory.
+"""Checkpoints of the engine's state, for processes that have it not in memory.
 
-A checkpoint is a cache: what it has can be computed from the commands. It pays where it is stored
-sooner than it is computed again. Jobs that have ended for good are left out, as rows of their own:
-else a thousand of them would be read by each command.
+A checkpoint is a cache: it can be computed from the commands. It pays where storing it is faster
+than computing it again. Jobs that have ended for good become rows of their own: else each command
+would read a thousand of them.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def new_world(db: Connection) -> World:
 
 
 def is_due(cache: EngineCache, *, arrived: bool) -> bool:
-    """Whether a checkpoint pays: on the way, for who is killed; at its end, for who comes next.
+    """Whether to store a checkpoint: on a long way against a kill, at its end for other processes.
 
-    To store a node or a job that runs takes about as long as to replay an event.
+    Storing a node or a running job takes about as long as replaying an event.
     """
     world = cache.world
     limit = _EVENTS_PER_CHECKPOINT
@@ -97,11 +97,9 @@ def save(db: Connection, cache: EngineCache) -> None:
 
 
 class EndedJobs(Mapping[str, AnyJob]):
-    """Jobs that have left the engine's state, as rows that are read when somebody asks for one.
+    """The jobs that left the engine's state up to its event number `event`, by name; read on demand.
 
-    They are those that had left at the checkpoint after the engine's event number `event`, by name.
-
-    Later ones are not among them: an engine that is not there yet has them still to come.
+    Later ones are left out: an engine at `event` still has them.
     """
 
     def __init__(self, db: Connection, event: int) -> None:
@@ -126,7 +124,7 @@ class EndedJobs(Mapping[str, AnyJob]):
 def _add_ended_jobs(db: Connection, event: int, jobs: Iterable[tuple[str, Any]]) -> None:
     """Store the states of jobs, as `snapshot.dump` has them, that leave after an event.
 
-    Another process may have stored some already: they are as they were.
+    Another process may have stored some already; those do not change.
     """
     db.executemany(
         "INSERT INTO ended_jobs VALUES (?, ?, ?)"

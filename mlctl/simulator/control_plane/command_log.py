@@ -91,7 +91,7 @@ def create_locked_commands(command: CommandData) -> Iterator[CommandData]:
 
 
 def needs_no_node(command: CommandData) -> bool:
-    """Whether a command creates no node by itself."""
+    """Whether a command alone creates no node."""
     return command["is"] != "AddCluster" or not command["spec"]["min_instances"]
 
 

@@ -97,7 +97,7 @@ def advance(workspace: WorkspaceHandle, seconds: float) -> float:
 
 
 def wait(workspace: WorkspaceHandle, seconds: float) -> None:
-    """Advance the clock by a time that somebody waits, but not beyond its end.
+    """Advance the clock by some seconds, but not beyond its end.
 
     Raises:
         ClockError: `seconds` is negative.

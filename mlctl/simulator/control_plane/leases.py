@@ -40,7 +40,7 @@ class LeaseRow:
 
 
 def acquire(workspace: WorkspaceHandle, request: LeaseRow, now: float) -> tuple[LeaseRow, bool]:
-    """Take a lease with the next token, and True; the one that another has, and False."""
+    """Take the lease, with the next token: it and True, or the current one and False."""
     with workspace.store.write() as db:
         old = find(db, workspace, request.project)
         if old is not None and old.is_held(now):
@@ -90,7 +90,7 @@ def release(workspace: WorkspaceHandle) -> None:
 
 
 def break_(workspace: WorkspaceHandle, project: str, token: int) -> bool:
-    """End the lease with a token, whoever has it; whether it was there yet."""
+    """End the lease with this token, whoever holds it; whether it was still held."""
     with workspace.store.write() as db:
         return _end(db, workspace, "token", project, token)
 

@@ -89,7 +89,7 @@ def transaction(store: Store) -> Iterator[EngineTransaction]:
 
 
 def run_command(transaction: EngineTransaction, engine_command: Command) -> list[LoggedEvent]:
-    """Carry out a command now and append it to the log; the events of that.
+    """Carry out a command now and append it to the log; its events.
 
     Raises:
         EngineError: the command is not valid now; nothing has changed.

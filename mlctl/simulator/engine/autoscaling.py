@@ -146,7 +146,7 @@ def _is_held(world: World, node: Node) -> bool:
 
 
 def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
-    """Start a job on an idle node; the node is no longer usable for the job that it had."""
+    """Start a job on an idle node; the node is no longer usable for its previous job."""
     if node.job not in ("", job):
         owner = world.jobs[node.job]
         if isinstance(owner, BatchJob):

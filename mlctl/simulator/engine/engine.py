@@ -31,7 +31,7 @@ _AFTER_ALL = 9  # larger than every priority
 
 
 def apply(world: World, command: Command, *, detail: bool = True) -> list[LoggedEvent]:
-    """Carry out a command now; the events of that.
+    """Carry out a command now; its events.
 
     Later effects, even those due at once, are events of `advance` to the same moment.
     `cluster_commands.carry_out` does the same without a log.

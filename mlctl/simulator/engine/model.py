@@ -33,7 +33,7 @@ class QueueEnd(Enum):
 
 
 class SingleNode(Enum):
-    """What it is that runs on a single node where the loss of that one cancels a batch job (R7a).
+    """Whose last node's loss cancels a batch job (R7a): the job's, or the cluster's.
 
     "In the cases where the entire cluster is preempted or running on a single-node cluster, the job
     is cancelled".

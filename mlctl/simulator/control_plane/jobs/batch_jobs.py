@@ -96,7 +96,7 @@ def ensure_in_engine(
 def deployment_of(
     transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
 ) -> StoredResource:
-    """The deployment that an invocation is of: the one that it names, or the default one.
+    """The deployment that an invocation names, or else the default one.
 
     Raises:
         ServiceError: there is none (404, 400), or it cannot take jobs (409).

@@ -27,7 +27,7 @@ def needed_steps(step: str, node: Data, steps: Mapping[str, Data]) -> tuple[str,
 
 
 def with_inputs(data: Data, inputs: Mapping[str, str]) -> Data:
-    """The data with inputs of the pipeline put in place; those that there are not stay."""
+    """The data with references to pipeline inputs replaced; unknown ones stay."""
     match data:
         case str():
             return _OF_PIPELINE.sub(lambda match: inputs.get(match[1], match[0]), data)

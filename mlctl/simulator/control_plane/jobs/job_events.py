@@ -143,7 +143,7 @@ def _step_names(
 
 
 def _with_step(event: LoggedEvent, names: Mapping[str, str]) -> LoggedEvent:
-    """An event of a step with the name of that."""
+    """An event with the name of the step that it is about."""
     name = names.get(str(event.facts.get("job")))
     facts = event.facts if name is None else {"part": name, **event.facts}
     return LoggedEvent(event.at, event.event, facts)

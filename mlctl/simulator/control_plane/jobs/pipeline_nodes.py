@@ -166,7 +166,7 @@ def sort_steps(steps: Mapping[str, Data]) -> list[str]:
 def leaf(
     run: NodeContext, node: PipelineNode, workload: Workload
 ) -> tuple[TrainingSpec | BatchSpec, ClusterSpec | None]:
-    """What the engine runs for a step that is no pipeline and no sweep, and a cluster of its own.
+    """What the engine runs for a command or parallel step, and its own cluster if it has one.
 
     Raises:
         ServiceError: its cluster does not exist (404), or a value is not valid.

@@ -85,9 +85,9 @@ def _steps(
     properties: Mapping[str, Data],
     component: Mapping[str, Data],
 ) -> dict[str, Data]:
-    """The steps of a pipeline job: its own, those of its component, or of the job of that.
+    """The steps of a pipeline job: its own, those of its component, or of its component's job.
 
-    A component whose steps nobody knows (of a registry, a command) is a step by itself.
+    A component without known steps (of a registry, a command) is one step.
     """
     steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
     source = str(component.get("sourceJobId") or "").rpartition("/")[2]

@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 class JobRow:
     """A job as it was submitted; `kind` is ARM's job type, `note` are further ARM properties.
 
-    `parent` is the job that it is a step or a trial of.
+    `parent` is the job of which it is a step or trial.
     """
 
     name: str

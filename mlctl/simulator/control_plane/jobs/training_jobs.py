@@ -125,7 +125,7 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
 
 
 def _instance(db: Connection, state: WorkspaceState, address: Address) -> Mapping[str, Data] | None:
-    """What a compute instance of that name is; None if there is none."""
+    """The properties of the compute instance of that name; None if there is none."""
     instance = rows.find(db, state.id, Address("compute-instance", address.name))
     return instance.body["properties"]["properties"] if instance else None
 

@@ -41,7 +41,7 @@ _DEFAULT_PART = Workload(steps=10)  # of a pipeline or sweep, whose parts are sm
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSource:
-    """What somebody said of a job's work (`by`: in which way), over a stored workload."""
+    """The figures given for a job's work (`by`: how), over those of a stored workload."""
 
     workload: Workload
     name: str
@@ -133,9 +133,9 @@ def part_workload(db: Connection, part: str, name: str) -> Workload:
 def describe(
     db: Connection, source: WorkloadSource, figures: Sequence[str], part: str | None = None
 ) -> dict[str, Data]:
-    """How much there is to do and how long it takes, and in `said_by` who says so.
+    """The work of a job in figures, with the source of each in `said_by`.
 
-    `part`: of the step or trial of that name.
+    `part` is the name of a step or trial.
 
     Raises:
         ServiceError: there is no such workload (404).

@@ -205,7 +205,7 @@ def check_size(context: RequestContext, text: str) -> None:
 
 
 def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
-    """The event engine's command to have a cluster, or to resize the one of that name.
+    """The event engine's command to create or resize a cluster.
 
     `price` is that of a dedicated node.
     """

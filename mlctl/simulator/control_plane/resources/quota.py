@@ -33,7 +33,7 @@ EVERYWHERE = limits.EVERYWHERE
 
 
 def default(quota: str, settings: CloudSettings) -> int | None:
-    """The limit of a quota that nobody set; None: low-priority families have none of their own."""
+    """The default limit of a quota; None: low-priority families have none of their own."""
     if quota in DEFAULTS:
         return DEFAULTS[quota]
     if limits.is_low_priority_of_family(quota):

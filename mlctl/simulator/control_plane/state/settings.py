@@ -65,7 +65,7 @@ def _by_name(delays: Delays) -> dict[str, float]:
 class CloudSettings:
     """All settings of the control plane; stored in the database.
 
-    `gpu_family_cores` is the quota of dedicated cores of each VM family with GPUs that nobody set.
+    `gpu_family_cores` is the default quota of dedicated cores of each VM family with GPUs.
     """
 
     delays: Delays = Delays()

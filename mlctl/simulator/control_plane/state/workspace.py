@@ -28,8 +28,8 @@ class Fence(NamedTuple):
 class WorkspaceHandle:
     """One workspace of a simulated cloud; the first write creates it, in the region `location`.
 
-    `caller` is who the activity log says wrote what is written by it. With a `fence`, its writes
-    are refused once that lease is another's, or nobody's.
+    `caller` is the author of its writes in the activity log. With a `fence`, its writes are refused
+    once that lease is lost.
     """
 
     store: Store
