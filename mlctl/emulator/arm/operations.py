@@ -162,7 +162,7 @@ def _in_named_workspace(call: Call) -> Call:
 
 
 def _poll(call: Call) -> LongRunningOperation:
-    """The operation. In virtual time the first poll advances the clock halfway, the next to its end."""
+    """The operation. In virtual time the first poll waits for half of it, the next for its end."""
     token = call.names["token"]
     with call.store.read() as db:
         number = operations.number_of(call.state.seed, token.rpartition(":")[2])

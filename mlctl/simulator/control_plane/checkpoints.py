@@ -97,7 +97,7 @@ def save(db: Connection, cache: EngineCache) -> None:
 
 
 class EndedJobs(Mapping[str, AnyJob]):
-    """The jobs that left the engine's state up to its event number `event`, by name; read on demand.
+    """Jobs that left the engine's state up to the event number `event`, by name; read on demand.
 
     Later ones are left out: an engine at `event` still has them.
     """
