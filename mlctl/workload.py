@@ -1,4 +1,4 @@
-"""How much work a job has, and how long it takes: what only a simulated cloud has to be told."""
+"""How much work a job has, and how long it takes: for simulated clouds alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is known of a job's work; None is "not said".
+    """What is known of a job's work; None is unknown.
 
     Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
     one mini-batch after the other; the time until a node that comes to the job can work; `cv`
@@ -33,7 +33,7 @@ class Workload:
     seconds_to_restore: float | None = None
 
     def over(self, base: Workload) -> Workload:
-        """This, and where it says nothing the other.
+        """This, and the values of `base` where it has none.
 
         One that says anything about the time of a mini-batch says all about it.
         """

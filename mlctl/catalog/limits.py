@@ -18,12 +18,12 @@ DEPLOYMENTS_PER_ENDPOINT = 20
 JOB_DAYS = 21
 LOW_PRIORITY_JOB_DAYS = 7
 
-# What the quotas are called, as Azure's usages are told by the backends; dedicated cores of a VM
+# What the quotas are called, as the backends report Azure's usages; dedicated cores of a VM
 # family by its name, low-priority ones by `low_priority_of`.
 LOW_PRIORITY_QUOTA, DEDICATED_QUOTA, COMPUTES_QUOTA = "low_priority", "total", "computes"
 ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA = "endpoints", "deployments"
 BATCH_POOLS_QUOTA, VMS_PER_POOL_QUOTA = "batch_pools", "vms_per_pool"  # of the account
-UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure tells no usage of them
+UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure reports no usage of them
 
 MIN_NODES_EXCEED = "ClusterMinNodesExceedCoreQuota"  # the service's code: too few cores to start
 

@@ -103,7 +103,7 @@ def _folded(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _public_key(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The type and the key; the remark behind them says nothing to a server."""
+    """The type and the key; a server ignores the comment behind them."""
     return " ".join(str(value).split()[:2])
 
 

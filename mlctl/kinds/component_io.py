@@ -40,7 +40,7 @@ def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
-    """All values as texts; what says nothing (`optional: false`) left out."""
+    """All values as texts; what is the default (`optional: false`) left out."""
     sent = encode_ports(decode_ports(value or {}, field, scope), field, scope)
     ports = _each(
         sent,

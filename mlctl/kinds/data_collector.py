@@ -16,7 +16,7 @@ from mlctl.pointer import Data
 Coded: TypeAlias = Callable[[Data], Data]
 
 _ROLLING = ("Minute", "Hour", "Day")
-_SILENT = {"rollingRate": "Hour"}  # what the service takes where nothing is said, as documented
+_SILENT = {"rollingRate": "Hour"}  # the service's default, as documented
 _ALL = 1  # of the requests
 
 
@@ -108,7 +108,7 @@ def decode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) 
 
 
 def canonical(sent: Data) -> Data:
-    """What is sent, with what the service takes where nothing is said."""
+    """What is sent, with the service's defaults."""
     if not isinstance(sent, Mapping):
         return sent
     collections = {

@@ -33,7 +33,7 @@ class ArmFacts:
     - `within`: the kind whose collection it is in; `live_type` tells the two from each other.
     - `live_type`: where a live body says its type, and what that is: others share the collection.
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
-      PATCH, because a PUT would lose what no GET tells.
+      PATCH, because a PUT would lose what no GET returns.
     - `delete_query`: what a DELETE must ask for.
     - `service_fields`: where a body has what only the service writes and no field shows: it is
       neither compared nor written.
@@ -64,7 +64,7 @@ class QuotaFacts:
     - `limit_per_parent`: how many a parent may have.
     - `has_nodes`: whether it has nodes that can be listed.
     - `nodes`: the number of nodes that it scales between, and what is paid for; None where it has
-      none, or where they cannot be told (a number that is no number).
+      none, or where they are unknown (a number that is no number).
     - `vm_size`: the field with its VM size. `scaled_by`: the one with the most nodes that it has.
     """
 
@@ -131,7 +131,7 @@ class AzFacts:
     - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
       a file is needed.
     - `route_flag`: the flag of `create` that gives it all requests of its parent.
-    - `needs_file`: whether `create` takes no resource that is said by flags alone.
+    - `needs_file`: whether `create` needs a file, since flags cannot describe a resource.
     - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
     - `resize_flag`: the field that the command `resize` changes.
     - `sample`: a file of `samples/` and the name in it, for the examples of commands that have

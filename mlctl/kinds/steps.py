@@ -50,7 +50,7 @@ def decode(value: Data, _field: Field, scope: Scope) -> Data:
 
 
 def canonical(value: Data, field: Field, scope: Scope) -> Data:
-    """Values as texts, ids in one letter case, without what says nothing."""
+    """Values as texts, ids in one letter case, without empty entries."""
     plain = _plain(encode(decode(encode(value, field, scope), field, scope), field, scope))
     return json.dumps(plain, sort_keys=True)
 

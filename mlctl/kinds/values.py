@@ -163,7 +163,7 @@ def overwritten_pointers(values: Values, form: Form) -> tuple[Pointer, ...]:
         field.wire
         for field in form.writable
         if (field.at in values and not field.additive)
-        # a managed identity is said as a whole: its type and its ids belong together
+        # a managed identity is written as a whole: its type and its ids belong together
         or (field.codec == "identities" and (*field.at[:-1], "type") in values)
         or not applies(field, values, form)
     )
@@ -171,9 +171,9 @@ def overwritten_pointers(values: Values, form: Form) -> tuple[Pointer, ...]:
 
 
 def lost_credentials(known_values: Values, form: Form) -> tuple[Pointer, ...]:
-    """What a resource that is made anew does not keep either: what only the old one knew.
+    """What a resource that is created again loses, too: the account that nobody can restore.
 
-    An account cannot be made again if neither the file nor the old resource tells its password or
+    An account cannot be made again if neither the file nor the old resource has its password or
     key: `known` are the values of both.
     """
     credentials = [field for field in form.fields if field.credential]

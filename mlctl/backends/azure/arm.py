@@ -211,7 +211,7 @@ class AzureOperation:
     def created(self) -> bool | None:
         """Whether the write made the resource: 201, and not 200; other statuses do not say.
 
-        A PUT over a cluster is 201, too, but its body tells that it was changed after it was made.
+        A PUT over a cluster is 201, too, but by its body it was changed after it was made.
         """
         answer = self._answer.http_response
         body = errors.checked_json(answer)

@@ -15,7 +15,7 @@ NAME = "workspaceblobstore"  # the first default; it can be neither renamed nor 
 
 
 class Datastore:
-    """The workspace's own container, as its datastore tells of it when it is first asked for."""
+    """The workspace's own container, as its datastore describes it when it is first asked for."""
 
     def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud) -> None:
         self._arm = arm

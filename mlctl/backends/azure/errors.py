@@ -295,7 +295,7 @@ def _number(text: str) -> float | None:
 
 
 def _until(text: str, date: str | None) -> float | None:
-    """Seconds to a date, by the server's clock where the answer tells it."""
+    """Seconds to a date, by the server's clock where the answer has its time."""
     try:
         then = parsedate_to_datetime(text)
         now = parsedate_to_datetime(date) if date else datetime.now(UTC)

@@ -1,7 +1,7 @@
 """Jobs in the service's bodies and lists: what it says elsewhere is put where every backend has it.
 
 A job of a batch endpoint is a pipeline job of an experiment named as the endpoint; its deployment
-is told by a tag, and the answer to its invocation has yet another form (recorded: cards
+is in a tag, and the answer to its invocation has yet another form (recorded: cards
 invoke-uri-file, job-get-of-invoke). Times of command jobs are in their properties
 (job-get-command).
 """
@@ -43,7 +43,7 @@ def job_of(data: Data) -> Job:
 
 
 def run_of(data: Data, scope: Scope) -> Job:
-    """A step or a trial from a run of the run history, which alone tells of it.
+    """A step or a trial from a run of the run history, which alone knows it.
 
     Raises:
         Transient: it has no id.

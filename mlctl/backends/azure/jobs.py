@@ -54,7 +54,7 @@ class AzureJobs:
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        workload: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
+        workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
         """Call an endpoint by its scoring URI.
@@ -78,7 +78,7 @@ class AzureJobs:
         self,
         name: str | None,
         body: Mapping[str, Data],
-        workload: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
+        workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
         """Submit a job. With a pipeline goes a token for the data plane, as azure-ai-ml has it.
@@ -186,7 +186,7 @@ class AzureJobs:
         return self.show(name)
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:  # noqa: ARG002
-        """Look at a job until it has ended, but no longer than `seconds`; its states are told.
+        """Look at a job until it has ended, but no longer than `seconds`; its states are reported.
 
         Where it has not begun by then, the last look says what it waits for.
 
@@ -291,7 +291,7 @@ class AzureJobs:
         return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
 
     def _base(self) -> str:
-        """The URL of the workspace's data plane, which the workspace's discovery URL tells."""
+        """The URL of the workspace's data plane, from the workspace's discovery URL."""
         url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
         plane = data_plane(self.arm, self.cloud, str(url)) if url else None
         base = plane.get(str(url), "").get("api") if plane else None

@@ -49,7 +49,7 @@ def data_plane_token(arm: ArmClient, cloud: Cloud) -> str:
 
 
 def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
-    """Where a cloud tells of its registries; one that is none of Azure's, at its manager."""
+    """Where a cloud describes its registries; one that is not Azure's does so at its manager."""
     name = cloud.name.casefold()
     of_azure = name in CLOUDS and links.split(arm.base) == links.split(CLOUDS[name].manager)
     return _DISCOVERIES[name] if of_azure else arm.base

@@ -21,7 +21,7 @@ from mlctl.service_errors import ServiceError
 
 _ABSENT = "mlctl-report-absent"
 _AUTHORIZATION = "/providers/Microsoft.Authorization"
-# Keys that their owner chose, or that are ids: how many there are is told, not which.
+# Keys that their owner chose, or that are ids: they are counted, not shown.
 _FREE = frozenset(
     {
         *("tags", "environmentVariables", "userAssignedIdentities", "traffic", "flavors"),

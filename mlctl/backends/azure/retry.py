@@ -60,10 +60,10 @@ class Clock:
 
 
 class PacePolicy:
-    """A policy that slows writes down while the service tells that few more are allowed.
+    """A policy that slows writes down while the service reports that few more are allowed.
 
     Deployments have a limit of their own (recorded: 25, card batch-deployment-put-create); how soon
-    more are allowed is not told.
+    more are allowed is not reported.
     """
 
     next: Any

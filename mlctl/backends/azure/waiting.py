@@ -19,7 +19,7 @@ _BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
 
 
 def with_reasons(arm: ArmClient, scope: Scope, job: Job) -> Job:
-    """The job with what it waits for; as it is where that cannot be said."""
+    """The job with what it waits for; as it is where that is unknown."""
     properties = job.body["properties"]
     if job.status not in _BEFORE:
         return job

@@ -20,7 +20,7 @@ class Activity:
 
 @runtime_checkable
 class SupportsActivity(Protocol):
-    """Keeps a log of writes; it says nothing of what was written."""
+    """Keeps a log of writes, without what was written."""
 
     def activity(self, address: Address) -> list[Activity]:
         """The writes and deletes of a resource that took effect, newest first.

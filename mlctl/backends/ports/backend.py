@@ -119,7 +119,7 @@ class SupportsNotes(Protocol):
 
     @property
     def notes(self) -> Collection[str]:
-        """Sentences, each to be told once."""
+        """Sentences, each to be printed once."""
 
 
 @runtime_checkable

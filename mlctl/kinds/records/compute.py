@@ -77,7 +77,7 @@ COMPUTE = Kind(
             *(("properties", key) for key in _OWN),
             *(("properties", "properties", key) for key in _OWN_OF_NODES),
         ),
-        patched=True,  # no GET tells the password of the administrator
+        patched=True,  # no GET returns the password of the administrator
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
