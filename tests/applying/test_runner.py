@@ -183,3 +183,22 @@ def test_what_another_deletes_in_the_same_moment_is_gone_and_not_claimed() -> No
     carried_out(planned(backend, compute()).work, backend)
     events = carried_out(planned(backend, compute(), destroying=True).work, Beaten(backend))
     assert (events[-1].state, writes(events)) == (StepState.DONE, [])
+
+
+def test_a_write_whose_answer_was_lost_is_claimed_after_a_clear_refusal_too() -> None:
+    class Late(Watched):
+        """The first write gets no answer, and is carried out when the second one is refused."""
+
+        first: Mapping[str, Any] | None = None
+
+        def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+            if self.first is None:
+                self.first = body
+                raise AWAY
+            self.inner.put(address, self.first).wait()
+            raise Transient("TooManyRequests", "later", status=429)
+
+    backend = cloud()
+    events = one_by_one(planned(backend, CLUSTERS[0]).work, Late(backend))
+    assert [event.state.value for event in events] == ["started", "retrying", "retrying", "done"]
+    assert events[-1].wrote

@@ -44,13 +44,7 @@ def restore_values(
     previous = stored_values(
         overlay(unfinished.body, {}, excluded), form, scope, with_service_fields=False
     )
-    defaults = {field.at: field.default for field in form.fields}
-    routed = kind.plan.routes
-    restored = {
-        at: value
-        for at, value in previous.items()
-        if value != defaults.get(at) and at not in routed
-    }
+    restored = {at: value for at, value in previous.items() if at not in kind.plan.routes}
     return {**restored, **desired}
 
 

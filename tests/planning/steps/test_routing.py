@@ -82,6 +82,25 @@ def test_traffic_between_deployments_that_are_there_is_one_write() -> None:
     assert told(made) == ["update risk {'blue': 50, 'green': 50}"]
 
 
+def test_a_deployment_that_is_updated_and_keeps_its_share_is_not_waited_for() -> None:
+    shares = {"blue": 50, "green": 50}
+    made = moving(
+        (endpoint(shares), BLUE, GREEN),
+        endpoint(shares),
+        deployment("blue", instance_count=2),
+        GREEN,
+    )
+    assert told(made) == ["update blue"]
+
+
+def test_a_deployment_that_is_updated_gets_its_larger_share_afterwards() -> None:
+    before = (endpoint({"blue": 50, "green": 50}), BLUE, GREEN)
+    made = moving(
+        before, endpoint({"blue": 51, "green": 49}), deployment("blue", instance_count=2), GREEN
+    )
+    assert told(made) == ["update blue", "set-default risk {'blue': 51, 'green': 49}"]
+
+
 def test_silence_about_traffic_leaves_it_as_it_is() -> None:
     before = (endpoint({"blue": 100}), BLUE, GREEN)
     assert moving(before, endpoint(), BLUE, GREEN).plan.empty

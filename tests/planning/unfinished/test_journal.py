@@ -207,3 +207,11 @@ def test_a_workspace_that_cannot_be_read_settles_nothing(journals: Journals) -> 
 
     (left,) = journals.settle(Away(":memory:", SCOPE))
     assert list(left.unfinished) == [CPU]
+
+
+def test_an_endpoint_that_is_being_deleted_counts_as_gone(journals: Journals) -> None:
+    written(journals, DEFAULT)
+    backend = workspace()
+    backend.delete(ENDPOINT)  # and is not waited for
+    assert backend.read([ENDPOINT])[ENDPOINT].body["properties"]["provisioningState"] == "Deleting"
+    assert journals.settle(backend) == []

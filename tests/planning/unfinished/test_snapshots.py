@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,8 @@ from mlctl.applying.events import StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Unfinished
+from mlctl.planning.steps.bodies import Restoration
+from mlctl.planning.unfinished.snapshots import unfinished_until
 from mlctl.service_errors import Permanent
 from tests.builders.plans import applied, carried_out, planned, succeeded
 from tests.builders.resources import compute, deployment, endpoint, environment, model
@@ -203,3 +205,13 @@ def test_nor_does_it_delete_what_goes_with_an_endpoint_that_was_made_anew() -> N
     watched = Watched(backend)
     succeeded(work, watched)
     assert watched.told == []
+
+
+def test_empty_objects_and_lists_are_nothing_to_restore() -> None:
+    (step,) = planned(cloud(), compute()).work.steps
+    last = replace(step, body={}, without=(), restoration=Restoration(base={}))
+    previous = {"tags": {}, "zones": [], "properties": {"properties": {"errors": []}}}
+    assert unfinished_until({}, last, previous) is None
+    tagged = unfinished_until({}, last, {**previous, "tags": {"team": "ds", "note": None}})
+    assert tagged is not None
+    assert tagged.body == {"tags": {"team": "ds"}}
