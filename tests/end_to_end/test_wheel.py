@@ -75,6 +75,12 @@ def test_every_schema_is_in_the_wheel(wheel: Path) -> None:
     assert shipped == {f"mlctl/schemas/{file.relative_to(folder).as_posix()}" for file in files}
 
 
+def test_the_wheel_brings_mlctl_alone(wheel: Path) -> None:
+    parts = [Path(name).parts for name in ZipFile(wheel).namelist()]
+    assert {part[0] for part in parts if not part[0].startswith("mlctl-")} == {"mlctl"}
+    assert not any("recorded" in part for part in parts)  # of conformance/
+
+
 def test_the_installed_package_is_not_the_checkout(run: Run, installed: Path) -> None:
     where = run("python", "-c", "import mlctl; print(mlctl.__file__)").stdout
     assert Path(where).is_relative_to(installed)

@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 import uuid
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,62 +33,80 @@ TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
 _LONGEST_TOKEN = 10_000  # bytes
 _FASTEST = 1e9  # virtual seconds in a real one
 
-Port = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
-]
-Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
-AllowHost = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host", metavar="NAME", help="Another name that callers know it by (repeatable)."
-    ),
-]
-Db = Annotated[
-    Path | None,
-    typer.Option(
-        "--db", metavar="FILE", help="The state file; that of `mlctl local` unless given."
-    ),
-]
-CertDir = Annotated[
-    Path,
-    typer.Option("--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."),
-]
-Http = Annotated[
-    bool, typer.Option("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
-]
-Token = Annotated[
-    str | None,
-    typer.Option(
-        "--token",
-        metavar="SECRET|@FILE",
-        help="What callers must know; needed off loopback. Others can read it in the list of"
-        f" processes: name a file, or set ${TOKEN_VARIABLE}.",
-    ),
-]
-Time = Annotated[
-    str,
-    typer.Option(
-        "--time",
-        metavar="virtual|real|xN",
-        help="virtual: operations end when asked about; xN: N times real.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Say where it is as one line of JSON.")]
-Record = Annotated[
-    Path | None,
-    typer.Option(
-        "--record", metavar="FILE", help="Append every request and answer, as JSON lines."
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option(
-        "--strict-workspaces", help="Refuse workspaces that were not created; one exists."
-    ),
-]
-PageSize = Annotated[
-    int, typer.Option("--page-size", min=1, max=5000, help="How many items a page of a list has.")
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerArgs:
+    """Where it listens, with which files, for whom."""
+
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 0
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1"
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="Another name that callers know it by (repeatable).",
+        ),
+    ] = None
+    db: Annotated[
+        Path | None,
+        typer.Option(
+            "--db", metavar="FILE", help="The state file; that of `mlctl local` unless given."
+        ),
+    ] = None
+    cert_dir: Annotated[
+        Path,
+        typer.Option(
+            "--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."
+        ),
+    ] = Path(".mlctl", "emulator")
+    http: Annotated[
+        bool, typer.Option("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
+    ] = False
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="SECRET|@FILE",
+            help="What callers must know; needed off loopback. Others can read it in the list of"
+            f" processes: name a file, or set ${TOKEN_VARIABLE}.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerArgs:
+    """How it answers, and what it writes down."""
+
+    pace: Annotated[
+        str,
+        typer.Option(
+            "--time",
+            metavar="virtual|real|xN",
+            help="virtual: operations end when asked about; xN: N times real.",
+        ),
+    ] = "virtual"
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Say where it is as one line of JSON.")
+    ] = False
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="FILE", help="Append every request and answer, as JSON lines."
+        ),
+    ] = None
+    strict_workspaces: Annotated[
+        bool,
+        typer.Option(
+            "--strict-workspaces", help="Refuse workspaces that were not created; one exists."
+        ),
+    ] = False
+    page_size: Annotated[
+        int,
+        typer.Option("--page-size", min=1, max=5000, help="How many items a page of a list has."),
+    ] = 100
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -102,37 +120,30 @@ def register(app: typer.Typer, verb: str) -> None:
     app.add_typer(group, name=verb)
 
 
-def start(
-    session: Session,
-    port: Port = 0,
-    host: Host = "127.0.0.1",
-    allow_host: AllowHost = None,
-    db: Db = None,
-    cert_dir: CertDir = Path(".mlctl", "emulator"),
-    http: Http = False,
-    token: Token = None,
-    pace: Time = "virtual",
-    as_json: Json = False,
-    record: Record = None,
-    strict_workspaces: Strict = False,
-    page_size: PageSize = 100,
-) -> Exit:
+def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
-    _require_extras(http=http)
-    token = _token(session, token)
-    _require_token(session, host, token)
+    _require_extras(http=server.http)
+    token = _token(session, server.token)
+    _require_token(session, server.host, token)
     from mlctl.emulator.lifecycle import ServerConfig, StartError, run
     from mlctl.simulator.control_plane.state.store import make_state_private
 
-    certificates = None if http else cert_dir
-    path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
+    path = server.db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
     for text in make_state_private(path):
         session.note(text)
+    config = ServerConfig(
+        server.host,
+        server.port,
+        path,
+        None if server.http else server.cert_dir,
+        answers.record,
+        tuple(server.allow_host or ()),
+    )
     try:
         run(
-            ServerConfig(host, port, path, certificates, record, tuple(allow_host or ())),
-            _settings(session, token, pace, page_size, strict=strict_workspaces),
-            lambda running: _print_instance(session, running, as_json=as_json),
+            config,
+            _settings(session, token, answers),
+            lambda running: _print_instance(session, running, as_json=answers.as_json),
         )
     except StartError as error:
         raise Permanent("NoSite", str(error)) from error
@@ -224,17 +235,15 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _settings(
-    session: Session, token: str | None, pace: str, page: int, *, strict: bool
-) -> EmulatorSettings:
+def _settings(session: Session, token: str | None, answers: AnswerArgs) -> EmulatorSettings:
     from mlctl.emulator.requests.settings import EmulatorSettings
 
     return EmulatorSettings(
         home=session.settings.scope("local", session.flags.scope),
         style=_style(session),
-        pace=_pace(pace),
-        page=page,
-        strict=strict,
+        pace=_pace(answers.pace),
+        page=answers.page_size,
+        strict=answers.strict_workspaces,
         token=token,
         now=time.time,
         new_id=lambda: str(uuid.uuid4()),

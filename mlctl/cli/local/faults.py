@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, dataclass
+from enum import Enum, StrEnum
+from typing import Annotated
 
 import typer
 
@@ -14,11 +15,11 @@ from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.session import Session
+from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 
-if TYPE_CHECKING:
-    from mlctl.pointer import Data
+_KEYS = {"length": "bytes"}  # fields whose key in JSON is another
 
 
 class FaultName(StrEnum):
@@ -58,59 +59,77 @@ def register(app: typer.Typer) -> None:
     command(fault, "clear")(clear)
 
 
-Operation = Annotated[
-    FaultOperation | None, typer.Option("--operation", help="Which calls of the cloud; any.")
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
-    ),
-]
-Method = Annotated[
-    str | None, typer.Option("--method", metavar="METHOD", help="Requests to the emulator: GET.")
-]
-PathOf = Annotated[
-    str | None,
-    typer.Option("--path", metavar="PATTERN", help="Requests to the emulator: '*/computes/*'."),
-]
-Wait = Annotated[
-    RetryAfter | None,
-    typer.Option("--retry-after", help="How a refusal says when to ask again; none."),
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultArgs:
+    """Which calls or requests go wrong, when, and how."""
+
+    operation: Annotated[
+        FaultOperation | None, typer.Option("--operation", help="Which calls of the cloud; any.")
+    ] = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option("--method", metavar="METHOD", help="Requests to the emulator: GET."),
+    ] = None
+    path: Annotated[
+        str | None,
+        typer.Option("--path", metavar="PATTERN", help="Requests to the emulator: '*/computes/*'."),
+    ] = None
+    nth: Annotated[int, typer.Option("--nth", min=1, help="The first call that it strikes.")] = 1
+    times: Annotated[
+        int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")
+    ] = 1
+    every: Annotated[bool, typer.Option("--every", help="Strike each n-th call instead.")] = False
+    seconds: Annotated[
+        str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
+    ] = "1"
+    code: Annotated[str | None, typer.Option("--code", help="The service's error code.")] = None
+    status: Annotated[
+        int | None, typer.Option("--status", min=200, max=599, help="The HTTP status.")
+    ] = None
+    message: Annotated[
+        str | None, typer.Option("--message", help="The service's error message.")
+    ] = None
+    retry_after: Annotated[
+        RetryAfter | None,
+        typer.Option("--retry-after", help="How a refusal says when to ask again; none."),
+    ] = None
+    length: Annotated[
+        int | None,
+        typer.Option("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
+    ] = None
+    style: Annotated[
+        OperationStyle | None,
+        typer.Option("--style", help="How the emulator reports that a write goes on."),
+    ] = None
+
+    def fault(self, name: FaultName) -> faults.AnyFault:
+        """The fault that the flags describe.
+
+        Raises:
+            InvalidValue: it cannot be.
+        """
+        values: dict[str, Data] = {
+            _KEYS.get(flag, flag): value.value if isinstance(value, Enum) else value
+            for flag, value in asdict(self).items()
+            if value is not None
+        }
+        values |= {"trouble": name.value, "seconds": duration(self.seconds)}
+        try:
+            return faults.from_json(values)
+        except ValueError as error:
+            raise InvalidValue(str(error)) from None
 
 
 def add(
     session: Session,
     trouble: Annotated[FaultName, typer.Argument(help="What happens to the call.")],
-    operation: Operation = None,
-    target: Target = None,
-    method: Method = None,
-    path: PathOf = None,
-    nth: Annotated[int, typer.Option("--nth", min=1, help="The first call that it strikes.")] = 1,
-    times: Annotated[
-        int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")
-    ] = 1,
-    every: Annotated[bool, typer.Option("--every", help="Strike each n-th call instead.")] = False,
-    seconds: Annotated[
-        str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
-    ] = "1",
-    code: Annotated[str | None, typer.Option("--code", help="The service's error code.")] = None,
-    status: Annotated[
-        int | None, typer.Option("--status", min=200, max=599, help="The HTTP status.")
-    ] = None,
-    message: Annotated[
-        str | None, typer.Option("--message", help="The service's error message.")
-    ] = None,
-    retry_after: Wait = None,
-    length: Annotated[
-        int | None,
-        typer.Option("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
-    ] = None,
-    style: Annotated[
-        OperationStyle | None,
-        typer.Option("--style", help="How the emulator reports that a write goes on."),
-    ] = None,
+    flags: FaultArgs,
 ) -> Exit:
     """Make calls to come go wrong, in the cloud or on the way to its emulator.
 
@@ -120,24 +139,7 @@ def add(
     and --path name, refuse answers with --status, hang-up breaks the connection, slow answers
     --seconds late, truncate breaks off after --bytes, style reports a write in another --style.
     """
-    fields: dict[str, Data] = {
-        "operation": operation and operation.value,
-        "target": target,
-        "method": method,
-        "path": path,
-        "code": code,
-        "status": status,
-        "message": message,
-        "retry_after": retry_after and retry_after.value,
-        "bytes": length,
-        "style": style and style.value,
-    }
-    declared = {name: value for name, value in fields.items() if value is not None}
-    counted = {"nth": nth, "times": times, "every": every, "seconds": duration(seconds)}
-    try:
-        fault = faults.from_json({"trouble": trouble.value, **counted, **declared})
-    except ValueError as error:
-        raise InvalidValue(str(error)) from None
+    fault = flags.fault(trouble)
     with opened(session) as local:
         session.out(str(control.add_fault(local.handle, fault)))
     if isinstance(fault, HttpFault) and not _emulated():
