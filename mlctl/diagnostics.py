@@ -103,9 +103,9 @@ class SourceText:
     @cached_property
     def _waivers(self) -> dict[int, frozenset[str]]:
         """Zero-based line -> codes waived there; -1 is the whole file."""
-        found: dict[int, frozenset[str]] = {}
+        waivers: dict[int, frozenset[str]] = {}
         if "mlctl:ignore=" not in self.text:
-            return found
+            return waivers
         in_head = True
         for number, line in enumerate(self.lines):
             bare = line.strip()
@@ -113,9 +113,9 @@ class SourceText:
             match = _WAIVER.search(line)
             if match:
                 at = -1 if in_head and alone else number + 1 if alone else number
-                found[at] = found.get(at, frozenset()) | frozenset(match[1].split(","))
+                waivers[at] = waivers.get(at, frozenset()) | frozenset(match[1].split(","))
             in_head = in_head and (alone or not bare or bare == "---" or bare.startswith("%"))
-        return found
+        return waivers
 
 
 def _hidden(match: re.Match[str]) -> str:
@@ -173,11 +173,11 @@ class Diagnostic:
         return (self.severity or self.rule.severity) is Severity.ERROR
 
 
-def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:
-    if found.primary is None:
-        return ("", 0, 0, found.rule.code, found.message)
-    span = found.primary.span
-    return (span.source.name, span.line, span.column, found.rule.code, found.message)
+def _order(finding: Diagnostic) -> tuple[str, int, int, str, str]:
+    if finding.primary is None:
+        return ("", 0, 0, finding.rule.code, finding.message)
+    span = finding.primary.span
+    return (span.source.name, span.line, span.column, finding.rule.code, finding.message)
 
 
 @dataclass(slots=True)
@@ -191,13 +191,13 @@ class Report:
     ignore: frozenset[str] = frozenset()
     select: frozenset[str] = frozenset()
     strict: bool = False
-    _found: dict[Diagnostic, None] = field(default_factory=dict)
+    _findings: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, *diagnostics: Diagnostic) -> None:
         """Add the findings that are not waived; equal ones count once."""
-        for found in diagnostics:
-            if not self._waived(found):
-                self._found[found] = None
+        for finding in diagnostics:
+            if not self._waived(finding):
+                self._findings[finding] = None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Like `add`, for an iterable."""
@@ -205,56 +205,56 @@ class Report:
 
     def __iter__(self) -> Iterator[Diagnostic]:
         """The findings by file, line and column, shortened and without the secrets of sources."""
-        return (_brief(_masked(one)) for one in sorted(self._found, key=_order))
+        return (_brief(_masked(finding)) for finding in sorted(self._findings, key=_order))
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._findings)
 
     @property
     def errors(self) -> int:
         """How many findings are errors; under `strict` every warning is one."""
-        return sum(self.severity(found) is Severity.ERROR for found in self._found)
+        return sum(self.severity(finding) is Severity.ERROR for finding in self._findings)
 
     @property
     def warnings(self) -> int:
         """How many findings are warnings."""
-        return len(self._found) - self.errors
+        return len(self._findings) - self.errors
 
     @property
     def failed(self) -> bool:
         """Whether there is an error; under `strict`, whether there is any finding."""
-        return any(self.severity(found) is Severity.ERROR for found in self._found)
+        return any(self.severity(finding) is Severity.ERROR for finding in self._findings)
 
-    def severity(self, found: Diagnostic) -> Severity:
+    def severity(self, finding: Diagnostic) -> Severity:
         """The severity that `found` has here: its own, or error under `strict`."""
-        return Severity.ERROR if self.strict or found.is_error else Severity.WARNING
+        return Severity.ERROR if self.strict or finding.is_error else Severity.WARNING
 
-    def _waived(self, found: Diagnostic) -> bool:
-        rule = found.rule
+    def _waived(self, finding: Diagnostic) -> bool:
+        rule = finding.rule
         if rule.code.startswith("MLC0") and rule.severity is Severity.ERROR:
             return False  # text that cannot be read is never waived
         if _named(rule, self.ignore) or (self.select and not _named(rule, self.select)):
             return True
-        if found.primary is None:
+        if finding.primary is None:
             return False
-        span = found.primary.span
+        span = finding.primary.span
         return span.source.waives(rule, span.line)
 
 
-def _masked(found: Diagnostic) -> Diagnostic:
-    source = found.primary.span.source if found.primary else None
+def _masked(finding: Diagnostic) -> Diagnostic:
+    source = finding.primary.span.source if finding.primary else None
     if source is None or not source.secrets:
-        return found
-    hint = source.masked(found.hint) if found.hint else None
-    return replace(found, message=source.masked(found.message), hint=hint)
+        return finding
+    hint = source.masked(finding.hint) if finding.hint else None
+    return replace(finding, message=source.masked(finding.message), hint=hint)
 
 
-def _brief(found: Diagnostic) -> Diagnostic:
+def _brief(finding: Diagnostic) -> Diagnostic:
     """The finding with every quoted text of the user's cut to what a person reads."""
-    if len(found.message) + len(found.hint or "") <= _LONG:
-        return found
-    hint = _QUOTED.sub(r"\1…", found.hint) if found.hint else None
-    return replace(found, message=_QUOTED.sub(r"\1…", found.message), hint=hint)
+    if len(finding.message) + len(finding.hint or "") <= _LONG:
+        return finding
+    hint = _QUOTED.sub(r"\1…", finding.hint) if finding.hint else None
+    return replace(finding, message=_QUOTED.sub(r"\1…", finding.message), hint=hint)
 
 
 def _named(rule: Rule, names: frozenset[str]) -> bool:

@@ -72,8 +72,8 @@ def as_if_written(contents: Mapping[Path, bytes]) -> Iterator[None]:
 
 def unwritten(path: Path | str) -> bytes | None:
     """What a file is taken to hold; None for what is on the disk."""
-    known = _unwritten.get()
-    return known.get(os.path.realpath(path)) if known else None
+    contents = _unwritten.get()
+    return contents.get(os.path.realpath(path)) if contents else None
 
 
 def size(path: Path) -> int:
@@ -82,28 +82,28 @@ def size(path: Path) -> int:
     Raises:
         OSError: it is not there.
     """
-    held = unwritten(path)
-    return path.stat().st_size if held is None else len(held)
+    content = unwritten(path)
+    return path.stat().st_size if content is None else len(content)
 
 
-def read(path: Path, most: int, *, pipes: bool = False) -> bytes:
+def read(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     """The content of a regular file, or with `pipes` of anything, of at most `most` bytes.
 
     Raises:
         OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
     """
-    if (held := unwritten(path)) is not None:
-        return held
+    if (unwritten_content := unwritten(path)) is not None:
+        return unwritten_content
     content = bytearray()
     try:
         with path.open("rb") if pipes else open_regular(path) as stream:
-            while len(content) <= most and (chunk := stream.read(_CHUNK)):
+            while len(content) <= limit and (chunk := stream.read(_CHUNK)):
                 content += chunk  # all at once, Python would make room for the most
     except OSError as error:
         error.filename = str(path)  # reading, unlike opening, does not name it
         raise
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"it is bigger than {most:,} bytes", str(path))
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it is bigger than {limit:,} bytes", str(path))
     return bytes(content)
 
 
@@ -114,14 +114,14 @@ def chunks(path: Path) -> Iterator[bytes]:
         OSError: it cannot be read, is no regular file, or holds more than its size says: it is
             being written, or is the kernel's (`/proc`) and may have no end.
     """
-    if (held := unwritten(path)) is not None:
-        yield held
+    if (content := unwritten(path)) is not None:
+        yield content
         return
     with open_regular(path) as stream:
-        left = os.fstat(stream.fileno()).st_size
+        remaining = os.fstat(stream.fileno()).st_size
         while chunk := stream.read(_CHUNK):
-            left -= len(chunk)
-            if left < 0:
+            remaining -= len(chunk)
+            if remaining < 0:
                 raise OSError(errno.EINVAL, "it grows while it is read", str(path))
             on_read.get()(len(chunk))
             yield chunk
@@ -171,7 +171,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
     Raises:
         OSError: one cannot be written; those before it are as they were.
     """
-    before = {path: path.read_bytes() for path in contents}
+    old_contents = {path: path.read_bytes() for path in contents}
     written: list[Path] = []
     try:
         for path, content in contents.items():
@@ -179,7 +179,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             written.append(path)
     except OSError:
         for path in written:
-            write(path, before[path])
+            write(path, old_contents[path])
         raise
 
 
@@ -219,10 +219,10 @@ def make_private(path: Path) -> int | None:
     or it is another user's. What is not there is left so.
     """
     with suppress(OSError):
-        found = path.stat()
-        mode = stat.S_IMODE(found.st_mode)
-        kind = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-        if kind and mode & _OTHERS and found.st_uid == os.geteuid():
+        status = path.stat()
+        mode = stat.S_IMODE(status.st_mode)
+        kind = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        if kind and mode & _OTHERS and status.st_uid == os.geteuid():
             path.chmod(mode & ~_OTHERS)
             return mode
     return None

@@ -31,15 +31,15 @@ _YAML_SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|##|(?:^|\s)::|[^\x00-
 def line(text: str) -> str:
     """`text` on one line, with escapes for what could control a terminal or an agent: `\\x1b`."""
     if not (text.isascii() and text.isprintable()):
-        text = _SUSPECT.sub(lambda found: visible(found[0]), text)
+        text = _SUSPECT.sub(lambda match: visible(match[0]), text)
     return _without_commands(text)
 
 
 def lines(text: str, styles: frozenset[str] = frozenset()) -> str:
     """`text` of several lines, each as by `line`; the escape sequences in `styles` are kept."""
 
-    def spelt(found: re.Match[str]) -> str:
-        return found[0] if found[0] in styles else "".join(map(visible, found[0]))
+    def spelt(match: re.Match[str]) -> str:
+        return match[0] if match[0] in styles else "".join(map(visible, match[0]))
 
     return _without_commands(_SUSPECT_IN_LINES.sub(spelt, text))
 
@@ -64,7 +64,7 @@ def command_positions(text: str) -> dict[int, str]:
     for a command: their positions and escapes."""
     if "##" not in text and "::" not in text:
         return {}
-    return {found.start(): f"\\x{ord(found[0]):02x}" for found in _COMMAND.finditer(text)}
+    return {match.start(): f"\\x{ord(match[0]):02x}" for match in _COMMAND.finditer(text)}
 
 
 def has_agent_command(text: str) -> bool:
@@ -117,8 +117,8 @@ def in_yaml(text: str) -> str:
 
 def needs_quotes(text: str) -> bool:
     """Whether YAML has to write a string in double quotes, the style that has escapes."""
-    suspects = (found[0] for found in _YAML_SUSPECT.finditer(text))
-    return any(len(one) > 1 or one.isascii() or controls(one) for one in suspects)
+    suspects = (match[0] for match in _YAML_SUSPECT.finditer(text))
+    return any(len(suspect) > 1 or suspect.isascii() or controls(suspect) for suspect in suspects)
 
 
 def tsv_cell(text: str) -> str:
@@ -131,7 +131,7 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
     """JSON or YAML text in which what is obeyed can stand within quotes only."""
     text = re.sub(
         r"[\x7f-\U0010ffff]",
-        lambda found: escape(found[0]) if controls(found[0]) else found[0],
+        lambda match: escape(match[0]) if controls(match[0]) else match[0],
         text,
     )
     return _HASH.sub(escape("#").replace("\\", "\\\\"), text) if "##" in text else text
@@ -148,6 +148,6 @@ def _yaml_escape(character: str) -> str:
 
 def _without_commands(text: str) -> str:
     if "##" in text or "::" in text:
-        text = _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+        text = _COMMAND.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
         text = _LINE_COMMAND.sub(r"\1\\x3a:", text)
     return text

@@ -115,8 +115,8 @@ def text_secrets(text: str, known: Set[str] = frozenset()) -> Iterator[str]:
             yield secret
     if not _may_have_shape(text.casefold()):
         return
-    for found in re.finditer(_SHAPES, text, _FLAGS):
-        secret = found[found.lastgroup or 0]
+    for match in re.finditer(_SHAPES, text, _FLAGS):
+        secret = match[match.lastgroup or 0]
         if not _is_plain(secret):
             yield secret
 
@@ -193,9 +193,9 @@ def _is_plain(text: str) -> bool:
     return re.fullmatch(_PLAIN, text, _FLAGS) is not None
 
 
-def _masked_shape(found: re.Match[str]) -> str:
-    group = found.lastgroup or 0
-    if _is_plain(found[group]):
-        return found[0]
-    start, end = (edge - found.start() for edge in found.span(group))
-    return found[0][:start] + MASK + found[0][end:]
+def _masked_shape(match: re.Match[str]) -> str:
+    group = match.lastgroup or 0
+    if _is_plain(match[group]):
+        return match[0]
+    start, end = (edge - match.start() for edge in match.span(group))
+    return match[0][:start] + MASK + match[0][end:]

@@ -44,12 +44,12 @@ def load(group: str, name: str) -> Plugin | None:
     Raises:
         BrokenPlugin: it cannot be imported.
     """
-    found = next(iter(entry_points(group=group, name=name)), None)
-    if found is None:
+    entry_point = next(iter(entry_points(group=group, name=name)), None)
+    if entry_point is None:
         return None
-    package = _package(found)
+    package = _package(entry_point)
     try:
-        return Plugin(name, package, found.load())
+        return Plugin(name, package, entry_point.load())
     except Exception as error:
         why = f"cannot be imported: {described(error)}"
         raise BrokenPlugin(_sentence(name, package, why)) from error
@@ -61,8 +61,12 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _package(found: EntryPoint) -> str:
-    return f"{found.dist.name} {found.dist.version}" if found.dist else found.value
+def _package(entry_point: EntryPoint) -> str:
+    return (
+        f"{entry_point.dist.name} {entry_point.dist.version}"
+        if entry_point.dist
+        else entry_point.value
+    )
 
 
 def _sentence(name: str, package: str, why: str) -> str:

@@ -60,8 +60,8 @@ def check_depth(data: Data) -> None:
     """
     level: list[Data] = [[data]]
     for _ in range(MAX_DEPTH + 1):
-        boxes = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [one for box in boxes for one in box if isinstance(one, dict | list)]
+        boxes = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [value for box in boxes for value in box if isinstance(value, dict | list)]
         if not level:
             return
     raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
@@ -87,8 +87,8 @@ def leaves(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Data]]:
 
 def put(data: dict[str, Data], pointer: Pointer, value: Data) -> None:
     """Set the value at `pointer` (keys only), making the objects on the way."""
-    *way, last = pointer
-    for step in way:
+    *parents, last = pointer
+    for step in parents:
         inner = data.get(str(step))
         if not isinstance(inner, dict):
             inner = data[str(step)] = {}

@@ -125,8 +125,8 @@ def _help(command: tree.CommandNode) -> None:
     from mlctl.cli.parser.examples import examples
 
     session = Session(GlobalArgs())
-    shown = examples(command.path)
-    session.out(page.text(command, shown, width=session.width, color=session.color(sys.stdout)))
+    lines = examples(command.path)
+    session.out(page.text(command, lines, width=session.width, color=session.color(sys.stdout)))
 
 
 def _read(path: str) -> str:
@@ -150,7 +150,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
             message, code = str(error), _usage_code(args)
         case ProjectError(report=report, file=file):
             Session(GlobalArgs()).show(report)
-            first = next((one.primary for one in report if one.primary), None)
+            first = next((finding.primary for finding in report if finding.primary), None)
             name = first.span.source.name if first else file
             message, code = f"{name} cannot be used as it is", _usage_code(args)
         case PlanFileError(message=what, hint=hint):
@@ -177,8 +177,8 @@ def _backend_message(error: ServiceError) -> str:
     number = [f"request id: {error.request_id}"] if error.request_id else []
     hint = advice(error)
     advised = [f"hint: {hint}"] if hint else []
-    more = [*map(str, error.properties), *error.details, *number, *advised]
-    return "\n  ".join([str(error), *more])
+    lines = [*map(str, error.properties), *error.details, *number, *advised]
+    return "\n  ".join([str(error), *lines])
 
 
 def _held_message(error: LeaseHeld) -> str:
@@ -204,7 +204,7 @@ def _not_found_code(args: Sequence[str]) -> Exit:
 
 def _is_plan_family(args: Sequence[str]) -> bool:
     """Whether the verb is one of the plan family; a flag's value before it is no verb."""
-    values = {after for flag, after in pairwise(args) if flag in _BEFORE}
+    values = {flag_values for flag, flag_values in pairwise(args) if flag in _BEFORE}
     verb = next((arg for arg in args if arg in VERBS and arg not in values), None)
     return verb in _PLAN_FAMILY
 

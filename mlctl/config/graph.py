@@ -82,10 +82,10 @@ class Graph:
 
     @cached_property
     def _by_name(self) -> Mapping[Address, list[Address]]:
-        found: dict[Address, list[Address]] = defaultdict(list)
+        addresses: dict[Address, list[Address]] = defaultdict(list)
         for address in self.resources:
-            found[address.at(None)].append(address)
-        return found
+            addresses[address.at(None)].append(address)
+        return addresses
 
     def edges_of(self, source: Address) -> list[Edge]:
         """The edges that begin at a resource."""
@@ -109,14 +109,14 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
     An address declared twice keeps its first resource; both are in `repeated`. An ARM id of the
     workspace `scope` is the same as its short reference; one of another workspace is no edge.
     """
-    known: dict[Address, Resource] = {}
+    resources_by_address: dict[Address, Resource] = {}
     repeated = []
     for resource in resources:
-        first = known.setdefault(resource.address, resource)
+        first = resources_by_address.setdefault(resource.address, resource)
         if first is not resource:
             repeated.append((first, resource))
-    edges = [edge for resource in known.values() for edge in _edges(resource, scope)]
-    return Graph(known, tuple(edges), tuple(repeated))
+    edges = [edge for resource in resources_by_address.values() for edge in _edges(resource, scope)]
+    return Graph(resources_by_address, tuple(edges), tuple(repeated))
 
 
 def _inline(owner: Resource, field: Field, value: Mapping[str, Data]) -> Resource:
@@ -132,10 +132,10 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
     address = resource.address
     if address.up:
         yield Edge(address, address.up, (resource.kind.parent_key,), None)
-    for field, named in resource.references():
-        here = named.within(scope) if scope else named
-        if here.address is not None and here.scope is None:
-            yield Edge(address, here.address, field.at, here)
+    for field, reference in resource.references():
+        target_reference = reference.within(scope) if scope else reference
+        if target_reference.address is not None and target_reference.scope is None:
+            yield Edge(address, target_reference.address, field.at, target_reference)
     for routing in resource.kind.route_fields:
         value = resource.get(*map(str, routing.at))
         for name in routes.shares(value):

@@ -47,15 +47,19 @@ class LeftOut:
         names it. A file that says its kind belongs to it only by its own path: `code: ../..` is
         no word about a schedule that lies there.
         """
-        named = set(named_paths(documents)) if self.files else set[str]()
+        named_files = set(named_paths(documents)) if self.files else set[str]()
         for why, found in self.files.items():
-            told = {
+            reported = {
                 path: kind
                 for path, kind in found.items()
-                if why is Why.JOB or not _belongs(path, named, whole=why is Why.UNKNOWN_KIND)
+                if why is Why.JOB or not _belongs(path, named_files, whole=why is Why.UNKNOWN_KIND)
             }
-            if told:
-                yield _one(why, *next(iter(told.items()))) if len(told) == 1 else _many(why, told)
+            if reported:
+                yield (
+                    _one(why, *next(iter(reported.items())))
+                    if len(reported) == 1
+                    else _many(why, reported)
+                )
 
 
 def named_paths(documents: Iterable[Document]) -> Iterator[str]:
@@ -68,10 +72,10 @@ def named_paths(documents: Iterable[Document]) -> Iterator[str]:
                 yield os.path.normpath(path)
 
 
-def _belongs(path: str, named: set[str], *, whole: bool) -> bool:
+def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
     """Whether a file is named, or, unless by its `whole` path alone, a folder that it is in."""
     path = os.path.normpath(path)
-    while path not in named:
+    while path not in named_files:
         if whole:
             return False
         above = os.path.dirname(path)  # noqa: PTH120
@@ -93,15 +97,15 @@ def _one(why: Why, path: str, kind: str) -> str:
             return f"{path}: left out, a job; run `mlctl {JOB.name} create -f {path}`"
 
 
-def _many(why: Why, found: dict[str, str]) -> str:
+def _many(why: Why, kinds_by_path: dict[str, str]) -> str:
     if why is Why.UNKNOWN_KIND:
         spelt: dict[str, str] = {}  # `Schedule` and `schedule` are one
         counted = Counter(
-            spelt.setdefault(kind.casefold(), kind) for kind in found.values()
+            spelt.setdefault(kind.casefold(), kind) for kind in kinds_by_path.values()
         ).most_common()
-        told = ", ".join(f"`{kind}` ({count})" for kind, count in counted)
+        listed = ", ".join(f"`{kind}` ({count})" for kind, count in counted)
     else:
-        told = ", ".join(list(found)[:_SHOWN])
-        if len(found) > _SHOWN:
-            told += f" and {len(found) - _SHOWN} more"
-    return f"{len(found)} files left out {why.value}: {told}"
+        listed = ", ".join(list(kinds_by_path)[:_SHOWN])
+        if len(kinds_by_path) > _SHOWN:
+            listed += f" and {len(kinds_by_path) - _SHOWN} more"
+    return f"{len(kinds_by_path)} files left out {why.value}: {listed}"

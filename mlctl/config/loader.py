@@ -107,18 +107,20 @@ class Loader:
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
         loaded = self.load_files(source.discover(paths, self.report))
-        declared = [one.address for one in loaded.resources]
+        declared = [resource.address for resource in loaded.resources]
         whole = any(map(os.path.isdir, paths))
         unused = self.overlays.check(declared, whole=whole, report=self.report)
         return replace(loaded, notes=(*loaded.notes, *unused))
 
-    def load_files(self, found: Sequence[SourceFile]) -> LoadedConfig:
+    def load_files(self, source_files: Sequence[SourceFile]) -> LoadedConfig:
         """Load and check these files; findings go to the report."""
-        found = self.overlays.without_own(found)
+        source_files = self.overlays.without_own(source_files)
         documents = [
-            (one, self._completed(document)) for one in found for document in self._read(one)
+            (file, self._completed(document))
+            for file in source_files
+            for document in self._read(file)
         ]
-        return self.check(documents, tuple(one.path for one in found))
+        return self.check(documents, tuple(file.path for file in source_files))
 
     def document(self, path: str, index: int) -> Document | None:
         """One document of a file, with what overlays and variables say; None without it."""
@@ -131,7 +133,9 @@ class Loader:
         """Check documents and build their graph."""
         named = _NamedPaths(documents)
         resources = [
-            one for one in (self._resource(*pair, named) for pair in documents) if one is not None
+            resource
+            for resource in (self._resource(*pair, named) for pair in documents)
+            if resource is not None
         ]
         built = graph.build(resources, self.scope)
         read = NamedFiles(self.report, _components(resources), self._filled)
@@ -170,19 +174,19 @@ class Loader:
                 self.report.extend(rules.check(built, context))
                 named.check(built)
 
-    def _read(self, found: SourceFile) -> list[Document]:
-        if found.path == "-":
+    def _read(self, file: SourceFile) -> list[Document]:
+        if file.path == "-":
             return source.load("<stdin>", sys.stdin.buffer.read(source.MAX_BYTES + 1), self.report)
         report = Report()
-        documents = source.read(found.path, report, explicit=found.explicit)
+        documents = source.read(file.path, report, explicit=file.explicit)
         if not report:
             return documents
-        ours = found.explicit or any(_has_kind(one.data) for one in documents)
+        ours = file.explicit or any(_has_kind(item.data) for item in documents)
         # A file of another tool may break any rule, as long as it is YAML.
-        reported = [one for one in report if ours or one.rule in UNREADABLE_RULES]
+        reported = [item for item in report if ours or item.rule in UNREADABLE_RULES]
         self.report.extend(reported)
         if not (reported or documents):
-            self.left_out.add(found.path, Why.NO_MAPPING)
+            self.left_out.add(file.path, Why.NO_MAPPING)
         return documents
 
     def _completed(self, document: Document) -> Document:
@@ -192,8 +196,14 @@ class Loader:
         """
         if not self.overlays.documents and not document.may_hold("${{"):
             return document
-        told = by_schema(document.data)
-        kind = told if isinstance(told, Kind) else infer(document.data) if told is None else None
+        schema_kind = by_schema(document.data)
+        kind = (
+            schema_kind
+            if isinstance(schema_kind, Kind)
+            else infer(document.data)
+            if schema_kind is None
+            else None
+        )
         kind = self.kind or kind
         if kind is None:
             return document
@@ -207,15 +217,15 @@ class Loader:
         return self.variables.fill(document, self.report)
 
     def _resource(
-        self, found: SourceFile, document: Document, named: _NamedPaths
+        self, file: SourceFile, document: Document, named: _NamedPaths
     ) -> Resource | None:
         """The resource of a document; None for one that is left out, or is a part of another's.
 
         A component that a document in the same folder names by its path belongs to that one.
         """
-        kind = self._kind(found, document)
+        kind = self._kind(file, document)
         if kind is None or (
-            kind.content.named_by_path and not found.explicit and found.path in named
+            kind.content.named_by_path and not file.explicit and file.path in named
         ):
             return None
         if self.edit is not None:
@@ -224,36 +234,36 @@ class Loader:
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
 
-    def _kind(self, found: SourceFile, document: Document) -> Kind | None:
+    def _kind(self, file: SourceFile, document: Document) -> Kind | None:
         """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
-        named = by_schema(document.data)
-        told = named if isinstance(named, Kind) else None
-        guessed = infer(document.data) if named is None or self.kind is not None else None
+        schema_kind = by_schema(document.data)
+        stated = schema_kind if isinstance(schema_kind, Kind) else None
+        guessed = infer(document.data) if schema_kind is None or self.kind is not None else None
         if self.kind is not None:
-            if told in (None, self.kind) and guessed in (None, self.kind):
+            if stated in (None, self.kind) and guessed in (None, self.kind):
                 return self.kind
-            if guessed is self.kind or (told is self.kind and guessed is not None):
+            if guessed is self.kind or (stated is self.kind and guessed is not None):
                 return self.kind
-            self.report.add(_other_kind(document, told or guessed or self.kind, self.kind))
+            self.report.add(_other_kind(document, stated or guessed or self.kind, self.kind))
             return None
-        meant = told or (guessed if named is None else None)
+        meant = stated or (guessed if schema_kind is None else None)
         if meant is None:
-            self._leave_out(found, document, named)
+            self._leave_out(file, document, schema_kind)
             return None
         if meant is JOB and self.planning:
-            self._leave_out_job(found, document)
+            self._leave_out_job(file, document)
             return None
-        if told is None:
-            given = document.data.get("$schema")
-            why = "its `$schema` is none of Azure ML's" if given else "it has no `$schema`"
+        if stated is None:
+            url = document.data.get("$schema")
+            why = "its `$schema` is none of Azure ML's" if url else "it has no `$schema`"
             self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
         return meant
 
-    def _leave_out_job(self, found: SourceFile, document: Document) -> None:
+    def _leave_out_job(self, file: SourceFile, document: Document) -> None:
         """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
         name = document.source.name
-        how = f"mlctl {JOB.name} create -f {name}"
-        if not found.explicit:
+        command = f"mlctl {JOB.name} create -f {name}"
+        if not file.explicit:
             self.left_out.add(name, Why.JOB)
             return
         self.report.add(
@@ -261,37 +271,39 @@ class Loader:
                 OTHER_KIND,
                 "this is a job: it runs once, and there is nothing to plan",
                 document.label(("$schema",) if "$schema" in document.data else ()),
-                hint=f"run: {how}",
+                hint=f"run: {command}",
             )
         )
 
-    def _leave_out(self, found: SourceFile, document: Document, named: Kind | str | None) -> None:
+    def _leave_out(
+        self, file: SourceFile, document: Document, schema_kind: Kind | str | None
+    ) -> None:
         if Path(document.source.name).name == PROJECT_FILE:
             hint = "name the files and folders that it holds for"
-            what = f"{PROJECT_FILE} is read by every command, and declares no resource"
-            self.report.add(Diagnostic(UNKNOWN_KIND, what, document.label(), hint))
+            reason = f"{PROJECT_FILE} is read by every command, and declares no resource"
+            self.report.add(Diagnostic(UNKNOWN_KIND, reason, document.label(), hint))
             return
-        given = document.data.get("$schema")
-        name = named or (kind_of_schema(given) if isinstance(given, str) else None)
+        url = document.data.get("$schema")
+        name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
         unmanaged = UNMANAGED.get(str(name).casefold())
-        what = (
+        reason = (
             f"`{name}` {unmanaged or 'is no kind that mlctl knows'}"
             if name
             else "it has no `$schema`, and its content fits no kind"
         )
-        if not found.explicit and not (name and self.report.strict):
+        if not file.explicit and not (name and self.report.strict):
             why = Why.UNKNOWN_KIND if name else Why.NO_KIND
-            self.left_out.add(found.path, why, str(name or ""))
+            self.left_out.add(file.path, why, str(name or ""))
             return
-        at = ("$schema",) if given is not None else ()
-        documents = (one for kind in KINDS.values() for one in kind.documents)
+        at = ("$schema",) if url is not None else ()
+        documents = (schema_name for kind in KINDS.values() for schema_name in kind.documents)
         near = nearest(str(name), documents) if name and unmanaged is None else None
-        meant = f"did you mean `{near}`? " if near else ""
-        hint = f"{meant}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
+        suggestion = f"did you mean `{near}`? " if near else ""
+        hint = f"{suggestion}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
         self.report.add(
             Diagnostic(
                 UNKNOWN_KIND,
-                f"the kind of this document is unknown: {what}",
+                f"the kind of this document is unknown: {reason}",
                 document.label(at),
                 hint,
             )
@@ -310,17 +322,23 @@ class _NamedPaths:
     @cached_property
     def _paths(self) -> frozenset[str]:
         # A file of another tool owns no component.
-        own = (one for _, one in self._documents if "$schema" in one.data or _has_kind(one.data))
-        return frozenset(named_paths(own))
+        documents = (
+            document
+            for _, document in self._documents
+            if "$schema" in document.data or _has_kind(document.data)
+        )
+        return frozenset(named_paths(documents))
 
 
 def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
     """The components among the resources, by their files."""
-    found: dict[Path, Document] = {}
-    for one in resources:
-        if one.kind is COMPONENT and one.document.source.name != "<stdin>":
-            found.setdefault(files.real(Path(one.document.source.name)), one.document)
-    return found
+    components: dict[Path, Document] = {}
+    for resource in resources:
+        if resource.kind is COMPONENT and resource.document.source.name != "<stdin>":
+            components.setdefault(
+                files.real(Path(resource.document.source.name)), resource.document
+            )
+    return components
 
 
 def _has_kind(data: Mapping[str, Data]) -> bool:
@@ -337,13 +355,13 @@ def _script(path: Path) -> str | None:
         return None  # Python takes other encodings too, where the script says so
 
 
-def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:
+def _other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:
     name = document.source.name
     title = str(kind.form_of(document.data).schema.get("title", kind.title)).lower()
-    called = title if kind.runs else kind.name
+    label = title if kind.runs else kind.name
     return Diagnostic(
         OTHER_KIND,
-        f"this is {with_article(called)}, and the command creates {with_article(wanted.name)}",
+        f"this is {with_article(label)}, and the command creates {with_article(expected.name)}",
         document.label(("$schema",) if "$schema" in document.data else ()),
         hint=f"run: mlctl {kind.name} create -f {name}",
     )

@@ -50,18 +50,18 @@ class NamedFiles:
 
     def component(self, path: Path) -> Document | None:
         """The component in a file; None where there is no file, or nothing in it to read."""
-        known = self._real(path)
-        if known is None or known in self.given:
-            return self.given[known] if known else None
-        if known not in self._read:
-            found = self._document(path)
-            found = self._read[known] = self.filled(found) if found else None
-            if found is not None:
-                self.new.append(found)
-                for step in _components(found.data):
+        real = self._real(path)
+        if real is None or real in self.given:
+            return self.given[real] if real else None
+        if real not in self._read:
+            document = self._document(path)
+            document = self._read[real] = self.filled(document) if document else None
+            if document is not None:
+                self.new.append(document)
+                for step in _components(document.data):
                     if is_local(step) and not placeholder(step):
-                        self.component(found.folder / local_path(step))
-        return self._read[known]
+                        self.component(document.folder / local_path(step))
+        return self._read[real]
 
     def conda(self, path: Path) -> Document | None:
         """The document of a conda file; None where there is no file, or nothing in it to read.
@@ -72,9 +72,9 @@ class NamedFiles:
         if real is None:
             return None
         if real not in self._read:
-            found = self._read[real] = self._document(path)
-            secrets = masking.places(found.data) if found else ()
-            self.report.extend(plain_secret(found, at) for at in secrets if found)
+            document = self._read[real] = self._document(path)
+            secrets = masking.places(document.data) if document else ()
+            self.report.extend(plain_secret(document, at) for at in secrets if document)
         return self._read[real]
 
     def check(self, graph: Graph) -> None:
@@ -92,8 +92,8 @@ class NamedFiles:
 
     def taken(self) -> list[Document]:
         """The new components, which are new no longer."""
-        taken, self.new = self.new, []
-        return taken
+        new_documents, self.new = self.new, []
+        return new_documents
 
     @staticmethod
     def _real(path: Path) -> Path | None:
@@ -130,9 +130,9 @@ def _components(pipeline: Data) -> Iterator[str]:
     jobs = pipeline.get("jobs")
     for step in jobs.values() if isinstance(jobs, dict) else ():
         for key in ("component", "trial"):
-            named = step.get(key) if isinstance(step, dict) else None
-            if isinstance(named, str):
-                yield named
+            component = step.get(key) if isinstance(step, dict) else None
+            if isinstance(component, str):
+                yield component
 
 
 def _second(document: Document, first: Document) -> Diagnostic:

@@ -44,12 +44,12 @@ class Overlays:
     files: frozenset[Path] = frozenset()
     used: set[tuple[int, str]] = field(default_factory=set)
 
-    def without_own(self, found: Iterable[SourceFile]) -> list[SourceFile]:
+    def without_own(self, source_files: Iterable[SourceFile]) -> list[SourceFile]:
         """The files without those of overlays that merely lie in a folder."""
         return [
-            one
-            for one in found
-            if one.explicit or not self.files or Path(one.path).resolve() not in self.files
+            file
+            for file in source_files
+            if file.explicit or not self.files or Path(file.path).resolve() not in self.files
         ]
 
     def lay_over(
@@ -60,8 +60,8 @@ class Overlays:
         `data` is what the document says once its variables have their values.
         """
         notes = []
-        for number, key, named in self._addresses():
-            if address is None or not _names(named, address):
+        for number, key, overlaid in self._addresses():
+            if address is None or not _names(overlaid, address):
                 continue
             self.used.add((number, key))
             patch = Part.of(self.documents[number], (key,))
@@ -78,12 +78,12 @@ class Overlays:
 
         `whole` says whether folders were read: a single file need not have all resources.
         """
-        known = [str(one) for one in declared]
+        addresses = [str(address) for address in declared]
         for number, key, _ in self._addresses():
             if (number, key) in self.used:
                 continue
             label = self.documents[number].label((key,), key=True)
-            near = nearest(key, known)
+            near = nearest(key, addresses)
             if near or whole:
                 hint = f"did you mean `{near}`?" if near else "`mlctl graph` lists them"
                 message = f"no document declares `{key}`, which this overlay changes"
@@ -115,23 +115,25 @@ def check_overlay(document: Document) -> Iterator[Diagnostic]:
                 )
 
 
-def _names(named: Address, address: Address) -> bool:
+def _names(overlaid: Address, address: Address) -> bool:
     """Whether an overlay's address is the resource's; without a version it is any version's."""
-    if named.version is None and address.version is not None:
+    if overlaid.version is None and address.version is not None:
         address = Address(address.kind, address.name, address.parent)
-    return named == address
+    return overlaid == address
 
 
 def _changes(base: Data, patch: Data, at: Pointer = ()) -> Iterator[str]:
     """What a patch changes, as text: the value before and after where both are numbers or truth."""
     for key, value in patch.items():
-        before = pointer.get(base, (*at, key))
-        if isinstance(value, dict) and isinstance(before, dict):
+        old_value = pointer.get(base, (*at, key))
+        if isinstance(value, dict) and isinstance(old_value, dict):
             yield from _changes(base, value, (*at, key))
-        elif before != value:
+        elif old_value != value:
             name = pointer.dotted((*at, key))
-            plain = isinstance(value, bool | int | float) and isinstance(before, bool | int | float)
-            yield f"{name} {_spelt(before)} -> {_spelt(value)}" if plain else name
+            plain = isinstance(value, bool | int | float) and isinstance(
+                old_value, bool | int | float
+            )
+            yield f"{name} {_spelt(old_value)} -> {_spelt(value)}" if plain else name
 
 
 def _spelt(value: Data) -> str:

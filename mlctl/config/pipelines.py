@@ -36,8 +36,8 @@ class Part:
 
     def mapping(self, *at: str) -> Mapping[str, Data]:
         """The mapping at a pointer; empty where there is none."""
-        found = pointer.get(self.data, at)
-        return found if isinstance(found, dict) else {}
+        value = pointer.get(self.data, at)
+        return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +118,16 @@ class Use:
 
 def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
     """The pipelines among the declared resources, those that repeat an address included."""
-    repeated = (one for _, one in graph.repeated if one.owner is None)
+    repeated = (step for _, step in graph.repeated if step.owner is None)
     for resource in (*graph.resources.values(), *repeated):
         steps = resource.get(*map(str, resource.kind.steps)) if resource.kind.steps else None
         whole = resource.get()
         if isinstance(steps, dict) and isinstance(whole, dict):
             part = Part(resource.document, resource.root, whole)
             found = {
-                str(name): _step(str(name), part, one, graph, read)
-                for name, one in steps.items()
-                if isinstance(one, dict)
+                str(name): _step(str(name), part, step, graph, read)
+                for name, step in steps.items()
+                if isinstance(step, dict)
             }
             yield Pipeline(resource, part, found)
 
@@ -156,9 +156,9 @@ def declared(part: Part, side: str) -> dict[str, Port]:
 
 def uses(document: Document, data: Data, at: Pointer) -> Iterator[Use]:
     """The expressions in the texts of a value, in order."""
-    for where, text in pointer.texts(data):
-        for nth, one in enumerate(find(text)):
-            yield Use(document, (*at, *where), one, nth)
+    for inner, text in pointer.texts(data):
+        for nth, expression in enumerate(find(text)):
+            yield Use(document, (*at, *inner), expression, nth)
 
 
 def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, Use]]:
@@ -172,17 +172,19 @@ def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, Use]]:
 
 def order(pipeline: Pipeline) -> tuple[list[str], list[str]]:
     """The steps in an order in which each comes after what it reads; and those in a cycle."""
-    before: dict[str, set[str]] = {name: set() for name in pipeline.steps}
+    sources: dict[str, set[str]] = {name: set() for name in pipeline.steps}
     for source, target, _ in flows(pipeline):
-        if source in before:
-            before[target].add(source)
-    done: list[str] = []
-    while ready := [name for name in before if name not in done and before[name] <= {*done}]:
-        done += ready
-    rest = [name for name in before if name not in done]
-    while loose := [name for name in rest if not any(name in before[one] for one in rest)]:
-        rest = [name for name in rest if name not in loose]  # they only wait for a cycle
-    return done, rest
+        if source in sources:
+            sources[target].add(source)
+    ordered: list[str] = []
+    while ready := [
+        name for name in sources if name not in ordered and sources[name] <= {*ordered}
+    ]:
+        ordered += ready
+    waiting = [name for name in sources if name not in ordered]
+    while loose := [name for name in waiting if not any(name in sources[one] for one in waiting)]:
+        waiting = [name for name in waiting if name not in loose]  # they only wait for a cycle
+    return ordered, waiting
 
 
 def type_of(port: Port) -> str:
@@ -232,30 +234,32 @@ def _step(
 ) -> Step:
     at = (*pipeline.at, JOBS, name)
     part = Part(pipeline.document, at, data)
-    key = next((one for one in _RUNS if one in data), None)
+    key = next((word for word in _RUNS if word in data), None)
     if key is None:
         return Step(name, part, part, written=True)
-    named = data[key]
-    if isinstance(named, dict):
-        inline = Part(pipeline.document, (*at, key), named)
-        standing = not any(isinstance(named.get(side), dict) for side in SIDES)
+    component = data[key]
+    if isinstance(component, dict):
+        inline = Part(pipeline.document, (*at, key), component)
+        standing = not any(isinstance(component.get(side), dict) for side in SIDES)
         # A trial that is written in the step reads the inputs of the step.
         return Step(name, part, part if standing else inline, written=standing)
-    path = component_file(pipeline.document.folder, named)
+    path = component_file(pipeline.document.folder, component)
     if path is not None:
-        found = read(path)
-        return Step(name, part, Part(found, (), found.data) if found else None, written=False)
-    return Step(name, part, _declared(named, graph), written=False)
+        document = read(path)
+        return Step(
+            name, part, Part(document, (), document.data) if document else None, written=False
+        )
+    return Step(name, part, _declared(component, graph), written=False)
 
 
-def _declared(named: Data, graph: Graph) -> Part | None:
+def _declared(component: Data, graph: Graph) -> Part | None:
     """The component of the files that a reference names."""
-    reference = Reference.parse(named, COMPONENT.name) if isinstance(named, str) else None
+    reference = Reference.parse(component, COMPONENT.name) if isinstance(component, str) else None
     if reference is None or reference.address is None:
         return None
     for address in graph.declared(reference.address)[:1]:
-        found = graph.resources[address]
-        whole = found.get()
-        if found.owner is None and isinstance(whole, dict):
-            return Part(found.document, found.root, whole)
+        resource = graph.resources[address]
+        whole = resource.get()
+        if resource.owner is None and isinstance(whole, dict):
+            return Part(resource.document, resource.root, whole)
     return None

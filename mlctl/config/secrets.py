@@ -10,14 +10,16 @@ from mlctl.source import Document
 
 def hide_secrets(document: Document, kind: Kind, secrets: Secrets) -> None:
     """Add the values of secrets, as read and as written, to what no output may show."""
-    known = {at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets}
-    found = [(at, value) for at, value in known.items() if value is not None]
+    secret_fields = {
+        at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets
+    }
+    given_secrets = [(at, value) for at, value in secret_fields.items() if value is not None]
     looks_like_secrets = masking.find(document.data) if document.may_hold_secrets else ()
-    for at, value in (*found, *looks_like_secrets):
-        pieces = {one.strip() for one in str(value).splitlines()}
+    for at, value in (*given_secrets, *looks_like_secrets):
+        pieces = {line.strip() for line in str(value).splitlines()}
         if value == pointer.get(document.data, at):
             span = document.label(at).span
-            pieces |= {one.strip().strip("\"'") for one in span.text.splitlines()}
+            pieces |= {line.strip().strip("\"'") for line in span.text.splitlines()}
             span.source.secrets |= pieces - {""}
         document.source.secrets |= pieces - {""}
         secrets.add(pieces)

@@ -62,7 +62,9 @@ class FilledDocument(Document):
 
     def _roots(self, at: Pointer) -> frozenset[str]:
         prefixes = (at[:length] for length in range(len(at), -1, -1))
-        return next((self.filled[one] for one in prefixes if one in self.filled), frozenset())
+        return next(
+            (self.filled[prefix] for prefix in prefixes if prefix in self.filled), frozenset()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +85,17 @@ class Variables:
         filled: dict[Pointer, frozenset[str]] = {}
         data = copy.deepcopy(document.data)
         for at, text in list(pointer.texts(data)):
-            expressions = [one for one in find(text) if one.path[0] in (_VAR, _ENV)]
+            expressions = [
+                expression for expression in find(text) if expression.path[0] in (_VAR, _ENV)
+            ]
             if not expressions:
                 continue
-            missing = [one for one in expressions if self._value(one) is None]
-            for one in missing:
-                report.add(self._unset(one, document.label(at)))
+            missing = [expression for expression in expressions if self._value(expression) is None]
+            for expression in missing:
+                report.add(self._unset(expression, document.label(at)))
             if missing:
                 continue
-            filled[at] = frozenset(one.path[0] for one in expressions)
+            filled[at] = frozenset(expression.path[0] for expression in expressions)
             alone = only(text)
             if alone is not None:
                 _put(data, at, copy.deepcopy(self._value(alone)))
@@ -116,16 +120,18 @@ class Variables:
     def _text(self, text: str, expressions: list[Expression], label: Label, report: Report) -> str:
         """A text with the values of its expressions."""
         out, end = "", 0
-        for one in expressions:
-            value = self._value(one)
+        for expression in expressions:
+            value = self._value(expression)
             if not isinstance(value, _SCALARS):
-                what = "a list" if isinstance(value, list) else "a mapping"
-                message = f"`{one.text}` is {what}, which cannot stand inside a text"
+                value_type = "a list" if isinstance(value, list) else "a mapping"
+                message = f"`{expression.text}` is {value_type}, which cannot stand inside a text"
                 hint = "let it be the whole value, or name a part of it"
                 report.add(Diagnostic(UNSET_VARIABLE, message, label, hint))
                 return text
-            out += text[end : one.start] + (value if isinstance(value, str) else json.dumps(value))
-            end = one.end
+            out += text[end : expression.start] + (
+                value if isinstance(value, str) else json.dumps(value)
+            )
+            end = expression.end
         return out + text[end:]
 
     def _unset(self, expression: Expression, label: Label) -> Diagnostic:
@@ -146,7 +152,7 @@ class Variables:
 
 
 def _put(data: Any, at: Pointer, value: Data) -> None:
-    *way, last = at
-    for step in way:
+    *parents, last = at
+    for step in parents:
         data = data[step]
     data[last] = value

@@ -28,22 +28,22 @@ def findings(document: Document) -> Iterator[Diagnostic]:
 
 def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
     unknown = {code: unknown_rule(code) for _, _, code in _items(document, "ignore")}
-    own = _own_rules(document) if any(unknown.values()) else None
+    own_rules = _own_rules(document) if any(unknown.values()) else None
     for at, number, code in _items(document, "ignore"):
         hint = unknown[code]
-        if hint is not None and own is not None and code not in own:
-            near = nearest(code, own)
+        if hint is not None and own_rules is not None and code not in own_rules:
+            near = nearest(code, own_rules)
             label = document.label((*at, number))
-            meant = f"did you mean `{near}`?" if near else hint
-            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, meant)
+            suggestion = f"did you mean `{near}`?" if near else hint
+            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, suggestion)
 
 
 def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
     """The items of a list, of the project itself and of its environments."""
-    said: dict[Pointer, Data] = {(key,): document.data.get(key, ())}
-    for name, one in document.data.get(ENVIRONMENTS, {}).items():
-        said[ENVIRONMENTS, name, key] = one.get(key, ())
-    for at, items in said.items():
+    lists: dict[Pointer, Data] = {(key,): document.data.get(key, ())}
+    for name, environment in document.data.get(ENVIRONMENTS, {}).items():
+        lists[ENVIRONMENTS, name, key] = environment.get(key, ())
+    for at, items in lists.items():
         for number, item in enumerate(items):
             yield at, number, item
 
@@ -53,13 +53,13 @@ def _own_rules(document: Document) -> set[str] | None:
 
     None where a plug-in cannot be used, which is an error where its rules count.
     """
-    named = [name for _, _, name in _items(document, "plugins")]
+    names = [name for _, _, name in _items(document, "plugins")]
     try:
-        plugins = Plugins.of(Project({"plugins": named}))
+        plugins = Plugins.of(Project({"plugins": names}))
     except ProjectError:
         return None
     files = [document.folder / item for _, _, item in _items(document, "policies")]
-    policies = {one.name for one in read([*files, *plugins.policies], Report())}
+    policies = {policy.name for policy in read([*files, *plugins.policies], Report())}
     return policies | {word for rule in plugins.rules for word in (rule.code, rule.name)}
 
 

@@ -63,11 +63,11 @@ class Project:
         """
         if environment not in self.environments:
             near = nearest(environment, self.environments)
-            known = ", ".join(self.environments)
+            names = ", ".join(self.environments)
             none = "no `environments:` in mlctl.yml" if self.document else "there is no mlctl.yml"
-            has = f"mlctl.yml describes {known}" if known else none
-            meant = f"; did you mean `{near}`?" if near else f"; {has}"
-            raise UnknownEnvironment(f"there is no environment `{environment}`{meant}")
+            has = f"mlctl.yml describes {names}" if names else none
+            suggestion = f"; did you mean `{near}`?" if near else f"; {has}"
+            raise UnknownEnvironment(f"there is no environment `{environment}`{suggestion}")
         chosen = self.values[ENVIRONMENTS][environment] or {}
         values = _laid_over(self.values, chosen)
         return replace(self, values=values, chosen=chosen, environment=environment)
@@ -97,22 +97,22 @@ class Project:
         """The place of an item of a list, which an environment may have gone on with."""
         if self.document is None:
             return None
-        own = len(self.document.data.get(key, ()))
-        if number < own:
+        count = len(self.document.data.get(key, ()))
+        if number < count:
             return self.document.label((key, number))
-        return self.document.label((ENVIRONMENTS, str(self.environment), key, number - own))
+        return self.document.label((ENVIRONMENTS, str(self.environment), key, number - count))
 
     @property
     def policies(self) -> list[Path]:
         """The files of the project's own rules."""
         folder = self.document.folder if self.document else Path()
-        return [folder / one for one in self.values.get("policies", ())]
+        return [folder / name for name in self.values.get("policies", ())]
 
     @property
     def plugins(self) -> list[tuple[str, Label | None]]:
         """The names of plug-ins whose rules and policies count, and where they first stand."""
-        named = self.values.get("plugins", ())
-        return [(one, self._label("plugins", named.index(one))) for one in dict.fromkeys(named)]
+        names = self.values.get("plugins", ())
+        return [(name, self._label("plugins", names.index(name))) for name in dict.fromkeys(names)]
 
     @property
     def variables(self) -> Mapping[str, Data]:
@@ -126,7 +126,7 @@ class Project:
             ProjectError: one of its files cannot be read, or is no overlay.
         """
         documents = _overlays(self._below(self.values.get("overlays", ())))
-        return Overlays(documents, frozenset(one.resolve() for one in self._overlay_files))
+        return Overlays(documents, frozenset(file.resolve() for file in self._overlay_files))
 
     def every_overlay(self) -> tuple[Document, ...]:
         """The overlays of all environments.
@@ -138,20 +138,20 @@ class Project:
 
     @property
     def _overlay_files(self) -> list[Path]:
-        said = [*self.values.get("overlays", ())]
+        names = [*self.values.get("overlays", ())]
         for one in self.values.get(ENVIRONMENTS, {}).values():
-            said += (one or {}).get("overlays", ())
-        return self._below(dict.fromkeys(said))
+            names += (one or {}).get("overlays", ())
+        return self._below(dict.fromkeys(names))
 
     def _below(self, names: Iterable[str]) -> list[Path]:
         folder = self.document.folder if self.document else Path()
-        return [folder / one for one in names]
+        return [folder / name for name in names]
 
 
 def _overlays(files: Iterable[Path]) -> tuple[Document, ...]:
     report, documents = Report(), list[Document]()
-    for one in files:
-        documents += source.read(one, report)
+    for file in files:
+        documents += source.read(file, report)
     for document in documents:
         report.extend(check_overlay(document))
     if report.failed:

@@ -106,9 +106,9 @@ def variables(
     """
     values = dict(project.variables)
     declared = list(values)
-    for said in (*map(_of_file, files), given):
-        _check(said, declared)
-        values |= said
+    for layer in (*map(_of_file, files), given):
+        _check(layer, declared)
+        values |= layer
     return Variables(values, environment or {}, secrets)
 
 

@@ -25,50 +25,58 @@ def project_file(paths: Iterable[str | Path]) -> Path | None:
     Raises:
         SeveralProjects: the paths have several; names two of them.
     """
-    found: dict[str, str] = {}
+    projects: dict[str, str] = {}
     for path in paths:
-        for one in _projects_of(str(path)):
-            found.setdefault(os.path.realpath(one), one)
-    if len(found) > 1:
-        first, second, *_ = (os.path.normpath(one) for one in found.values())
+        for project in _projects_of(str(path)):
+            projects.setdefault(os.path.realpath(project), project)
+    if len(projects) > 1:
+        first, second, *_ = (os.path.normpath(project) for project in projects.values())
         raise SeveralProjects(
             f"`{first}` and `{second}` are two projects, and a command is about one:"
             " name the folder of one of them"
         )
-    return next((Path(os.path.normpath(one)) for one in found.values()), None)
+    return next((Path(os.path.normpath(project)) for project in projects.values()), None)
 
 
 def nearest(folder: str) -> str | None:
     """The nearest `mlctl.yml` at or above a folder."""
-    files = (os.path.join(one, PROJECT_FILE) for one in _up(folder))
-    return next((one for one in files if os.path.lexists(one)), None)
+    files = (os.path.join(place, PROJECT_FILE) for place in _up(folder))
+    return next((place for place in files if os.path.lexists(place)), None)
 
 
 def _projects_of(path: str) -> Iterator[str]:
-    for one in () if path == STDIN else expanded(path):
-        is_folder = os.path.isdir(one)
-        above = nearest(one if is_folder else os.path.dirname(one) or os.curdir)
+    for entry in () if path == STDIN else expanded(path):
+        is_folder = os.path.isdir(entry)
+        above = nearest(entry if is_folder else os.path.dirname(entry) or os.curdir)
         if above is not None:
             yield above
         if is_folder:
-            yield from projects_below(one)
+            yield from projects_below(entry)
 
 
 def _up(folder: str) -> Iterator[str]:
     """A folder and those above it that may have its `mlctl.yml`; relative where it is."""
     try:
-        here = os.path.abspath(folder)
+        start = os.path.abspath(folder)
         now = os.getcwd()
     except OSError:  # the current folder is gone
         return
-    every = [here, *map(str, Path(here).parents)]
-    roots = (end for end, one in enumerate(every, 1) if os.path.lexists(os.path.join(one, ".git")))
+    every = [start, *map(str, Path(start).parents)]
+    roots = (
+        end
+        for end, ancestor in enumerate(every, 1)
+        if os.path.lexists(os.path.join(ancestor, ".git"))
+    )
     end = next(roots, None)
     if end is None:
-        open_ = (end for end, one in enumerate(every) if end and one != now and _is_open(one))
+        open_ = (
+            end
+            for end, ancestor in enumerate(every)
+            if end and ancestor != now and _is_open(ancestor)
+        )
         end = next(open_, len(every))
-    for one in every[:end]:
-        yield one if os.path.isabs(folder) else os.path.relpath(one, now)
+    for ancestor in every[:end]:
+        yield ancestor if os.path.isabs(folder) else os.path.relpath(ancestor, now)
 
 
 def _is_open(folder: str) -> bool:

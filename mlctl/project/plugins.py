@@ -40,20 +40,20 @@ class RuleSet:
     def check(self, graph: Graph, today: date) -> Iterator[Diagnostic]:
         """What its rules find; MLC703 where it fails."""
         try:
-            for one in self.plugin.value.check(graph, today):
-                yield self._of_its_own(one)
+            for finding in self.plugin.value.check(graph, today):
+                yield self._of_its_own(finding)
         except BrokenPlugin as error:
             yield Diagnostic(BROKEN_PLUGIN, str(error), self.at, _HINT)
         except Exception as error:  # noqa: BLE001 - somebody else's code
-            said = str(self.plugin.failed(error))
-            yield Diagnostic(BROKEN_PLUGIN, said, self.at, _HINT)
+            message = str(self.plugin.failed(error))
+            yield Diagnostic(BROKEN_PLUGIN, message, self.at, _HINT)
 
-    def _of_its_own(self, found: object) -> Diagnostic:
-        if not isinstance(found, Diagnostic):
-            raise self.plugin.broken(f"finds {found!r}, which is no Diagnostic")
-        if found.rule not in self.rules:
-            raise self.plugin.broken(f"finds {found.rule.code}, which is not among its `RULES`")
-        return found
+    def _of_its_own(self, finding: object) -> Diagnostic:
+        if not isinstance(finding, Diagnostic):
+            raise self.plugin.broken(f"finds {finding!r}, which is no Diagnostic")
+        if finding.rule not in self.rules:
+            raise self.plugin.broken(f"finds {finding.rule.code}, which is not among its `RULES`")
+        return finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ class Plugins:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all of them."""
-        return tuple(rule for one in self.rule_sets for rule in one.rules)
+        return tuple(rule for rule_set in self.rule_sets for rule in rule_set.rules)
 
     def check(self, graph: Graph, today: date) -> Iterable[Diagnostic]:
         """What their rules find in the declared resources."""
-        for one in self.rule_sets:
-            yield from one.check(graph, today)
+        for rule_set in self.rule_sets:
+            yield from rule_set.check(graph, today)
 
 
 def _rules(plugin: Plugin) -> tuple[Rule, ...]:
@@ -105,15 +105,15 @@ def _rules(plugin: Plugin) -> tuple[Rule, ...]:
     Raises:
         BrokenPlugin: it has none, or one with a code of mlctl.
     """
-    found = getattr(plugin.value, "RULES", None)
-    if not isinstance(found, tuple | list) or not callable(getattr(plugin.value, "check", None)):
+    rules = getattr(plugin.value, "RULES", None)
+    if not isinstance(rules, tuple | list) or not callable(getattr(plugin.value, "check", None)):
         raise plugin.broken("has no `RULES` with a `check(graph, today)`")
-    for one in found:
-        if not isinstance(one, Rule):
-            raise plugin.broken(f"has {one!r} among its `RULES`, which is no Rule")
-        if one.code.startswith(_OWN):
-            raise plugin.broken(f"has a rule {one.code}: codes that begin with {_OWN} are mlctl's")
-    return tuple(found)
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise plugin.broken(f"has {rule!r} among its `RULES`, which is no Rule")
+        if rule.code.startswith(_OWN):
+            raise plugin.broken(f"has a rule {rule.code}: codes that begin with {_OWN} are mlctl's")
+    return tuple(rules)
 
 
 def _files(plugin: Plugin) -> list[Path]:
@@ -124,9 +124,9 @@ def _files(plugin: Plugin) -> list[Path]:
     """
     value = plugin.value
     listed = list(value) if isinstance(value, tuple | list) else [value]
-    if not listed or not all(isinstance(one, str | Path) for one in listed):
+    if not listed or not all(isinstance(item, str | Path) for item in listed):
         raise plugin.broken("names no file of policies: a path, or a list of them")
-    paths = [Path(one) for one in listed]
+    paths = [Path(item) for item in listed]
     for path in paths:
         if not path.is_file():
             raise plugin.broken(f"names the file {path}, which is not there")
@@ -134,8 +134,8 @@ def _files(plugin: Plugin) -> list[Path]:
 
 
 def _absent(name: str, at: Label | None) -> Diagnostic:
-    known = sorted({*plugins.names(plugins.RULES), *plugins.names(plugins.POLICIES)})
-    near = nearest(name, known)
-    there = f"there is {', '.join(known)}" if known else "install the package that brings it"
-    hint = f"did you mean `{near}`?" if near else there
+    names = sorted({*plugins.names(plugins.RULES), *plugins.names(plugins.POLICIES)})
+    near = nearest(name, names)
+    choices = f"there is {', '.join(names)}" if names else "install the package that brings it"
+    hint = f"did you mean `{near}`?" if near else choices
     return Diagnostic(BROKEN_PLUGIN, f"no installed package brings a plug-in `{name}`", at, hint)

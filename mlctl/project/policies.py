@@ -32,10 +32,10 @@ class Policies:
             ProjectError: one of them cannot be read or used, or holds what is no policy.
         """
         report, plugins = Report(), Plugins.of(project)
-        known = read([*project.policies, *plugins.policies], report)
+        policies = read([*project.policies, *plugins.policies], report)
         if report.failed:
             raise ProjectError(report)
-        return cls(tuple(known), today, project.environment, plugins)
+        return cls(tuple(policies), today, project.environment, plugins)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -53,10 +53,10 @@ class Policies:
 
         What `report` leaves out is left out here, too.
         """
-        found = Report(report.ignore, report.select)
-        found.extend(check.check_plan(self.known, plan, graph, self.today, self.environment))
-        errors = tuple(one for one in found if one.is_error)
-        warnings = tuple(one for one in found if not one.is_error)
+        findings = Report(report.ignore, report.select)
+        findings.extend(check.check_plan(self.known, plan, graph, self.today, self.environment))
+        errors = tuple(finding for finding in findings if finding.is_error)
+        warnings = tuple(finding for finding in findings if not finding.is_error)
         return replace(
             plan,
             refusals=(*plan.refusals, *errors),

@@ -47,18 +47,18 @@ def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
         return None
 
 
-def _all(schema: Mapping[str, Data], known: Known) -> Predicate:
+def _all(schema: Mapping[str, Data], compiled: Known) -> Predicate:
     """The check for a schema; what several schemas have within them is compiled once."""
-    if id(schema) not in known:
-        known[id(schema)] = _conjunction(list(_checks(schema, known)))
-    return known[id(schema)]
+    if id(schema) not in compiled:
+        compiled[id(schema)] = _conjunction(list(_checks(schema, compiled)))
+    return compiled[id(schema)]
 
 
-def _checks(schema: Mapping[str, Data], known: Known) -> Iterator[Predicate]:
+def _checks(schema: Mapping[str, Data], compiled: Known) -> Iterator[Predicate]:
     for keyword, wants in schema.items():
         if keyword in _ANNOTATIONS or keyword.startswith("x-"):
             continue
-        check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema, known)
+        check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema, compiled)
         if check is None:
             raise UnknownKeyword(keyword)
         yield check
@@ -69,7 +69,7 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
     match keyword:
         case "type":
             return _typed([wants] if isinstance(wants, str) else wants)
-        case "enum" if all(isinstance(one, str) for one in wants):
+        case "enum" if all(isinstance(word, str) for word in wants):
             return _among(frozenset(wants))
         case "pattern" | "minLength" | "maxLength":
             return _text(keyword, wants)
@@ -88,29 +88,31 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
 
 
 def _of_parts(  # noqa: PLR0911  # a table of keywords
-    keyword: str, wants: Any, schema: Mapping[str, Data], known: Known
+    keyword: str, wants: Any, schema: Mapping[str, Data], compiled: Known
 ) -> Predicate | None:
     """The check for a keyword with schemas within it; None if it is not one of these."""
     names = frozenset(schema.get("properties", {}))
     match keyword:
         case "properties":
-            return _with(wants, known)
+            return _with(wants, compiled)
         case "additionalProperties":
-            return _without_others(names) if wants is False else _others(names, _all(wants, known))
+            return (
+                _without_others(names) if wants is False else _others(names, _all(wants, compiled))
+            )
         case "propertyNames":
-            return _named(_all(wants, known))
+            return _named(_all(wants, compiled))
         case "items" if isinstance(wants, Mapping):
-            return _each(_all(wants, known))
+            return _each(_all(wants, compiled))
         case "anyOf" | "allOf":
-            branches = [_all(branch, known) for branch in wants]
+            branches = [_all(branch, compiled) for branch in wants]
             return _alternative(branches) if keyword == "anyOf" else _conjunction(branches)
         case "not":
-            return _not(_all(wants, known))
+            return _not(_all(wants, compiled))
         case "if":
             return _branch(
-                _all(wants, known),
-                _all(schema.get("then", _ANYTHING), known),
-                _all(schema.get("else", _ANYTHING), known),
+                _all(wants, compiled),
+                _all(schema.get("then", _ANYTHING), compiled),
+                _all(schema.get("else", _ANYTHING), compiled),
             )
         case _:
             return None
@@ -194,8 +196,8 @@ def _having(names: list[str]) -> Predicate:
     return lambda value: not isinstance(value, dict) or required <= value.keys()
 
 
-def _with(properties: Mapping[str, Mapping[str, Data]], known: Known) -> Predicate:
-    checks = {name: _all(inner, known) for name, inner in properties.items()}
+def _with(properties: Mapping[str, Mapping[str, Data]], compiled: Known) -> Predicate:
+    checks = {name: _all(inner, compiled) for name, inner in properties.items()}
 
     def holds(value: Data) -> bool:
         if isinstance(value, dict):
@@ -226,8 +228,8 @@ def _each(check: Predicate) -> Predicate:
     return lambda value: not isinstance(value, list) or all(map(check, value))
 
 
-def _short(kind: type[list[Data]] | type[dict[str, Data]], most: int) -> Predicate:
-    return lambda value: not isinstance(value, kind) or len(value) <= most
+def _short(kind: type[list[Data]] | type[dict[str, Data]], limit: int) -> Predicate:
+    return lambda value: not isinstance(value, kind) or len(value) <= limit
 
 
 def _long(least: int) -> Predicate:
@@ -237,16 +239,16 @@ def _long(least: int) -> Predicate:
 def _unique(value: Data) -> bool:
     if not isinstance(value, list):
         return True
-    return not any(_same(one, other) for at, one in enumerate(value) for other in value[:at])
+    return not any(_same(item, earlier) for at, item in enumerate(value) for earlier in value[:at])
 
 
-def _same(one: Data, other: Data) -> bool:
+def _same(left: Data, right: Data) -> bool:
     """Equality of JSON: 1 is 1.0, and true is not 1."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 def _named(check: Predicate) -> Predicate:

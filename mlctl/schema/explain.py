@@ -26,25 +26,27 @@ def explain(document: Document, schema: Schema) -> Iterator[Diagnostic]:
     validator = _validator(schema)
     errors = list(validator.iter_errors(document.data))
     if errors:
-        form, others = _form(validator, document)
+        form, other_forms = _form(validator, document)
         findings = (
-            finding for error in errors for finding in _diagnostics(error, document, form, others)
+            finding
+            for error in errors
+            for finding in _diagnostics(error, document, form, other_forms)
         )
         yield from dict.fromkeys(findings)
 
 
 def _validator(schema: Schema) -> Validator:
-    known = _validators.get(id(schema))
-    if known is None:
-        known = _validators[id(schema)] = (schema, _build(schema))
-    return known[1]
+    cached = _validators.get(id(schema))
+    if cached is None:
+        cached = _validators[id(schema)] = (schema, _build(schema))
+    return cached[1]
 
 
 def _build(schema: Schema) -> Validator:
     # References are taken in beforehand: to follow them each time costs half of the check.
     exact: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-    made: Validator = exact(resolved(schema))
-    return made
+    validator: Validator = exact(resolved(schema))
+    return validator
 
 
 def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema) -> Iterator[Any]:
@@ -59,23 +61,23 @@ def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schem
     """The form that the document has, and the other forms of its kind."""
     root: Any = validator.schema
     ladder = list(forms(root))
-    meant = next(
+    chosen = next(
         form
         for condition, form in ladder
         if condition is None or validator.evolve(schema=condition).is_valid(document.data)
     )
-    return meant, tuple(form for _, form in ladder if form is not meant)
+    return chosen, tuple(form for _, form in ladder if form is not chosen)
 
 
 def _diagnostics(
-    error: ValidationError, document: Document, form: Schema, others: tuple[Schema, ...]
+    error: ValidationError, document: Document, form: Schema, other_forms: tuple[Schema, ...]
 ) -> Iterator[Diagnostic]:
     schema: Any = error.schema
     outer: Any = error.parent.schema if error.parent else {}
     violation = Violation(
         document,
         form,
-        others,
+        other_forms,
         tuple(error.absolute_path),
         schema,
         error.instance,
@@ -96,8 +98,8 @@ def _diagnostics(
         case "anyOf":
             yield from _any_of(error, violation)
         case "type":
-            wanted = violation.wants
-            yield values.wrong_type(violation, [wanted] if isinstance(wanted, str) else wanted)
+            types = violation.wants
+            yield values.wrong_type(violation, [types] if isinstance(types, str) else types)
         case "minimum" | "maximum" as bound:
             yield values.out_of_bounds(violation, "least" if bound == "minimum" else "most")
         case "pattern" | "minLength" | "maxLength":
@@ -121,15 +123,17 @@ def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic
     if enumerated(violation.schema):
         yield values.not_allowed(violation)
         return
-    meant = [i for i, branch in enumerate(branches) if values.fits(violation, branch)]
-    if not meant:
-        yield values.wrong_type(violation, [one for it in branches for one in values.types(it)])
-    elif len(meant) > 1:
-        grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in meant]
+    fitting = [i for i, branch in enumerate(branches) if values.fits(violation, branch)]
+    if not fitting:
+        yield values.wrong_type(
+            violation, [type_name for branch in branches for type_name in values.types(branch)]
+        )
+    elif len(fitting) > 1:
+        grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in fitting]
         yield values.bad_reference(
-            violation, grammar, [branches[i].get("pattern", "") for i in meant]
+            violation, grammar, [branches[i].get("pattern", "") for i in fitting]
         )
     else:
         for inner in error.context or ():
-            if inner.relative_schema_path[0] == meant[0]:
+            if inner.relative_schema_path[0] == fitting[0]:
                 yield from _diagnostics(inner, violation.document, violation.form, violation.others)

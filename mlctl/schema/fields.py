@@ -34,10 +34,10 @@ def missing(violation: Violation) -> Iterator[Diagnostic]:
     strange = [key for key in violation.value if key not in _known(violation.schema)]
     if not violation.at and any(_form_with(violation, key) for key in strange):
         return
-    meant = [nearest(key, _known(violation.schema)) for key in strange]
+    suggestions = [nearest(key, _known(violation.schema)) for key in strange]
     retired = " ".join(violation.schema.get("x-mlctl-retired", {}).get(key, "") for key in strange)
     for key in violation.wants:
-        if key not in violation.value and key not in meant and f"`{key}`" not in retired:
+        if key not in violation.value and key not in suggestions and f"`{key}`" not in retired:
             yield _missing(violation, [key])
 
 
@@ -48,11 +48,11 @@ def one_of(violation: Violation, branches: Iterable[Schema]) -> Diagnostic:
 
 def excluding(violation: Violation) -> Diagnostic:
     """Keys that are not allowed together, at the last of them."""
-    *others, last = sorted(violation.wants["required"], key=list(violation.value).index)
+    *first_keys, last = sorted(violation.wants["required"], key=list(violation.value).index)
     related = tuple(
-        violation.document.label((*violation.at, key), "and this", key=True) for key in others
+        violation.document.label((*violation.at, key), "and this", key=True) for key in first_keys
     )
-    message = f"{listed([*others, last], 'and')} exclude each other"
+    message = f"{listed([*first_keys, last], 'and')} exclude each other"
     return violation.diagnostic(
         rules.EXCLUDING_FIELDS, message, "remove one of them", key=last, related=related
     )
@@ -66,8 +66,8 @@ def bad_key(violation: Violation) -> Diagnostic:
 
 
 def _known(schema: Schema) -> Schema:
-    known: Schema = schema.get("properties", {})
-    return known
+    properties: Schema = schema.get("properties", {})
+    return properties
 
 
 def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
@@ -76,27 +76,30 @@ def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
         return None
     place = _place(violation.form, key)
     if place is not None:
-        where = f"under `{pointer.dotted(place)}`" if place else "at the top level"
+        position = f"under `{pointer.dotted(place)}`" if place else "at the top level"
         return violation.diagnostic(
-            rules.WRONG_FORM, f"`{key}` belongs {where}", "move it there", key=key
+            rules.WRONG_FORM, f"`{key}` belongs {position}", "move it there", key=key
         )
-    other = None if violation.at else _form_with(violation, key)
-    if other is None:
+    other_form = None if violation.at else _form_with(violation, key)
+    if other_form is None:
         return None
-    types = enumerated(_known(other).get("type", {}))
-    wanted = f"`type: {types[0]}`" if len(types) == 1 else "no `type`"
-    place = _place(other, key)
+    types = enumerated(_known(other_form).get("type", {}))
+    needed_type = f"`type: {types[0]}`" if len(types) == 1 else "no `type`"
+    place = _place(other_form, key)
     under = f", and stands under `{pointer.dotted(place)}` there" if place else ""
     return violation.diagnostic(
-        rules.WRONG_FORM, f"`{key}` needs {wanted}{under}", _form_hint(violation, wanted), key=key
+        rules.WRONG_FORM,
+        f"`{key}` needs {needed_type}{under}",
+        _form_hint(violation, needed_type),
+        key=key,
     )
 
 
-def _form_hint(violation: Violation, wanted: str) -> str:
+def _form_hint(violation: Violation, needed_type: str) -> str:
     if "type" in violation.value:
-        given = violation.value["type"]
-        return f"this document has `type: {given}`: remove the field, or change the type"
-    return f"add {wanted}"
+        type_name = violation.value["type"]
+        return f"this document has `type: {type_name}`: remove the field, or change the type"
+    return f"add {needed_type}"
 
 
 def _form_with(violation: Violation, key: str) -> Schema | None:
@@ -129,7 +132,9 @@ def _unknown_hint(violation: Violation, key: str) -> str:
     retired = violation.schema.get("x-mlctl-retired", {}).get(key)
     if retired:
         return str(retired)
-    writable = [name for name, one in _known(violation.schema).items() if not one.get("readOnly")]
+    writable = [
+        name for name, schema in _known(violation.schema).items() if not schema.get("readOnly")
+    ]
     near = nearest(key, writable)
     if near:
         return f"did you mean `{near}`?"
@@ -147,13 +152,13 @@ def _kind_with(key: str) -> str | None:
 @cache
 def _kinds_by_key() -> dict[str, str]:
     """Key -> the title of the first schema that has it at its top level."""
-    found: dict[str, str] = {}
+    titles: dict[str, str] = {}
     for name in names():
         root = resolved(load(name))
         for _, form in forms(root):
             for key in _known(form):
-                found.setdefault(key, str(root["title"]).lower())
-    return found
+                titles.setdefault(key, str(root["title"]).lower())
+    return titles
 
 
 def _missing(violation: Violation, keys: list[str]) -> Diagnostic:

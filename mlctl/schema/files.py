@@ -33,9 +33,9 @@ def load(name: str) -> Schema:
         FileNotFoundError: there is no such schema.
     """
     root = _parsed(name)
-    taken = _taken(name)
-    if taken:
-        along = {file: _embedded(file) for file in taken}
+    files = _taken(name)
+    if files:
+        along = {file: _embedded(file) for file in files}
         whole = _moved(root, "")
         root = {**whole, "$defs": {**whole.get("$defs", {}), **along}}
     return dereferenced(root, root)
@@ -58,14 +58,14 @@ def _parsed(name: str) -> Schema:
 
 def _taken(name: str) -> list[str]:
     """The files that a schema takes something of, and those that these do, in order."""
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     new = _FILE.findall(_read(name))
     while new:
         file = new.pop(0)
-        if file not in found:
-            found[file] = None
+        if file not in files:
+            files[file] = None
             new += _FILE.findall(_read(file.removesuffix(_SUFFIX)))
-    return list(found)
+    return list(files)
 
 
 @cache
@@ -79,7 +79,7 @@ def _embedded(file: str) -> Schema:
 def _moved(part: Data, under: str) -> Data:
     """A part of a schema that now stands at `under`: all that it refers to is in one document."""
     if isinstance(part, list):
-        return [_moved(one, under) for one in part]
+        return [_moved(item, under) for item in part]
     if not isinstance(part, dict):
         return part
     moved = {key: _moved(value, under) for key, value in part.items()}

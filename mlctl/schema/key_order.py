@@ -17,11 +17,11 @@ def ordered(data: Data, schema: Schema) -> Data:
 
     def within(value: Data, at: Pointer) -> Data:
         if isinstance(value, list):
-            return [within(one, (*at, number)) for number, one in enumerate(value)]
+            return [within(item, (*at, number)) for number, item in enumerate(value)]
         if not isinstance(value, dict):
             return value
-        known = [name for name in orders.get(at, ()) if name in value]
-        return {name: within(value[name], (*at, name)) for name in (dict.fromkeys(known) | value)}
+        names = [name for name in orders.get(at, ()) if name in value]
+        return {name: within(value[name], (*at, name)) for name in (dict.fromkeys(names) | value)}
 
     return within(data, ())
 
@@ -31,10 +31,10 @@ def key_orders(schema: Schema, data: Data) -> dict[Pointer, Sequence[str]]:
 
     A document begins with what it is. Mappings whose keys their author chooses are left out.
     """
-    found: dict[Pointer, dict[str, None]] = {}
+    orders: dict[Pointer, dict[str, None]] = {}
     for at, level in places(resolved(schema), data):
         names = level.get("properties", {})
         if names:
             lead = () if at else [name for name in _FIRST if name in names]
-            found.setdefault(at, {}).update(dict.fromkeys((*lead, *names)))
-    return {at: list(names) for at, names in found.items()}
+            orders.setdefault(at, {}).update(dict.fromkeys((*lead, *names)))
+    return {at: list(names) for at, names in orders.items()}

@@ -12,8 +12,8 @@ _PLACEHOLDER = re.compile(
 
 def placeholder(text: str) -> str | None:
     """The first placeholder in a text: `${STAGE}` of `../${STAGE}/model`."""
-    found = _PLACEHOLDER.search(text)
-    return found[0] if found else None
+    match = _PLACEHOLDER.search(text)
+    return match[0] if match else None
 
 
 def is_placeholder(text: str) -> bool:

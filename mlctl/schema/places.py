@@ -20,9 +20,9 @@ def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Point
     for level in _levels(schema, data):
         yield at, level
         if isinstance(data, dict):
-            properties, others = level.get("properties", {}), level.get("additionalProperties")
+            properties, additional = level.get("properties", {}), level.get("additionalProperties")
             for name, value in data.items():
-                inner = properties.get(name, others)
+                inner = properties.get(name, additional)
                 if isinstance(inner, Mapping):
                     yield from places(inner, value, (*at, name))
         elif isinstance(data, list) and isinstance(level.get("items"), Mapping):
@@ -39,11 +39,13 @@ def _levels(schema: Schema, data: Data) -> Iterator[Schema]:
     yield schema
     for branch in schema.get("anyOf", ()):
         types = branch.get("type", ())
-        if any(is_a(data, one) for one in ([types] if isinstance(types, str) else types)):
+        if any(
+            is_a(data, type_name) for type_name in ([types] if isinstance(types, str) else types)
+        ):
             yield from _levels(branch, data)
     if "if" in schema:
-        held = _condition(_Key(schema["if"]))
-        then = schema.get("then" if held(data) else "else")
+        condition = _condition(_Key(schema["if"]))
+        then = schema.get("then" if condition(data) else "else")
         if then is not None:
             yield from _levels(then, data)
 
@@ -63,24 +65,24 @@ class _Key:
 
 @cache
 def _condition(key: _Key) -> Predicate:
-    made = compile_schema(key.schema)
-    assert made is not None, "a condition has keywords that are compiled"
-    return made
+    predicate = compile_schema(key.schema)
+    assert predicate is not None, "a condition has keywords that are compiled"
+    return predicate
 
 
 @cache
 def _below(key: _Key) -> frozenset[str]:
     found: set[str] = set()
     inner: list[Data] = [key.schema]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while inner:
-        one = inner.pop()
-        if id(one) in seen or not isinstance(one, dict | list):
+        part = inner.pop()
+        if id(part) in visited or not isinstance(part, dict | list):
             continue
-        seen.add(id(one))
-        if isinstance(one, dict):
-            found |= {name for name in one if name.startswith("x-")}
-            inner += one.values()
+        visited.add(id(part))
+        if isinstance(part, dict):
+            found |= {name for name in part if name.startswith("x-")}
+            inner += part.values()
         else:
-            inner += one
+            inner += part
     return frozenset(found)

@@ -23,9 +23,11 @@ def expanded(part: Mapping[str, Data]) -> Mapping[str, Data]:
     if takes_expressions(part):
         part = _with_expressions(part)
     if _ANY_CASE in part:
-        kept = {key: value for key, value in part.items() if key not in ("enum", _ANY_CASE)}
+        remaining_keywords = {
+            key: value for key, value in part.items() if key not in ("enum", _ANY_CASE)
+        }
         words = part["enum"]
-        part = {**kept, "anyOf": [{"enum": words}, {"pattern": _in_any_case(words)}]}
+        part = {**remaining_keywords, "anyOf": [{"enum": words}, {"pattern": _in_any_case(words)}]}
     return part
 
 
@@ -36,11 +38,11 @@ def takes_expressions(part: Mapping[str, Data]) -> bool:
 
 def _with_expressions(part: Mapping[str, Data]) -> dict[str, Data]:
     properties = {
-        name: one if one.get(_BINDINGS) is False else _bound(one)
-        for name, one in part["properties"].items()
+        name: schema if schema.get(_BINDINGS) is False else _bound(schema)
+        for name, schema in part["properties"].items()
     }
-    kept = {key: value for key, value in part.items() if key != _BINDINGS}
-    return {**kept, "properties": properties}
+    keywords = {key: value for key, value in part.items() if key != _BINDINGS}
+    return {**keywords, "properties": properties}
 
 
 def _bound(schema: Mapping[str, Any]) -> dict[str, Data]:
@@ -63,5 +65,5 @@ def _in_any_case(words: list[str]) -> str:
     return f"^(?:{'|'.join(''.join(map(_letter, word)) for word in words)})$"
 
 
-def _letter(one: str) -> str:
-    return f"[{one.upper()}{one.lower()}]" if one.isalpha() else one
+def _letter(letter: str) -> str:
+    return f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else letter

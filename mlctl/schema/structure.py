@@ -39,12 +39,12 @@ def resolved(schema: Schema) -> Schema:
 
     One that leads to itself stays. What several refer to is one object in the result.
     """
-    known = _resolved.get(id(schema))
-    if known is None:
+    cached = _resolved.get(id(schema))
+    if cached is None:
         whole: Schema = _resolve(schema, schema, (), {})
-        known = _resolved[id(schema)] = (schema, whole)
+        cached = _resolved[id(schema)] = (schema, whole)
         _resolved[id(whole)] = (whole, whole)
-    return known[1]
+    return cached[1]
 
 
 def without_shorthand(schema: Schema) -> Schema:
@@ -58,31 +58,31 @@ def is_local_reference(ref: Data) -> bool:
     return isinstance(ref, str) and ref.startswith("#")
 
 
-def _resolve(part: Data, root: Schema, above: tuple[str, ...], known: dict[str, Data]) -> Data:
+def _resolve(part: Data, root: Schema, above: tuple[str, ...], targets: dict[str, Data]) -> Data:
     if isinstance(part, list):
-        return [_resolve(one, root, above, known) for one in part]
+        return [_resolve(item, root, above, targets) for item in part]
     if not isinstance(part, dict):
         return part
     ref = part.get("$ref")
     if not isinstance(ref, str) or not is_local_reference(ref) or ref in above:
         return expanded(
             {
-                key: value if key == "$defs" else _resolve(value, root, above, known)
+                key: value if key == "$defs" else _resolve(value, root, above, targets)
                 for key, value in part.items()
             }
         )
-    if ref not in known:
+    if ref not in targets:
         target = pointer.get(root, pointer.parse(ref[1:]))
-        known[ref] = _resolve(target, root, (*above, ref), known)
+        targets[ref] = _resolve(target, root, (*above, ref), targets)
     if len(part) == 1:
-        return known[ref]
-    beside = {key: value for key, value in part.items() if key != "$ref"}
-    return {**known[ref], **_resolve(beside, root, above, known)}
+        return targets[ref]
+    siblings = {key: value for key, value in part.items() if key != "$ref"}
+    return {**targets[ref], **_resolve(siblings, root, above, targets)}
 
 
 def _written_out(part: Data, root: Schema) -> Data:
     if isinstance(part, list):
-        return [_written_out(one, root) for one in part]
+        return [_written_out(item, root) for item in part]
     if not isinstance(part, Mapping):
         return part
     if takes_expressions(part):

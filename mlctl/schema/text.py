@@ -32,7 +32,7 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, words: Iterable[str]) -> str | None:
     """The known word that `word` was probably meant to be; None when nothing is near.
 
     Letter case, `-` and `_` count for nothing, two letters exchanged for one mistake; one mistake
@@ -40,28 +40,28 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     the alphabet.
     """
     bare = _bare(word[:_LONGEST_WORD])
-    return None if len(word) > _LONGEST_WORD else _nearest(bare, tuple(known))
+    return None if len(word) > _LONGEST_WORD else _nearest(bare, tuple(words))
 
 
 @lru_cache(maxsize=1024)  # a slip that was copied is looked up once
-def _nearest(bare: str, known: tuple[str, ...]) -> str | None:
+def _nearest(bare: str, words: tuple[str, ...]) -> str | None:
     letters, at = _letters(bare), _positions(bare)
-    best, most = None, len(bare)
-    for one, other, others in _indexed(known):
-        allowed = min(max(1, max(len(bare), len(other)) // 3), most)
+    best, limit = None, len(bare)
+    for candidate, bare_candidate, others in _indexed(words):
+        allowed = min(max(1, max(len(bare), len(bare_candidate)) // 3), limit)
         strange = max((letters & ~others).bit_count(), (others & ~letters).bit_count())
-        if max(strange, abs(len(bare) - len(other))) > allowed:
+        if max(strange, abs(len(bare) - len(bare_candidate))) > allowed:
             continue  # each such letter is a mistake at least
-        mistakes = _distance(at, len(bare), other)
+        mistakes = _distance(at, len(bare), bare_candidate)
         if mistakes <= allowed:
-            best, most = one, mistakes - 1  # only a nearer one is better
+            best, limit = candidate, mistakes - 1  # only a nearer one is better
     return best
 
 
 @lru_cache(maxsize=64)
-def _indexed(known: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
+def _indexed(words: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
     """By the alphabet: each known word, itself without case and dashes, and its letters."""
-    return tuple((one, _bare(one), _letters(_bare(one))) for one in sorted(known))
+    return tuple((word, _bare(word), _letters(_bare(word))) for word in sorted(words))
 
 
 def _positions(word: str) -> dict[str, int]:
@@ -74,10 +74,10 @@ def _positions(word: str) -> dict[str, int]:
 
 def _letters(word: str) -> int:
     """The letters of a word as a set of bits, told apart modulo 64: enough to rule words out."""
-    found = 0
+    bits = 0
     for letter in word:
-        found |= 1 << (ord(letter) & 63)
-    return found
+        bits |= 1 << (ord(letter) & 63)
+    return bits
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:
@@ -95,7 +95,8 @@ def with_article(noun: str) -> str:
 def typed(types: str | list[str]) -> str:
     """The types of a schema in words: `text or a list`."""
     return " or ".join(
-        _TYPES.get(one, one) for one in ([types] if isinstance(types, str) else types)
+        _TYPES.get(type_name, type_name)
+        for type_name in ([types] if isinstance(types, str) else types)
     )
 
 
@@ -148,7 +149,7 @@ def _bare(word: str) -> str:
     return word.replace("_", "").replace("-", "").casefold()
 
 
-def _distance(at: Mapping[str, int], length: int, other: str) -> int:
+def _distance(at: Mapping[str, int], length: int, candidate: str) -> int:
     """Optimal string alignment: insert, delete, replace, or exchange two neighbours.
 
     `at` has the positions of each letter of a word of `length` letters, as bits. Hyyrö, "A
@@ -156,17 +157,21 @@ def _distance(at: Mapping[str, int], length: int, other: str) -> int:
     the table at a time, its differences as bits.
     """
     everywhere, last = (1 << length) - 1, 1 << length >> 1
-    more, less, same, before, mistakes = everywhere, 0, 0, 0, length
-    for letter in other:
-        here = at.get(letter, 0)
-        exchanged = (~same & here) << 1 & before
-        same = (((here & more) + more) ^ more) | here | less | exchanged
-        up, down = less | (everywhere & ~(same | more)), same & more
+    positive, negative, diagonal, earlier, mistakes = everywhere, 0, 0, 0, length
+    for letter in candidate:
+        matches = at.get(letter, 0)
+        exchanged = (~diagonal & matches) << 1 & earlier
+        diagonal = (((matches & positive) + positive) ^ positive) | matches | negative | exchanged
+        up, down = negative | (everywhere & ~(diagonal | positive)), diagonal & positive
         mistakes += bool(up & last) - bool(down & last)
         up, down = up << 1 | 1, down << 1
-        more, less, before = down | (everywhere & ~(same | up)), up & same, here
-        more, less = more & everywhere, less & everywhere
-    return mistakes if length else len(other)
+        positive, negative, earlier = (
+            down | (everywhere & ~(diagonal | up)),
+            up & diagonal,
+            matches,
+        )
+        positive, negative = positive & everywhere, negative & everywhere
+    return mistakes if length else len(candidate)
 
 
 def counted(number: int, word: str, plural: str = "") -> str:

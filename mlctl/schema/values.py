@@ -26,13 +26,17 @@ def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
     """The value has none of the types; null is a value that was forgotten."""
     if violation.value is None:
         return _empty(violation, f"{violation.name} has no value")
-    given = "text" if violation.secret and isinstance(violation.value, str) else violation.shown
-    given = (
-        f"the text {given}" if isinstance(violation.value, str) and not violation.secret else given
+    shown_value = (
+        "text" if violation.secret and isinstance(violation.value, str) else violation.shown
+    )
+    shown_value = (
+        f"the text {shown_value}"
+        if isinstance(violation.value, str) and not violation.secret
+        else shown_value
     )
     return violation.diagnostic(
         rules.WRONG_TYPE,
-        f"{violation.name} takes {typed(types)}, not {given}",
+        f"{violation.name} takes {typed(types)}, not {shown_value}",
         _placeholder_hint(violation) or _type_hint(violation, types),
     )
 
@@ -85,7 +89,7 @@ def bad_reference(violation: Violation, grammar: list[str], patterns: list[str])
         hint = _placeholder_hint(violation)
     elif local and inline:
         hint = f"for a local file write a mapping: `{violation.at[-1]}: {{{inline}: ...}}`"
-    elif any(re.search(one, prefixed) for one in patterns):
+    elif any(re.search(pattern, prefixed) for pattern in patterns):
         hint = f"did you mean `{prefixed}`?"
     else:
         hint = "write " + ", or ".join(
@@ -103,15 +107,15 @@ def empty_list(violation: Violation) -> Diagnostic:
 
 def too_many(violation: Violation) -> Diagnostic:
     """A list or a mapping has more entries than it may."""
-    many = len(violation.value)
-    message = f"{violation.name} has {many} entries; the most is {violation.wants}"
+    count = len(violation.value)
+    message = f"{violation.name} has {count} entries; the most is {violation.wants}"
     return violation.diagnostic(rules.OUT_OF_BOUNDS, message, violation.schema.get("description"))
 
 
 def repeated_item(violation: Violation) -> Diagnostic:
     """A list has an item twice; the finding is at the second."""
     items = violation.value
-    at = next(i for i, one in enumerate(items) if one in items[:i])
+    at = next(i for i, item in enumerate(items) if item in items[:i])
     return Diagnostic(
         rules.VALUE_NOT_ALLOWED,
         f"{violation.name} has {shown(items[at])} twice",
@@ -122,10 +126,10 @@ def repeated_item(violation: Violation) -> Diagnostic:
 
 def _placeholder_hint(violation: Violation) -> str | None:
     """What to do about a text that was to be replaced by a value, and was not."""
-    found = placeholder(violation.value) if isinstance(violation.value, str) else None
-    if found is None or violation.secret:
+    text = placeholder(violation.value) if isinstance(violation.value, str) else None
+    if text is None or violation.secret:
         return None
-    return f"`{found}` looks like a placeholder that nothing has replaced: put the value there"
+    return f"`{text}` looks like a placeholder that nothing has replaced: put the value there"
 
 
 def _inline(violation: Violation) -> str | None:
@@ -150,8 +154,8 @@ def _type_hint(violation: Violation, types: list[str]) -> str | None:
         return _unquoted_hint(violation, types)
     if "string" in types and isinstance(value, bool | int | float):
         read = json.dumps(value)
-        seen = f"YAML reads `{written}` as {read}; " if written not in (None, read) else ""
-        return f'{seen}quote it: "{written}"' if written is not None else "quote it"
+        remark = f"YAML reads `{written}` as {read}; " if written not in (None, read) else ""
+        return f'{remark}quote it: "{written}"' if written is not None else "quote it"
     if "integer" in types and isinstance(value, float):
         return f"write {int(value)} or {int(value) + 1}"
     if "integer" in types and isinstance(value, bool) and written not in ("true", "false"):
@@ -184,12 +188,12 @@ def breach(name: str, schema: Schema) -> str:
     """The rule that a name breaks: its length, a character, its first, its last."""
     if not name:
         return "it is empty"
-    least, most = schema.get("minLength", 0), schema.get("maxLength", len(name))
-    if not least <= len(name) <= most:
-        bound = f"at most {most}" if len(name) > most else f"at least {least}"
+    least, longest = schema.get("minLength", 0), schema.get("maxLength", len(name))
+    if not least <= len(name) <= longest:
+        bound = f"at most {longest}" if len(name) > longest else f"at least {least}"
         return f"it is {len(name)} long, {bound} characters are allowed"
     pattern = schema.get("pattern", "")
-    wrong = next((one for one in name if not re.search(pattern, f"a{one}a")), None)
+    wrong = next((letter for letter in name if not re.search(pattern, f"a{letter}a")), None)
     if wrong is not None:
         return f"`{wrong}` is not allowed in it"
     if not re.search(pattern, f"{name[0]}aa"):
@@ -200,10 +204,10 @@ def breach(name: str, schema: Schema) -> str:
 
 def types(branch: Schema) -> list[str]:
     """The types that a schema names; none where it takes any."""
-    named = branch.get("type", [])
-    return [named] if isinstance(named, str) else list(named)
+    names = branch.get("type", [])
+    return [names] if isinstance(names, str) else list(names)
 
 
 def fits(violation: Violation, branch: Schema) -> bool:
     """Whether the value has one of the types of a branch; no types are all types."""
-    return not types(branch) or any(is_a(violation.value, one) for one in types(branch))
+    return not types(branch) or any(is_a(violation.value, type_name) for type_name in types(branch))

@@ -156,9 +156,9 @@ class Builder:
         merged: dict[str, Entry] = {}
         if isinstance(target, CollectionNode):
             for item in reversed(target.items):  # the first mapping that has a key gives it
-                one = resolved(item)
-                if isinstance(one, CollectionNode) and one.is_mapping:
-                    merged |= self.entries(one)
+                branch = resolved(item)
+                if isinstance(branch, CollectionNode) and branch.is_mapping:
+                    merged |= self.entries(branch)
                 else:
                     self._report(rules.BAD_MERGE_KEY, "only mappings can be merged", item)
             return merged

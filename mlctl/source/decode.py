@@ -75,6 +75,6 @@ def _forbidden_character(source: SourceText, at: int) -> Diagnostic:
 def _span(source: SourceText, at: int) -> Span:
     """The span of the character at index `at`."""
     line, begin = 0, 0
-    for found in _BREAK.finditer(source.text, 0, at):
-        line, begin = line + 1, found.end()
+    for line_break in _BREAK.finditer(source.text, 0, at):
+        line, begin = line + 1, line_break.end()
     return Span(source, line, at - begin, line, at - begin + 1)

@@ -43,25 +43,25 @@ def replaced(span: Span, value: Data) -> Edit:
     return Edit(span.source, begin, end, written(value))
 
 
-def inserted(before: Span, keys: tuple[str, ...], value: Data) -> Edit:
+def inserted(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
     """`keys` with a value, above a key of the same mapping; before it in a flow mapping.
 
     Raises:
         CannotEdit: the key stands behind something else.
     """
-    begin, _ = _offsets(before)
-    ahead = before.source.lines[before.line][: before.column]
+    begin, _ = _offsets(sibling)
+    ahead = sibling.source.lines[sibling.line][: sibling.column]
     if ahead.strip() == "":
-        broken = _line_break(before.source.text)
+        broken = _line_break(sibling.source.text)
         lines = [f"{'  ' * number}{_key(key)}:" for number, key in enumerate(keys)]
         lines[-1] += f" {written(value)}"
         text = "".join(f"{line}{broken}{ahead}" for line in lines)
-        return Edit(before.source, begin, begin, text)
+        return Edit(sibling.source, begin, begin, text)
     if ahead.rstrip()[-1:] in ("{", ","):
         nested: Data = value
         for key in reversed(keys[1:]):
             nested = {key: nested}
-        return Edit(before.source, begin, begin, f"{_key(keys[0])}: {written(nested)}, ")
+        return Edit(sibling.source, begin, begin, f"{_key(keys[0])}: {written(nested)}, ")
     raise CannotEdit("its mapping begins behind something else on the line")
 
 
@@ -75,16 +75,19 @@ def renamed(span: Span, old: str, new: str) -> Edit:
     quote = text[:1] if text[:1] in ("'", '"') and text[-1:] == text[:1] else ""
     inner = text[len(quote) : len(text) - len(quote)]
     pairs = enumerate(zip(old, new, strict=False))
-    same = next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
-    gone, come = old[same:], new[same:]
+    shared = next(
+        (at for at, (old_letter, new_letter) in pairs if old_letter != new_letter),
+        min(len(old), len(new)),
+    )
+    old_end, new_end = old[shared:], new[shared:]
     _, expression, tail = inner.rpartition("}}")
-    one, other = (old, tail) if expression else (inner, old)
-    ends = one.casefold().endswith(other.casefold()) and tail.endswith(gone)
+    old_letter, new_letter = (old, tail) if expression else (inner, old)
+    ends = old_letter.casefold().endswith(new_letter.casefold()) and tail.endswith(old_end)
     if span.line != span.end_line or not ends:
         raise CannotEdit(f"`{old}` does not stand there in one piece")
     begin, end = _offsets(span)
-    kept = inner[: len(inner) - len(gone)]
-    return Edit(span.source, begin, end, f"{quote}{kept}{come}{quote}")
+    head = inner[: len(inner) - len(old_end)]
+    return Edit(span.source, begin, end, f"{quote}{head}{new_end}{quote}")
 
 
 def removed(key: Span, value: Span) -> Edit:
@@ -99,30 +102,33 @@ def removed(key: Span, value: Span) -> Edit:
     ahead = key.source.lines[key.line][: key.column]
     behind = text[end:]
     if ahead.strip() == "":
-        rest = re.match(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|[\n\r]|$)", behind)
-        if rest is None:
+        line_end = re.match(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|[\n\r]|$)", behind)
+        if line_end is None:
             raise CannotEdit("something else stands on its line")
-        return Edit(key.source, begin - len(ahead), end + rest.end(), "")
-    after, before = re.match(r"[ \t]*,[ \t]*", behind), re.search(r",[ \t]*$", text[:begin])
-    if after is not None:
-        return Edit(key.source, begin, end + after.end(), "")
-    if before is not None:
-        return Edit(key.source, before.start(), end, "")
+        return Edit(key.source, begin - len(ahead), end + line_end.end(), "")
+    comma_after, comma_before = (
+        re.match(r"[ \t]*,[ \t]*", behind),
+        re.search(r",[ \t]*$", text[:begin]),
+    )
+    if comma_after is not None:
+        return Edit(key.source, begin, end + comma_after.end(), "")
+    if comma_before is not None:
+        return Edit(key.source, comma_before.start(), end, "")
     raise CannotEdit("it is alone in its mapping")
 
 
 def edited(edits: Iterable[Edit]) -> dict[Path, str]:
     """The new text of each file that changes."""
     by_file: dict[Path, list[Edit]] = defaultdict(list)
-    for one in edits:
-        by_file[Path(one.source.name)].append(one)
-    found = {}
+    for edit in edits:
+        by_file[Path(edit.source.name)].append(edit)
+    texts = {}
     for file, changes in by_file.items():
         text = changes[0].source.text
-        for one in sorted(changes, key=lambda each: (each.begin, each.end), reverse=True):
-            text = text[: one.begin] + one.text + text[one.end :]
-        found[file] = text
-    return found
+        for edit in sorted(changes, key=lambda edit: (edit.begin, edit.end), reverse=True):
+            text = text[: edit.begin] + edit.text + text[edit.end :]
+        texts[file] = text
+    return texts
 
 
 def written(value: Data) -> str:
@@ -138,10 +144,10 @@ def _key(key: str) -> str:
 
 
 def _offsets(span: Span) -> tuple[int, int]:
-    starts = [0, *(one.end() for one in _BREAK.finditer(span.source.text))]
+    starts = [0, *(line_break.end() for line_break in _BREAK.finditer(span.source.text))]
     return starts[span.line] + span.column, starts[span.end_line] + span.end_column
 
 
 def _line_break(text: str) -> str:
-    found = _BREAK.search(text)
-    return found[0] if found else "\n"
+    line_break = _BREAK.search(text)
+    return line_break[0] if line_break else "\n"

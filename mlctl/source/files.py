@@ -60,18 +60,18 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
     shell left alone; `**` goes through folders. A folder or a glob without a file is a finding;
     a named file that cannot be read is one of `read`.
     """
-    found: dict[str, SourceFile] = {}
+    files_by_path: dict[str, SourceFile] = {}
     for path in paths:
         matches = list(_matches(path, report, own=own))
         for match in matches:
             identity = match.path if match.path == STDIN else os.path.realpath(match.path)
-            earlier = found.setdefault(identity, match)
+            earlier = files_by_path.setdefault(identity, match)
             if match.explicit and not earlier.explicit:
-                found[identity] = match
+                files_by_path[identity] = match
         if not matches:
             hint = "folders are searched for *.yml and *.yaml"
             report.add(Diagnostic(UNREADABLE, f"`{path}` matches no file", None, hint))
-    return list(found.values())
+    return list(files_by_path.values())
 
 
 def expanded(path: str) -> list[str]:
@@ -118,27 +118,27 @@ def _walk(folder: str, report: Report, *, own: bool) -> Iterator[str]:
     except OSError as error:  # the current folder is gone
         report.add(_unreadable(folder, error))
         return
-    waiting, seen, kernels = [folder], 0, _kernels()
+    waiting, entries, kernels = [folder], 0, _kernels()
     while waiting:
-        here = waiting.pop()
+        current = waiting.pop()
         try:
-            about = os.stat(here)
+            about = os.stat(current)
             if (about.st_dev, about.st_ino) in entered or about.st_dev in kernels:
                 continue
             entered.add((about.st_dev, about.st_ino))
-            names = os.listdir(here)
+            names = os.listdir(current)
         except OSError as error:
-            report.add(_unreadable(here, error))
+            report.add(_unreadable(current, error))
             continue
-        if not own and here != folder and any(name.endswith(CASES) for name in names):
+        if not own and current != folder and any(name.endswith(CASES) for name in names):
             continue
-        seen += len(names)
-        if seen > MAX_ENTRIES:
+        entries += len(names)
+        if entries > MAX_ENTRIES:
             why = f"`{folder}` holds more than {MAX_ENTRIES:,} files and folders"
             report.add(Diagnostic(UNREADABLE, why, None, "name the folder in it that is meant"))
             return
         for name in names:
-            path = name if here == os.curdir else os.path.join(here, name)
+            path = name if current == os.curdir else os.path.join(current, name)
             if name.startswith("."):
                 continue
             if os.path.isdir(path):
@@ -156,8 +156,8 @@ def _above(folder: str) -> Iterator[tuple[int, int]]:
 
 def _kernels() -> set[int]:
     """The devices of what the kernel shows as files, unless they are part of the root's."""
-    found = {os.stat(one).st_dev for one in ("/proc", "/sys", "/dev") if os.path.isdir(one)}
-    return found - {os.stat("/").st_dev}
+    devices = {os.stat(path).st_dev for path in ("/proc", "/sys", "/dev") if os.path.isdir(path)}
+    return devices - {os.stat("/").st_dev}
 
 
 def _unreadable(name: str, error: Exception) -> Diagnostic:

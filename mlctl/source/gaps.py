@@ -60,11 +60,11 @@ class Gaps:
 
     def inline(self) -> str:
         """The comment on the rest of the line; "" where there is none, or a value is."""
-        found = _INLINE.match(self.text, self.at)
-        if found is None:
+        match = _INLINE.match(self.text, self.at)
+        if match is None:
             return ""
-        self.at = found.end()
-        return (found[1] or "").rstrip()
+        self.at = match.end()
+        return (match[1] or "").rstrip()
 
     def above(self, end: int | None) -> list[str]:
         """The comments and the empty lines ("") up to `end`, or up to the next token.
@@ -83,9 +83,9 @@ class Gaps:
     def tail(self, column: int) -> list[str]:
         """The comments below a block that ends, as far as they are indented by `column` or more."""
         stop = self._next()
-        taken: list[str] = []
+        lines: list[str] = []
         begin = end = (self.text.find("\n", self.at, stop) + 1 or stop) if self.at else 0
-        kept = 0
+        count = 0
         while begin < stop:
             line_end = self.text.find("\n", begin, stop)
             if line_end < 0:
@@ -95,13 +95,13 @@ class Gaps:
             indent = len(line) - len(line.lstrip())
             if text and indent < column:
                 break
-            taken.append(text)
+            lines.append(text)
             if text:
-                kept, end = len(taken), line_end
+                count, end = len(lines), line_end
             begin = line_end + 1
-        if kept:
+        if count:
             self.at = end
-        return taken[:kept]
+        return lines[:count]
 
     def properties(self, start: int) -> str:
         """The anchor and the tag of a block, which stand at `start`.
@@ -110,11 +110,11 @@ class Gaps:
             OddLayout: they stand on lines of their own.
         """
         blanks = _BLANKS.match(self.text, self.at)
-        found = _PROPERTIES.match(self.text, start)
-        if found is None or blanks is None or blanks.end() != start:
+        match = _PROPERTIES.match(self.text, start)
+        if match is None or blanks is None or blanks.end() != start:
             raise self.odd("an anchor or a tag stands on a line of its own")
-        self.at = found.end()
-        return " ".join(found[0].split())
+        self.at = match.end()
+        return " ".join(match[0].split())
 
     def finish(self) -> None:
         """Go over the rest.
@@ -126,8 +126,8 @@ class Gaps:
             raise self.odd("something stands after the last document")
 
     def _next(self) -> int:
-        found = _GAP.match(self.text, self.at)
-        return found.end() if found else self.at
+        match = _GAP.match(self.text, self.at)
+        return match.end() if match else self.at
 
     def _column(self, at: int) -> int:
         return at - (self.text.rfind("\n", 0, at) + 1)

@@ -190,7 +190,7 @@ class _Writer:
             return entries
         head = _header(entries[0].above) if whole else []
         entries[0].above = entries[0].above[len(head) :]
-        entries.sort(key=lambda one: order.get(one.name, len(order)))
+        entries.sort(key=lambda entry: order.get(entry.name, len(order)))
         entries[0].above = head + entries[0].above
         return entries
 
@@ -213,9 +213,9 @@ def _joined(entries: Sequence[_Entry], indent: int) -> list[str]:
 def _spaced(above: Sequence[str], indent: int, *, first: bool = False) -> list[str]:
     """Comments and empty lines, at most one empty line in a row, and none at the beginning."""
     lines: list[str] = []
-    for one in above:
-        if one:
-            lines.append(" " * indent + one)
+    for line in above:
+        if line:
+            lines.append(" " * indent + line)
         elif (lines and lines[-1]) or not (lines or first):
             lines.append("")
     return lines
@@ -236,7 +236,7 @@ def _is_sortable(root: YamlNode) -> bool:
             waiting += node.items
             if node.is_mapping:
                 keys = [resolved(key) for key, _ in key_values(node)]
-                names = [one.value for one in keys if isinstance(one, ScalarEvent)]
+                names = [key.value for key in keys if isinstance(key, ScalarEvent)]
                 if len(set(names)) < len(names):
                     return False
     return True

@@ -41,7 +41,7 @@ class OverlaidDocument(Document):
             if at and pointer.get(document.data, at) is not None:
                 return document.label(at, text, key=key)
         inner = next(
-            (span for one, span in self.places.items() if at and one[: len(at)] == at), None
+            (span for place, span in self.places.items() if at and place[: len(at)] == at), None
         )
         if inner is not None:
             return Label(inner, text)
@@ -63,8 +63,14 @@ class OverlaidDocument(Document):
         """Whether the value comes from a variable of the environment, through a document below."""
         if at in self.places:
             return False
-        held = (one for one in self.below if pointer.get(one.data, at) is not None)
-        return any(one.from_environment(at) for one in (next(held, None),) if one is not None)
+        holders = (
+            document for document in self.below if pointer.get(document.data, at) is not None
+        )
+        return any(
+            document.from_environment(at)
+            for document in (next(holders, None),)
+            if document is not None
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +124,11 @@ def with_flag_values(
     line, places = "", dict[Pointer, tuple[int, int]]()
     for value in typed:
         line += f"{' ' if line else ''}{value.flag} "
-        shown = value.text if value.text == "***" else shlex.quote(" ".join(value.text.split("\n")))
-        places[value.at] = (len(line), len(line) + len(shown))
-        line += shown
+        spelling = (
+            value.text if value.text == "***" else shlex.quote(" ".join(value.text.split("\n")))
+        )
+        places[value.at] = (len(line), len(line) + len(spelling))
+        line += spelling
     source = SourceText(COMMAND_LINE, line)
     spans = {at: Span(source, 0, start, 0, end) for at, (start, end) in places.items()}
     if not below:
@@ -155,8 +163,8 @@ def _patched(base: Data, patch: Data) -> Data:
 
 def _put(data: dict[str, Data], at: Pointer, value: Data) -> None:
     """Set a value without touching objects that are shared with another document."""
-    *way, last = at
-    for step in way:
+    *parents, last = at
+    for step in parents:
         inner = data.get(str(step))
         data[str(step)] = dict(inner) if isinstance(inner, dict) else {}
         data = data[str(step)]

@@ -15,16 +15,16 @@ _COMMENT = re.compile(r"(?<!\S)#.*")
 _BLOCK_STYLES = ("|", ">")
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same(one: str, rewritten: str) -> bool:
     """Whether two texts have the same documents and the same comments.
 
     Raises:
         SourceError, yaml.MarkedYAMLError: one of them cannot be read.
     """
-    first, second = ([part.root for part in compose(text)] for text in (one, other))
+    first, second = ([part.root for part in compose(text)] for text in (one, rewritten))
     return [*map(_content, first)] == [*map(_content, second)] and _comments(
         one, first
-    ) == _comments(other, second)
+    ) == _comments(rewritten, second)
 
 
 def _content(node: YamlNode) -> Hashable:
@@ -48,7 +48,7 @@ def _comments(text: str, roots: list[YamlNode]) -> Counter[str]:
             outside.append(text[at:start])
             at = max(end, at)
     outside.append(text[at:])
-    return Counter(one.rstrip() for one in _COMMENT.findall(" x ".join(outside)))
+    return Counter(comment.rstrip() for comment in _COMMENT.findall(" x ".join(outside)))
 
 
 def _scalars(node: YamlNode, text: str) -> Iterator[tuple[int, int]]:

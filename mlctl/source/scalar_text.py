@@ -12,14 +12,14 @@ _HEADER = re.compile(r"(?:[&!]\S*[ \t]+)*[|>]([-+0-9]*)")
 
 def folded(text: str, indent: int) -> list[str]:
     """A plain or quoted scalar: the lines below its first, whose indentation is not content."""
-    first, *others = text.split("\n")
-    return [_ended(first) if others else first, *_moved(others, lambda _: indent)]
+    first, *lines = text.split("\n")
+    return [_ended(first) if lines else first, *_moved(lines, lambda _: indent)]
 
 
 def flow(text: str, shift: int) -> list[str]:
     """A flow collection: the lines below its first keep their indentation to each other."""
-    first, *others = text.split("\n")
-    return [_ended(first) if others else first, *_moved(others, lambda old: max(0, old + shift))]
+    first, *lines = text.split("\n")
+    return [_ended(first) if lines else first, *_moved(lines, lambda old: max(0, old + shift))]
 
 
 def block_scalar(gaps: Gaps, end: int, column: int, indent: int) -> list[str]:
@@ -30,8 +30,8 @@ def block_scalar(gaps: Gaps, end: int, column: int, indent: int) -> list[str]:
     """
     start = gaps.at
     header, *content = gaps.text[start:end].split("\n")
-    said = _HEADER.match(header)
-    chomping = said[1] if said else ""
+    indicators = _HEADER.match(header)
+    chomping = indicators[1] if indicators else ""
     if content and not content[-1].strip(" "):
         content.pop()
     elif content and end >= len(gaps.text) and "-" not in chomping:

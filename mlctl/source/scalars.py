@@ -79,8 +79,8 @@ def trap(text: str, value: Data) -> str | None:
             return None
         if number == int(number):
             return str(int(number))
-        meant = str(number)  # PyYAML takes no exponent without a point before it
-        return meant if "." in meant else meant.replace("e", ".0e")
+        decimal = str(number)  # PyYAML takes no exponent without a point before it
+        return decimal if "." in decimal else decimal.replace("e", ".0e")
     return None
 
 

@@ -34,8 +34,8 @@ class Case:
     def project(self) -> Path:
         """The nearest folder above the file with a `mlctl.yml`; else the file's own."""
         folder = self.file.parent
-        found = nearest(str(folder))
-        return Path(found).parent if found else folder
+        project_file = nearest(str(folder))
+        return Path(project_file).parent if project_file else folder
 
     def paths(self, key: str) -> list[str]:
         """The files of a key, as seen from the project's folder."""
@@ -61,15 +61,15 @@ class Result:
 
 def read(paths: Sequence[str], report: Report) -> list[Case]:
     """The cases of files, and of the case files in folders; what is wrong goes to the report."""
-    found = []
+    cases = []
     for path in _files(paths):
         for document in source.read(path, report):
-            told = list(schema.check(document, schema.load("test")))
-            report.extend(told)
-            for number, case in enumerate([] if told else document.data["tests"]):
+            findings = list(schema.check(document, schema.load("test")))
+            report.extend(findings)
+            for number, case in enumerate([] if findings else document.data["tests"]):
                 line = document.label(("tests", number, "name")).span.line + 1
-                found.append(Case(case["name"], path, Path(path).resolve(), line, case))
-    return found
+                cases.append(Case(case["name"], path, Path(path).resolve(), line, case))
+    return cases
 
 
 def run(case: Case, command: Command) -> Result:
@@ -113,13 +113,13 @@ def _files(paths: Sequence[str]) -> Iterator[str]:
 @contextlib.contextmanager
 def _workspace(path: Path) -> Iterator[None]:
     """A simulated cloud at a path, whatever the environment says."""
-    kept = {name: os.environ.pop(name, None) for name in ("MLCTL_LOCAL_DB", "MLCTL_ENV")}
+    variables = {name: os.environ.pop(name, None) for name in ("MLCTL_LOCAL_DB", "MLCTL_ENV")}
     os.environ["MLCTL_LOCAL_DB"] = str(path)
     try:
         yield
     finally:
         del os.environ["MLCTL_LOCAL_DB"]
-        os.environ.update({name: value for name, value in kept.items() if value is not None})
+        os.environ.update({name: value for name, value in variables.items() if value is not None})
 
 
 def _quietly(command: Command, line: Sequence[str]) -> tuple[int, str, str]:
@@ -130,10 +130,10 @@ def _quietly(command: Command, line: Sequence[str]) -> tuple[int, str, str]:
 
 
 def _changes(planned: Mapping[str, Data]) -> Iterator[tuple[str, str]]:
-    for one in planned["resource_changes"]:
-        actions = one["change"]["actions"]
+    for change in planned["resource_changes"]:
+        actions = change["change"]["actions"]
         if actions != ["no-op"]:
-            yield one["address"], "replace" if len(actions) > 1 else actions[0]
+            yield change["address"], "replace" if len(actions) > 1 else actions[0]
 
 
 def _wrong(
@@ -142,13 +142,16 @@ def _wrong(
     changes: Mapping[str, str] | None,
 ) -> Iterator[str]:
     """What is not as expected, a sentence each."""
-    wanted = [str(one).split(maxsplit=1) for one in expected.get("findings", ())]
-    for code, *at in wanted:
-        if not any(_is(one, code, at) for one in findings):
+    expected_findings = [str(finding).split(maxsplit=1) for finding in expected.get("findings", ())]
+    for code, *at in expected_findings:
+        if not any(_is(finding, code, at) for finding in findings):
             yield f"not found: {' '.join([code, *at])}"
-    for one in findings:
-        if one["severity"] == "error" and not any(_is(one, *_pair(each)) for each in wanted):
-            yield f"not expected: {one['code']} {_place(one)}: {one['summary']}".replace(" :", ":")
+    for finding in findings:
+        if finding["severity"] == "error" and not any(
+            _is(finding, *_pair(expected_finding)) for expected_finding in expected_findings
+        ):
+            words = f"{finding['code']} {_place(finding)}: {finding['summary']}"
+            yield f"not expected: {words}".replace(" :", ":")
     want = expected.get("changes")
     if want is None:
         return
@@ -157,21 +160,21 @@ def _wrong(
         return
     for address in sorted({*want, *changes}):
         if want.get(address) != changes.get(address):
-            said, is_ = want.get(address, "no change"), changes.get(address, "no change")
-            yield f"{address}: expected {said}, the plan says {is_}"
+            expected_change, is_ = want.get(address, "no change"), changes.get(address, "no change")
+            yield f"{address}: expected {expected_change}, the plan says {is_}"
 
 
 def _pair(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return words[0], words[1:]
 
 
-def _is(found: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:
+def _is(finding: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:
     """Whether a finding is of a code, and at a place where one is given: the end of its path."""
-    if found["code"] != code:
+    if finding["code"] != code:
         return False
-    return not at or f"/{_place(found)}".endswith(f"/{at[0]}")
+    return not at or f"/{_place(finding)}".endswith(f"/{at[0]}")
 
 
-def _place(found: Mapping[str, Data]) -> str:
-    where = found["range"]
-    return f"{where['filename']}:{where['start']['line']}" if where else ""
+def _place(finding: Mapping[str, Data]) -> str:
+    span = finding["range"]
+    return f"{span['filename']}:{span['start']['line']}" if span else ""

@@ -64,10 +64,12 @@ def _pools(session: Session, paths: list[str]) -> list[Resource]:
     if report.failed:
         session.show(report)
         return []
-    pools = [one for one in loaded.resources if one.kind.retired_service]
-    for one in loaded.resources:
-        if one not in pools:
-            session.note(f"{one.document.place}: left out, {one.address} needs no successor")
+    pools = [resource for resource in loaded.resources if resource.kind.retired_service]
+    for resource in loaded.resources:
+        if resource not in pools:
+            session.note(
+                f"{resource.document.place}: left out, {resource.address} needs no successor"
+            )
     if not pools:
         session.say("ERROR: there is no Batch Pool in these files; nothing else is converted.")
     return pools
@@ -77,8 +79,8 @@ def _valid(session: Session, text: str) -> bool:
     """Whether the converted files are valid; prints the findings."""
     report = new_report(session)
     documents = source.load(_NAME, text, report)
-    found = SourceFile(_NAME, explicit=True)
-    session.loader(report).check([(found, document) for document in documents])
+    file = SourceFile(_NAME, explicit=True)
+    session.loader(report).check([(file, document) for document in documents])
     if report.failed or not session.quiet:
         session.show(report)
     return not report.failed

@@ -60,21 +60,21 @@ def convert(pool: Resource, name: str, size: str = SIZE) -> str:
                 for key in fields
             ),
             "\n# What differs:\n",
-            *(_comment(one, "# - ", "#   ") for one in _differences(name)),
+            *(_comment(difference, "# - ", "#   ") for difference in _differences(name)),
         ]
     )
 
 
 def names(pools: Iterable[str]) -> Iterator[str]:
     """A valid, unique cluster name for each pool."""
-    taken: set[str] = set()
+    used: set[str] = set()
     for pool in pools:
         valid = _valid(pool)
         name, ends = valid, _ends()
-        while name.casefold() in taken:
+        while name.casefold() in used:
             end = next(ends)
             name = valid[: _LONGEST - len(end)].rstrip("-") + end
-        taken.add(name.casefold())
+        used.add(name.casefold())
         yield name
 
 
@@ -147,13 +147,13 @@ def _text(value: Data) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _comment(text: str, first: str = "# ", rest: str = "# ") -> str:
+def _comment(text: str, first: str = "# ", following: str = "# ") -> str:
     """`text` as wrapped lines of comment; empty for an empty text."""
     lines = wrap(
         " ".join(text.split()),
         _WIDTH,
         initial_indent=first,
-        subsequent_indent=rest,
+        subsequent_indent=following,
         break_on_hyphens=False,
         break_long_words=False,
     )

@@ -88,13 +88,13 @@ def fmt(
     safely, with a note. Prints the files that change.
     """
     report = Report()
-    found = [_laid_out(session, one) for one in _files(paths or ["."], report)]
+    found = [_laid_out(session, file) for file in _files(paths or ["."], report)]
     session.show(report)
-    changed = [one for one in found if one.differs]
+    changed = [file for file in found if file.differs]
     if diff:
-        session.out("\n".join(line for one in changed for line in one.difference))
+        session.out("\n".join(line for file in changed for line in file.difference))
     if check and not diff:
-        session.out("\n".join(one.path for one in changed))
+        session.out("\n".join(file.path for file in changed))
     if not (check or diff) and not _written(session, found):
         return Exit.ERROR
     return Exit.ERROR if report.failed or (check and changed) else Exit.OK
@@ -102,21 +102,21 @@ def fmt(
 
 def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
     """The files that are named, and those in folders, mlctl's own too; not what is unreadable."""
-    for found in source.discover(paths, report, own=True):
-        name, own = found.path, Report()
+    for source_file in source.discover(paths, report, own=True):
+        name, findings = source_file.path, Report()
         try:
             if name == STDIN:
                 name, raw = _STDIN_NAME, sys.stdin.buffer.read(MAX_BYTES + 1)
             else:
                 raw = files.read(Path(name), MAX_BYTES)
         except (OSError, ValueError):
-            source.read(name, own)  # says why, but for a pipe that is named
+            source.read(name, findings)  # says why, but for a pipe that is named
             message = f"`{name}` is no regular file"
             pipe = Diagnostic(UNREADABLE, message, None, "pipe it into `mlctl fmt -`")
-            report.extend([*own] or [pipe])
+            report.extend([*findings] or [pipe])
             continue
-        documents = source.load(name, raw, own, explicit=False)
-        unreadable = [one for one in own if one.rule in UNREADABLE_RULES]
+        documents = source.load(name, raw, findings, explicit=False)
+        unreadable = [finding for finding in findings if finding.rule in UNREADABLE_RULES]
         report.extend(unreadable)
         if not unreadable:
             yield _File(name, raw, documents)
@@ -142,10 +142,13 @@ def canonical(path: str, documents: Sequence[Document]) -> str | None:
     Raises:
         OddLayout: it holds what cannot be laid out safely.
     """
-    schemas = {one.index: _schema(path, one) for one in documents}
-    if all(one is None for one in schemas.values()):
+    schemas = {document.index: _schema(path, document) for document in documents}
+    if all(document is None for document in schemas.values()):
         return None
-    orders = {one.index: key_orders(schemas[one.index] or {}, one.data) for one in documents}
+    orders = {
+        document.index: key_orders(schemas[document.index] or {}, document.data)
+        for document in documents
+    }
     text = documents[0].source.text
     return lay_out(text, lambda number, at: orders.get(number, {}).get(at, ()))
 
@@ -163,25 +166,25 @@ def _schema(path: str, document: Document) -> Schema | None:
         return schema.load("test")
     if data.keys() <= {"$schema", "policies"}:
         return schema.load("policy")
-    told = by_schema(data)
-    kind = infer(data) if told is None else told
+    schema_kind = by_schema(data)
+    kind = infer(data) if schema_kind is None else schema_kind
     if isinstance(kind, Kind):
         return kind.schema
     is_overlay = all(key.partition("/")[0] in KINDS and "/" in key for key in data)
     return {} if is_overlay else None
 
 
-def _written(session: Session, found: Sequence[_File]) -> bool:
+def _written(session: Session, changed: Sequence[_File]) -> bool:
     """Write the files that change, and print their names; of stdin, the text to stdout."""
     whole = True
-    for one in found:
-        if one.path == _STDIN_NAME:
-            session.out_data(one.text if one.laid_out is None else one.laid_out)
-        elif one.laid_out is not None and one.differs:
+    for file in changed:
+        if file.path == _STDIN_NAME:
+            session.out_data(file.text if file.laid_out is None else file.laid_out)
+        elif file.laid_out is not None and file.differs:
             try:
-                files.write(Path(one.path), one.laid_out.encode())
-                session.out(one.path)
+                files.write(Path(file.path), file.laid_out.encode())
+                session.out(file.path)
             except OSError as error:
-                session.say(clean(f"ERROR: cannot write {one.path}: {error.strerror or error}"))
+                session.say(clean(f"ERROR: cannot write {file.path}: {error.strerror or error}"))
                 whole = False
     return whole

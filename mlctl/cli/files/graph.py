@@ -93,7 +93,7 @@ def _svg(dot: str) -> str | None:
     if program is None:
         return None
     try:
-        done = subprocess.run(  # noqa: S603 - the user's own Graphviz, on text without paths
+        process = subprocess.run(  # noqa: S603 - the user's own Graphviz, on text without paths
             [program, "-Tsvg"],
             input=dot.encode(),
             capture_output=True,
@@ -102,4 +102,4 @@ def _svg(dot: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode("utf-8", "replace")
+    return process.stdout.decode("utf-8", "replace")

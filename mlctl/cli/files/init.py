@@ -45,9 +45,9 @@ class _Template:
     variables: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def _on_cluster(title: str, cluster: str, *others: str) -> _Template:
+def _on_cluster(title: str, cluster: str, *more_files: str) -> _Template:
     name = f"compute/{cluster}-prod"
-    return _Template(title, (cluster, *others), name, (name, "max_instances: 8"))
+    return _Template(title, (cluster, *more_files), name, (name, "max_instances: 8"))
 
 
 _TEMPLATES: Mapping[str, _Template] = {
@@ -124,9 +124,9 @@ def init(
     chosen = _template(template)
     name = _project(project, to)
     texts = {to / path: content for path, content in _contents(chosen, name).items()}
-    taken = next((path for path in texts if path.exists() or path.is_symlink()), None)
-    if taken is not None:
-        raise UsageError(f"{taken} is there already: name another folder with --to")
+    existing = next((path for path in texts if path.exists() or path.is_symlink()), None)
+    if existing is not None:
+        raise UsageError(f"{existing} is there already: name another folder with --to")
     for path, content in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,26 +142,26 @@ def init(
     return Exit.OK
 
 
-def _template(given: str | None) -> str:
+def _template(choice: str | None) -> str:
     """The name of the template, asked for where it is not given and there is a terminal.
 
     Raises:
         UsageError: there is none of this name, or none is named.
     """
     names = list(_TEMPLATES)
-    if given is None and sys.stdin.isatty():
-        for number, (name, one) in enumerate(_TEMPLATES.items(), 1):
-            console.say(f"{number}. {name}: {one.title}")
-        given = _asked(f"Template (1-{len(names)}) [1]: ") or "1"
-        if given.isdecimal() and 1 <= int(given) <= len(names):
-            return names[int(given) - 1]
-    if given is None:
+    if choice is None and sys.stdin.isatty():
+        for number, (name, template) in enumerate(_TEMPLATES.items(), 1):
+            console.say(f"{number}. {name}: {template.title}")
+        choice = _asked(f"Template (1-{len(names)}) [1]: ") or "1"
+        if choice.isdecimal() and 1 <= int(choice) <= len(names):
+            return names[int(choice) - 1]
+    if choice is None:
         raise UsageError(f"name a template: {', '.join(names)}")
-    if given in _TEMPLATES:
-        return given
-    near = nearest(given, names)
-    meant = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
-    raise UsageError(f"no template `{given}`: {meant}")
+    if choice in _TEMPLATES:
+        return choice
+    near = nearest(choice, names)
+    suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
+    raise UsageError(f"no template `{choice}`: {suggestion}")
 
 
 def _project(given: str | None, to: Path) -> str:
@@ -193,9 +193,9 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
     """The files of a project, by their paths in it, laid out as `mlctl fmt` does."""
     folder = _samples() / template
     contents = {
-        one.relative_to(folder): files.read(one, _MOST)
-        for one in sorted(folder.rglob("*"))
-        if one.is_file() and one.name not in _LEFT and one.parent.name != "__pycache__"
+        file.relative_to(folder): files.read(file, _MOST)
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file.name not in _LEFT and file.parent.name != "__pycache__"
     }
     chosen = _TEMPLATES[template]
     contents |= {
@@ -203,13 +203,13 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
         for path, content in contents.items()
         if path.suffix == ".yml"
     }
-    said = chosen.variables.items()
+    values = chosen.variables.items()
     contents[Path(PROJECT_FILE)] = _PROJECT.format(
         project=project,
         overlay=_OVERLAY,
         protected=chosen.protected,
-        elsewhere="".join(f"  {name}: {value}\n" for name, (value, _) in said),
-        there="".join(f", {name}: {value}" for name, (_, value) in said),
+        elsewhere="".join(f"  {name}: {value}\n" for name, (value, _) in values),
+        there="".join(f", {name}: {value}" for name, (_, value) in values),
     ).encode()
     address, bigger = chosen.bigger
     contents[Path(_OVERLAY)] = _PROD.format(address=address, said=bigger).encode()

@@ -31,8 +31,8 @@ def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
     if report.failed:
         return Exit.ERROR
     parts = [
-        f"# {clean(one.document.place)}\n{source.dump_inert(masking.masked(one.document.data))}"
-        for one in loaded.resources
+        f"# {clean(document.place)}\n{source.dump_inert(masking.masked(document.data))}"
+        for document in (resource.document for resource in loaded.resources)
     ]
     session.out_data("---\n".join(parts))
     return Exit.OK

@@ -60,19 +60,19 @@ def run_cases(
 
     Each case has a simulated workspace of its own; nothing else is read or written.
     """
-    given = paths or ["."]
-    code = _run(session, given, output)
+    folders = paths or ["."]
+    code = _run(session, folders, output)
     if not watch:
         return code
-    seen = _times()
+    times = _times()
     session.note("\nWatching for changes; Ctrl-C ends it.")
     try:
         while True:
             time.sleep(_EVERY_S)
             now = _times()
-            if now != seen:
-                seen = now
-                code = _run(session, given, output)
+            if now != times:
+                times = now
+                code = _run(session, folders, output)
     except KeyboardInterrupt:
         return code
 
@@ -91,23 +91,23 @@ def _run(session: Session, paths: Sequence[str], output: TestFormat) -> Exit:
     results = [case_files.run(case, run) for case in cases]
     match output:
         case TestFormat.JSON:
-            session.out_data(as_json([_as_data(one) for one in results], indent=2))
+            session.out_data(as_json([_as_data(result) for result in results], indent=2))
         case TestFormat.JUNIT:
             session.out_data(_junit(results))
         case _:
             session.out("\n".join(_lines(results)))
     sys.stdout.flush()
-    return Exit.ERROR if any(one.wrong for one in results) else Exit.OK
+    return Exit.ERROR if any(result.wrong for result in results) else Exit.OK
 
 
 def _lines(results: Sequence[Result]) -> Iterable[str]:
-    for one in results:
-        if not one.wrong:
-            yield clean(f"ok      {one.case.name}")
+    for result in results:
+        if not result.wrong:
+            yield clean(f"ok      {result.case.name}")
             continue
-        yield clean(f"FAILED  {one.case.name}  ({one.case.path}:{one.case.line})")
-        yield from (clean(f"        {line}") for line in one.wrong)
-    failed = sum(bool(one.wrong) for one in results)
+        yield clean(f"FAILED  {result.case.name}  ({result.case.path}:{result.case.line})")
+        yield from (clean(f"        {line}") for line in result.wrong)
+    failed = sum(bool(result.wrong) for result in results)
     yield f"\n{len(results) - failed} of {len(results)} passed"
 
 
@@ -124,15 +124,15 @@ def _as_data(result: Result) -> dict[str, object]:
 
 
 def _junit(results: Sequence[Result]) -> str:
-    failed = sum(bool(one.wrong) for one in results)
+    failed = sum(bool(result.wrong) for result in results)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuite name="mlctl test" tests="{len(results)}" failures="{failed}">',
     ]
-    for one in results:
-        name = f"classname={quoteattr(one.case.path)} name={quoteattr(clean(one.case.name))}"
-        if one.wrong:
-            text = escape("\n".join(map(clean, one.wrong)))
+    for result in results:
+        name = f"classname={quoteattr(result.case.path)} name={quoteattr(clean(result.case.name))}"
+        if result.wrong:
+            text = escape("\n".join(map(clean, result.wrong)))
             lines.append(f"  <testcase {name}><failure>{text}</failure></testcase>")
         else:
             lines.append(f"  <testcase {name}/>")
@@ -141,11 +141,11 @@ def _junit(results: Sequence[Result]) -> str:
 
 def _times() -> dict[str, float]:
     """When the files below this folder were changed that may decide about a case."""
-    found = {}
+    times = {}
     for folder, names, files in os.walk("."):
         names[:] = [one for one in names if not one.startswith(".")]
         for name in files:
             path = Path(folder, name)
             if name.endswith(_WATCHED) and path.is_file():
-                found[str(path)] = path.stat().st_mtime
-    return found
+                times[str(path)] = path.stat().st_mtime
+    return times

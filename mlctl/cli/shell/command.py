@@ -30,10 +30,12 @@ def command(app: typer.Typer, name: str, *, of_project: bool = True) -> Callable
 
     def register(body: Body) -> Body:
         hints = get_type_hints(body, include_extras=True)
-        own = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
+        own_hints = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
 
         def run(session: Session, **values: Any) -> Exit | None:
-            return body(session, **{one: _value(hint, one, values) for one, hint in own.items()})
+            return body(
+                session, **{one: _value(hint, one, values) for one, hint in own_hints.items()}
+            )
 
         parameters_ = [one for one in parameters(body) if one.name != "session"]
         text = inspect.getdoc(body) or ""
@@ -130,18 +132,18 @@ def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
 
 def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
     """The values of all occurrences of a flag that takes several; empty ones are left out."""
-    return [value for one in occurrences for value in one.values if value]
+    return [value for occurrence in occurrences for value in occurrence.values if value]
 
 
 def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """The parameters of a function; for one that is a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
-    for name, one in inspect.signature(of).parameters.items():
+    for name, parameter in inspect.signature(of).parameters.items():
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
             yield from parameters(hints[name])
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
-            yield one.replace(annotation=hints[name], kind=kind)
+            yield parameter.replace(annotation=hints[name], kind=kind)
 
 
 def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
@@ -157,4 +159,4 @@ def _sign(function: Callable[..., Any], parameters: Iterable[inspect.Parameter])
     """Give a function the signature that its declarations are read from, by typer too."""
     signed = list(parameters)
     function.__signature__ = inspect.Signature(signed)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in signed}
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in signed}

@@ -83,8 +83,8 @@ def _pair(text: str) -> tuple[str, str]:
 def _write(path: Path, values: Mapping[str, str]) -> None:
     """Put the values into the file; it stays whole whatever happens."""
     sections = read_ini(path)
-    kept = {**sections.get("defaults", {}), **values}
-    sections["defaults"] = {name: value for name, value in kept.items() if value}
+    defaults = {**sections.get("defaults", {}), **values}
+    sections["defaults"] = {name: value for name, value in defaults.items() if value}
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_dict(sections)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,11 +101,11 @@ def _listed(settings: Configuration) -> Iterator[Data]:
 
 
 def _origin(settings: Configuration, part: ScopePart) -> str:
-    variable = next((one for one in part.variables if settings.environment.get(one)), None)
+    variable = next((name for name in part.variables if settings.environment.get(name)), None)
     if variable is not None:
         return f"${variable}"
     if settings.project.text(part.key):
         document = settings.project.document
         return document.source.name if document else PROJECT_FILE
-    own = settings.own.get("defaults", {}).get(part.default)
-    return str(own_file(settings.environment)) if own else "az configure"
+    own_default = settings.own.get("defaults", {}).get(part.default)
+    return str(own_file(settings.environment)) if own_default else "az configure"

@@ -64,17 +64,17 @@ def doctor(
 
     Nothing is changed. Exits with 1 when something is wrong, with 0 otherwise, warnings included.
     """
-    found = []
+    checks = []
     for check in _checks(session, report):
-        found.append(check)
+        checks.append(check)
         if output is DoctorFormat.HUMAN:
             session.out(health.line(check, color=session.color(sys.stdout)))
             sys.stdout.flush()  # the next one may take a while
     if output is DoctorFormat.JSON:
-        session.out_data(health.document(found))
+        session.out_data(health.document(checks))
     else:
-        session.out("\n" + health.summary(found))
-    return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in found) else Exit.OK
+        session.out("\n" + health.summary(checks))
+    return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in checks) else Exit.OK
 
 
 def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
@@ -111,8 +111,8 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
 def _reported(backend: Backend, path: Path) -> HealthCheck:
     """Write the report; the check says what is in it."""
     if not isinstance(backend, SupportsReport):
-        found = f"the {backend.name} backend has no service whose answers could be reported"
-        return HealthCheck("report", HealthStatus.SKIPPED, found, "use --backend azure")
+        text = f"the {backend.name} backend has no service whose answers could be reported"
+        return HealthCheck("report", HealthStatus.SKIPPED, text, "use --backend azure")
     try:
         answers = list(backend.report())
     except ServiceError as error:
@@ -120,10 +120,10 @@ def _reported(backend: Backend, path: Path) -> HealthCheck:
     try:
         files.write(path, (health.report(answers) + "\n").encode(), private=True)
     except OSError as error:
-        found = f"cannot write `{path}`: {error.strerror or error}"
-        return HealthCheck("report", HealthStatus.FAILED, found, "name another --report")
-    found = f"the form of {len(answers)} answers is in {path}; it holds no value, id or name"
-    return HealthCheck("report", HealthStatus.OK, found)
+        text = f"cannot write `{path}`: {error.strerror or error}"
+        return HealthCheck("report", HealthStatus.FAILED, text, "name another --report")
+    text = f"the form of {len(answers)} answers is in {path}; it holds no value, id or name"
+    return HealthCheck("report", HealthStatus.OK, text)
 
 
 def _opened(backend: Backend) -> HealthCheck:

@@ -42,9 +42,9 @@ def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[s
         ProjectError: `mlctl.yml` cannot be used.
         InvalidValue: it describes no environments.
     """
-    given = values.get("env") or environment.get(_VARIABLE) or ""
-    if given != ALL:
-        names = [one.strip() for one in given.split(",")]
+    text = values.get("env") or environment.get(_VARIABLE) or ""
+    if text != ALL:
+        names = [name.strip() for name in text.split(",")]
         return list(dict.fromkeys(filter(None, names))) if len(names) > 1 else []
     names = load_project(project_file_of(paths_of(values))).environments
     if not names:
@@ -109,7 +109,14 @@ def _run(
     line = list(_without_flag(args))
     running = [
         subprocess.Popen(  # noqa: S603  # mlctl itself
-            [sys.executable, "-m", "mlctl", _FLAG, name, *(_named(one, name) for one in line)],
+            [
+                sys.executable,
+                "-m",
+                "mlctl",
+                _FLAG,
+                name,
+                *(_named(process, name) for process in line),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if together else subprocess.PIPE,
@@ -120,9 +127,9 @@ def _run(
         for name in names
     ]
     with _signals_passed_on(running):
-        for one in running:
-            out, err = one.communicate()
-            yield one.returncode, out, err or ""
+        for process in running:
+            out, err = process.communicate()
+            yield process.returncode, out, err or ""
 
 
 def _named(argument: str, name: str) -> str:
@@ -131,12 +138,12 @@ def _named(argument: str, name: str) -> str:
 
 def _without_flag(args: Sequence[str]) -> Iterator[str]:
     """The arguments without `--env` and its value."""
-    rest = iter(args)
-    for one in rest:
-        if one == _FLAG:
-            next(rest, None)
-        elif not one.startswith(f"{_FLAG}="):
-            yield one
+    remaining = iter(args)
+    for argument in remaining:
+        if argument == _FLAG:
+            next(remaining, None)
+        elif not argument.startswith(f"{_FLAG}="):
+            yield argument
 
 
 @contextmanager
@@ -144,13 +151,13 @@ def _signals_passed_on(running: Sequence[subprocess.Popen[str]]) -> Iterator[Non
     """While this runs, the processes get SIGTERM too; Ctrl-C reaches them by the terminal."""
 
     def handle(number: int, _frame: object) -> None:
-        for one in running:
-            if number != signal.SIGINT and one.poll() is None:
-                one.send_signal(number)
+        for process in running:
+            if number != signal.SIGINT and process.poll() is None:
+                process.send_signal(number)
 
-    before = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -23,10 +23,14 @@ def paths_of(values: Mapping[str, Any]) -> list[str]:
 
     Without any, what is to be resumed may have been begun for projects below the current folder.
     """
-    found = (values.get(one) for one in _PARAMETERS)
-    listed = (one if isinstance(one, list) else [one] for one in found if one is not None)
-    named = [str(path) for each in listed for path in each]
-    return _begun() if values.get("resume") and not named else named
+    values_of_paths = (values.get(value) for value in _PARAMETERS)
+    listed = (
+        value if isinstance(value, list) else [value]
+        for value in values_of_paths
+        if value is not None
+    )
+    paths = [str(path) for entries in listed for path in entries]
+    return _begun() if values.get("resume") and not paths else paths
 
 
 def project_file_of(paths: Sequence[str]) -> Path:
@@ -37,22 +41,22 @@ def project_file_of(paths: Sequence[str]) -> Path:
     Raises:
         SeveralProjects: they have several.
     """
-    there = [one.replace(PLACE, "*") if PLACE in one else one for one in paths]
-    if len(there) == 1:
-        first = next(iter(sorted(glob.glob(there[0]))), there[0])  # noqa: PTH207
-        said = _planned_by(Path(first)) if is_plan(Path(first)) else None
-        if said is not None and files.is_file(Path(said)):
-            return Path(said)
-    found = project_file(there) or nearest(os.curdir) or PROJECT_FILE
-    return Path(os.path.normpath(found))
+    patterns = [path.replace(PLACE, "*") if PLACE in path else path for path in paths]
+    if len(patterns) == 1:
+        first = next(iter(sorted(glob.glob(patterns[0]))), patterns[0])  # noqa: PTH207
+        planned_by = _planned_by(Path(first)) if is_plan(Path(first)) else None
+        if planned_by is not None and files.is_file(Path(planned_by)):
+            return Path(planned_by)
+    project = project_file(patterns) or nearest(os.curdir) or PROJECT_FILE
+    return Path(os.path.normpath(project))
 
 
 def _begun() -> list[str]:
     """The folders here and below with a project of which an apply has not ended."""
     from mlctl.planning.unfinished.journal import FOLDER  # which most commands do without
 
-    below = [os.path.dirname(one) for one in projects_below(os.curdir)]  # noqa: PTH120
-    return [one for one in below if next(Path(one, FOLDER).glob("[!.]*.json"), None) is not None]
+    below = [os.path.dirname(path) for path in projects_below(os.curdir)]  # noqa: PTH120
+    return [path for path in below if next(Path(path, FOLDER).glob("[!.]*.json"), None) is not None]
 
 
 def is_plan(path: Path) -> bool:
@@ -69,7 +73,7 @@ def is_plan(path: Path) -> bool:
 def _planned_by(path: Path) -> str | None:
     """The `mlctl.yml` that a saved plan was made with, if it can be read."""
     try:
-        said = json.loads(files.read(path, _MAX_PLAN))["project_file"]
+        name = json.loads(files.read(path, _MAX_PLAN))["project_file"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return str(said) if said else None
+    return str(name) if name else None

@@ -61,17 +61,17 @@ def _calls(node: Any) -> Iterator[Mapping[str, Any]]:
         yield from _calls(inner)
 
 
-def _check_call(name: str, given: int) -> None:
+def _check_call(name: str, count: int) -> None:
     from jmespath.functions import Functions
 
-    known = Functions.FUNCTION_TABLE.get(name)
-    if known is None:
+    function = Functions.FUNCTION_TABLE.get(name)
+    if function is None:
         raise ValueError(f"Unknown function: {name}()")
-    signature = known["signature"]
+    signature = function["signature"]
     variadic = bool(signature) and bool(signature[-1].get("variadic"))
-    if given < len(signature) or (given > len(signature) and not variadic):
+    if count < len(signature) or (count > len(signature) and not variadic):
         least = "at least " if variadic else ""
-        raise ValueError(f"{name}() takes {least}{len(signature)} argument(s), and has {given}")
+        raise ValueError(f"{name}() takes {least}{len(signature)} argument(s), and has {count}")
 
 
 def _invalid(error: Exception, flag: str) -> InvalidValue:

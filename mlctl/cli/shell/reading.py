@@ -18,18 +18,18 @@ def reading_shown(stream: TextIO, clock: Callable[[], float] = time.monotonic) -
     if not stream.isatty():
         yield
         return
-    begun = shown = clock()
+    begun = last_shown = clock()
     total, width = 0, 0
 
     def add(count: int) -> None:
-        nonlocal total, shown, width
+        nonlocal total, last_shown, width
         total += count
         now = clock()
-        if now - begun >= _PATIENCE and now - shown >= _EVERY:
+        if now - begun >= _PATIENCE and now - last_shown >= _EVERY:
             line = f"Reading local files: {total / 1e9:.1f} GB"
             stream.write(f"\r{line}")
             stream.flush()
-            shown, width = now, len(line)
+            last_shown, width = now, len(line)
 
     token = on_read.set(add)
     try:

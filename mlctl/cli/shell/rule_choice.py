@@ -76,16 +76,16 @@ def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
     return _codes(session, "--ignore", ignore) | session.settings.project.ignore
 
 
-def _codes(session: Session, flag: str, given: Sequence[str] | None) -> frozenset[str]:
-    codes = frozenset(code for text in given or [] for code in text.split(",") if code)
+def _codes(session: Session, flag: str, texts: Sequence[str] | None) -> frozenset[str]:
+    codes = frozenset(code for text in texts or [] for code in text.split(",") if code)
     if not codes:
         return codes
     from mlctl.project.rules import unknown_rule
 
     policies = session.policies
-    own = {policy.name for policy in policies.known}
-    own |= {word for rule in policies.rules for word in (rule.code, rule.name)}
-    for code in sorted(codes - own):
+    own_names = {policy.name for policy in policies.known}
+    own_names |= {word for rule in policies.rules for word in (rule.code, rule.name)}
+    for code in sorted(codes - own_names):
         hint = unknown_rule(code)
         if hint is not None:
             raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)

@@ -103,13 +103,13 @@ class Configuration:
 
     def backend(self, flag: str | None) -> str:
         """The name of the backend: `local` unless something says otherwise."""
-        said = (
+        choices = (
             flag,
             self.project.chosen.get("backend"),
             self.environment.get("MLCTL_BACKEND"),
             self.project.text("backend"),
         )
-        return next((str(one) for one in said if one), "local")
+        return next((str(choice) for choice in choices if choice), "local")
 
     def scope(self, backend: str, flags: Mapping[str, str | None], *, needed: bool = True) -> Scope:
         """The workspace; unless it is `needed`, parts of its name may be empty.
@@ -117,15 +117,15 @@ class Configuration:
         Raises:
             ScopeError: a part is missing; on the local backend every part has a default.
         """
-        found = {part: flags.get(part) or self.configured(where) for part, where in PARTS.items()}
+        parts = {part: flags.get(part) or self.configured(places) for part, places in PARTS.items()}
         if backend == "local":
             fallback = {part: getattr(LOCAL_SCOPE, part) for part in PARTS}
-            return Scope(**{part: value or fallback[part] for part, value in found.items()})
-        found["subscription"] = found["subscription"] or self.account
-        missing = [part for part, value in found.items() if value is None]
+            return Scope(**{part: value or fallback[part] for part, value in parts.items()})
+        parts["subscription"] = parts["subscription"] or self.account
+        missing = [part for part, value in parts.items() if value is None]
         if missing and needed:
             raise ScopeError("\n".join(_ways(part) for part in missing))
-        return Scope(**{part: value or "" for part, value in found.items()})
+        return Scope(**{part: value or "" for part, value in parts.items()})
 
     def configured(self, part: ScopePart) -> str | None:
         """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's.
@@ -137,9 +137,9 @@ class Configuration:
         for variable in part.variables:
             if self.environment.get(variable):
                 return self.environment[variable]
-        said = self.project.text(part.key)
-        if said is not None:
-            return said
+        value = self.project.text(part.key)
+        if value is not None:
+            return value
         for file in (self.own, self.az):
             if file.get("defaults", {}).get(part.default):
                 return file["defaults"][part.default]
@@ -181,13 +181,14 @@ def read_ini(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _ways(part: str) -> str:
-    where = PARTS[part]
-    ways = [f"`{where.flag}`", *(f"${variable}" for variable in where.variables)]
-    ways += [
-        f"`{where.key}:` in {PROJECT_FILE}",
-        f"`mlctl configure --defaults {where.default}=...`",
+    places = PARTS[part]
+    sources = [f"`{places.flag}`", *(f"${variable}" for variable in places.variables)]
+    sources += [
+        f"`{places.key}:` in {PROJECT_FILE}",
+        f"`mlctl configure --defaults {places.default}=...`",
     ]
-    return f"no {part.replace('_', ' ')} is given; say it with {', '.join(ways[:-1])} or {ways[-1]}"
+    listed = f"{', '.join(sources[:-1])} or {sources[-1]}"
+    return f"no {part.replace('_', ' ')} is given; say it with {listed}"
 
 
 def _az_folder(environment: Mapping[str, str]) -> Path:
@@ -202,6 +203,10 @@ def _account(path: Path) -> str | None:
     """The subscription that az works in; az writes the file with a byte order mark."""
     try:
         profile = json.loads(files.read(path, _MAX_PROFILE).decode("utf-8-sig"))
-        return next(str(one["id"]) for one in profile["subscriptions"] if one.get("isDefault"))
+        return next(
+            str(subscription["id"])
+            for subscription in profile["subscriptions"]
+            if subscription.get("isDefault")
+        )
     except (OSError, ValueError, KeyError, TypeError, StopIteration, AttributeError):
         return None

@@ -66,7 +66,7 @@ class Session:
 
         project = self.settings.project
         try:
-            given = variables(
+            values = variables(
                 project,
                 self._given(),
                 self.flags.var_file or (),
@@ -75,7 +75,7 @@ class Session:
             )
         except VariableError as error:
             raise InvalidValue(str(error), flag="--var") from None
-        return loader(project, report, self.today, given, lambda: self.policies, kind, **settings)
+        return loader(project, report, self.today, values, lambda: self.policies, kind, **settings)
 
     def _given(self) -> dict[str, Data]:
         """The variables of `--var`.
@@ -86,13 +86,13 @@ class Session:
         from mlctl import source
         from mlctl.cli.parser.arguments import InvalidValue
 
-        given = {}
+        values = {}
         for text in self.flags.var or ():
             name, equals, value = text.partition("=")
             if not name or not equals:
                 raise InvalidValue(f"`{text}` is not NAME=VALUE", flag="--var")
-            given[name] = source.plain(value) if value else ""
-        return given
+            values[name] = source.plain(value) if value else ""
+        return values
 
     @cached_property
     def policies(self) -> Policies:
@@ -182,10 +182,10 @@ class Session:
 
         scope = self.scope
         name = self.backend_name
-        backend, where = self.open()
+        backend, location = self.open()
         workspace = f"{scope.resource_group}/{scope.workspace}"
         by = self._project_elsewhere
-        self.note(clean(f"{name} backend{where}, workspace {workspace}{by}"))
+        self.note(clean(f"{name} backend{location}, workspace {workspace}{by}"))
         if isinstance(backend, SupportsNotes):
             for text in backend.notes:
                 self.note(clean(text))
@@ -239,9 +239,11 @@ class Session:
         """
         from mlctl.planning.unfinished.journal import FOLDER, Journals
 
-        document, said = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")
-        beside = document.folder if document is not None else Path()
-        return Journals(Path(said) if said else beside / FOLDER, self.backend_name, self.scope)
+        document, folder = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")
+        project_folder = document.folder if document is not None else Path()
+        return Journals(
+            Path(folder) if folder else project_folder / FOLDER, self.backend_name, self.scope
+        )
 
     def note(self, text: str) -> None:
         """Print a note on stderr, unless only errors are shown."""
@@ -309,9 +311,9 @@ class Session:
             self.say(render.human(plan, color=self.color(sys.stderr), width=self.width))
 
     def show_findings(
-        self, found: Iterable[Diagnostic], ignore: frozenset[str] = frozenset()
+        self, findings: Iterable[Diagnostic], ignore: frozenset[str] = frozenset()
     ) -> None:
         """Print what the preflight checks of a plan found, but for rules that are left out."""
         report = Report(ignore)
-        report.extend(found)
+        report.extend(findings)
         self.show(report)

@@ -35,10 +35,10 @@ def stop_on_signal() -> Iterator[threading.Event]:
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in numbers}
+    handlers = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield stop
     finally:
         stop.set()
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

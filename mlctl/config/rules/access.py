@@ -123,8 +123,10 @@ def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC310 and MLC311."""
     for cluster in declared(graph, "compute"):
         # What `show` printed has no secrets, and can be applied again all the same.
-        shown = cluster.get("provisioning_state") is not None
-        if not shown and all(lacks_key(cluster, "ssh_settings", one) for one in _SECRETS):
+        is_printed = cluster.get("provisioning_state") is not None
+        if not is_printed and all(
+            lacks_key(cluster, "ssh_settings", secret) for secret in _SECRETS
+        ):
             yield finding(
                 NO_CREDENTIALS,
                 cluster,
@@ -175,8 +177,8 @@ def identity(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         kind = resource.text("identity", "type")
         if kind is None:
             continue
-        wanted = "userassigned" in kind.replace("_", "").casefold()
-        if wanted and lacks_key(resource, *ids):
+        is_user_assigned = "userassigned" in kind.replace("_", "").casefold()
+        if is_user_assigned and lacks_key(resource, *ids):
             yield finding(
                 NO_IDS,
                 resource,
@@ -184,7 +186,7 @@ def identity(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 f"`type: {kind}` needs `user_assigned_identities`",
                 "list them, each as `resource_id: /subscriptions/...`",
             )
-        if not wanted and resource.get(*ids):
+        if not is_user_assigned and resource.get(*ids):
             yield finding(
                 STRAY_IDS,
                 resource,

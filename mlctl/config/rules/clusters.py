@@ -76,15 +76,15 @@ _EARLY = ("euap", "stage", "stg")
 def min_over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC301."""
     for cluster in declared(graph, "compute"):
-        least, most = cluster.number("min_instances"), whole_number(cluster, "max_instances")
-        if least is None or most is None or least <= most:
+        least, largest = cluster.number("min_instances"), whole_number(cluster, "max_instances")
+        if least is None or largest is None or least <= largest:
             continue
         left_out = lacks_key(cluster, "max_instances")
         yield finding(
             MIN_OVER_MAX,
             cluster,
             cluster.label(("min_instances",)),
-            f"`min_instances` is {least}, but `max_instances` is {most}"
+            f"`min_instances` is {least}, but `max_instances` is {largest}"
             + (" when it is left out" if left_out else ""),
             f"write `max_instances: {least}` or more, or lower `min_instances`",
             *(() if left_out else (cluster.label(("max_instances",), "at most this many"),)),

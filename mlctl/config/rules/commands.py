@@ -80,27 +80,29 @@ def undeclared(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         for at in _TEXTS:
             text = pointer.get(command.part.data, at)
             if isinstance(text, str):
-                blank = _OLD_OPTIONAL.sub(lambda found: " " * len(found[0]), text)
-                named = {one.path[:2]: one for one in reversed([*find(blank)])}
-                for one in reversed(named.values()):
-                    yield from _undeclared(command, at, one)
+                blank = _OLD_OPTIONAL.sub(lambda match: " " * len(match[0]), text)
+                first_uses = {
+                    expression.path[:2]: expression for expression in reversed([*find(blank)])
+                }
+                for expression in reversed(first_uses.values()):
+                    yield from _undeclared(command, at, expression)
 
 
-def _undeclared(command: _Command, at: Pointer, one: Expression) -> Iterator[Diagnostic]:
-    side, name = (*one.path, "")[:2]
-    known = command.known.get(side)
-    if known is None or not name or name in (*known, *_ALWAYS.get(side, ())):
+def _undeclared(command: _Command, at: Pointer, expression: Expression) -> Iterator[Diagnostic]:
+    side, name = (*expression.path, "")[:2]
+    names = command.known.get(side)
+    if names is None or not name or name in (*names, *_ALWAYS.get(side, ())):
         return
-    near = nearest(name, known)
-    beside = f"; the {side} are {listed(known, 'and')}" if known and side in SIDES else ""
+    near = nearest(name, names)
+    choices = f"; the {side} are {listed(names, 'and')}" if names and side in SIDES else ""
     yield finding(
         UNDECLARED,
         command.owner,
-        within(command.part.document, (*command.part.at, *at), one.start, one.end),
+        within(command.part.document, (*command.part.at, *at), expression.start, expression.end),
         f"the command names `{side}.{name}`, which the {command.what} does not declare",
         f"did you mean `{spelt(side, near)}`?"
         if near
-        else f"declare `{name}` under `{side}`{beside}",
+        else f"declare `{name}` under `{side}`{choices}",
     )
 
 
@@ -109,7 +111,7 @@ def broken_expressions(graph: Graph, _context: RuleContext) -> Iterator[Diagnost
     for resource in declared(graph):
         data = resource.get()
         for at, text in pointer.texts(data) if resource.kind.steps else ():
-            if "$" not in text or any(one in at for one in _PROSE):
+            if "$" not in text or any(part_of_text in at for part_of_text in _PROSE):
                 continue
             for part in broken(text):
                 yield finding(
@@ -119,15 +121,20 @@ def broken_expressions(graph: Graph, _context: RuleContext) -> Iterator[Diagnost
                     f"{shown(part.text)} is no expression",
                     "close it with `]]`" if part.text.startswith("$[[") else "write `${{...}}`",
                 )
-            for one in find(text):
-                near = nearest(one.path[0], ROOTS)
-                if one.path[0] not in ROOTS and near:
+            for part_of_text in find(text):
+                near = nearest(part_of_text.path[0], ROOTS)
+                if part_of_text.path[0] not in ROOTS and near:
                     yield finding(
                         BROKEN_EXPRESSION,
                         resource,
-                        within(resource.document, (*resource.root, *at), one.start, one.end),
-                        f"`{one.path[0]}` stands for nothing in an expression",
-                        f"did you mean `{spelt(near, *one.path[1:])}`?",
+                        within(
+                            resource.document,
+                            (*resource.root, *at),
+                            part_of_text.start,
+                            part_of_text.end,
+                        ),
+                        f"`{part_of_text.path[0]}` stands for nothing in an expression",
+                        f"did you mean `{spelt(near, *part_of_text.path[1:])}`?",
                     )
 
 
@@ -137,10 +144,10 @@ def _commands(graph: Graph) -> Iterator[_Command]:
         data = resource.get()
         if not resource.kind.steps or not isinstance(data, dict):
             continue
-        what = "job" if resource.kind.runs else "component"
+        subject = "job" if resource.kind.runs else "component"
         part = Part(resource.document, resource.root, data)
-        yield _Command(resource, part, _known(part), what)
-        yield from _trial(resource, part, what)
+        yield _Command(resource, part, _known(part), subject)
+        yield from _trial(resource, part, subject)
     for pipeline in pipelines(graph, lambda _path: None):
         for step in pipeline.steps.values():
             inline = step.part.mapping("component")
@@ -154,14 +161,14 @@ def _commands(graph: Graph) -> Iterator[_Command]:
             yield from _trial(pipeline.resource, step.part, "step")
 
 
-def _trial(resource: Resource, part: Part, what: str) -> Iterator[_Command]:
+def _trial(resource: Resource, part: Part, subject: str) -> Iterator[_Command]:
     trial = part.mapping("trial")
     if trial:
         inner = Part(part.document, (*part.at, "trial"), trial)
-        own = inner if inner.mapping(INPUTS) else part
+        declaring = inner if inner.mapping(INPUTS) else part
         space = tuple(map(str, part.mapping(SEARCH_SPACE)))
-        known = {**_known(own), SEARCH_SPACE: space}
-        yield _Command(resource, inner, known, "trial" if own is inner else what)
+        names = {**_known(declaring), SEARCH_SPACE: space}
+        yield _Command(resource, inner, names, "trial" if declaring is inner else subject)
 
 
 def _known(part: Part) -> dict[str, tuple[str, ...]]:

@@ -115,14 +115,14 @@ def count_twice(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC320."""
     for deployment in declared(graph, "batch-deployment"):
         if has_key(deployment, "settings", "instance_count") and has_key(deployment, "resources"):
-            there = has_key(deployment, "resources", "instance_count")
+            in_resources = has_key(deployment, "resources", "instance_count")
             yield finding(
                 COUNT_TWICE,
                 deployment,
                 deployment.label(("settings", "instance_count"), key=True),
                 "`settings.instance_count` cannot stand next to `resources`",
                 "remove it: `resources.instance_count` counts"
-                if there
+                if in_resources
                 else "move it to `resources.instance_count`",
                 deployment.label(("resources",), "because of this", key=True),
             )

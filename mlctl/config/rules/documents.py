@@ -43,15 +43,15 @@ def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         data = resource.get()
         if not isinstance(data, dict) or _with_outputs(resource.kind).isdisjoint(data):
             continue
-        found = list(_outputs(resource.kind.schema, resource.form.schema, data, ()))
-        if found:
-            names = listed((dotted(at) for at in found), "and")
+        pointers = list(_outputs(resource.kind.schema, resource.form.schema, data, ()))
+        if pointers:
+            names = listed((dotted(at) for at in pointers), "and")
             yield finding(
                 READ_ONLY,
                 resource,
-                resource.label(found[0], key=True),
-                f"{names} {'is' if len(found) == 1 else 'are'} the service's own, and ignored",
-                f"leave {'it' if len(found) == 1 else 'them'} out",
+                resource.label(pointers[0], key=True),
+                f"{names} {'is' if len(pointers) == 1 else 'are'} the service's own, and ignored",
+                f"leave {'it' if len(pointers) == 1 else 'them'} out",
             )
 
 
@@ -87,7 +87,9 @@ def _with_outputs(kind: Kind) -> frozenset[str]:
 def _has_output(root: Schema, schema: Schema) -> bool:
     whole = dereferenced(root, schema)
     inner = [*whole.get("properties", {}).values(), *([whole["items"]] if "items" in whole else [])]
-    return bool(whole.get("readOnly")) or any(_has_output(root, one) for one in inner)
+    return bool(whole.get("readOnly")) or any(
+        _has_output(root, schema_part) for schema_part in inner
+    )
 
 
 def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:

@@ -36,14 +36,14 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 def no_driver(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC332, once for an environment."""
-    told = set[int]()
+    reported = set[int]()
     for deployment in declared(graph, "batch-deployment"):
         for resource, at in _environments(deployment, graph):
-            if id(resource) in told or not deployment.text(*_SCRIPT):
+            if id(resource) in reported or not deployment.text(*_SCRIPT):
                 continue
             packages = _packages(_conda(resource, at, context))
-            if packages and not any(one.startswith("azureml-") for one in packages):
-                told.add(id(resource))
+            if packages and not any(package.startswith("azureml-") for package in packages):
+                reported.add(id(resource))
                 yield finding(
                     NO_DRIVER,
                     resource,
@@ -66,24 +66,24 @@ def _environments(deployment: Resource, graph: Graph) -> Iterator[tuple[Resource
 
 def _conda(resource: Resource, at: tuple[str, ...], context: RuleContext) -> Data:
     """The conda specification; None where there is none to read, or the image is curated."""
-    held = resource.get(*at, "conda_file")
+    value = resource.get(*at, "conda_file")
     if _CURATED in (resource.text(*at, "image") or ""):
         return None
-    if isinstance(held, str) and is_local(held) and not placeholder(held):
-        document = context.conda(resource.document.folder / local_path(held))
+    if isinstance(value, str) and is_local(value) and not placeholder(value):
+        document = context.conda(resource.document.folder / local_path(value))
         return document.data if document else None
-    return held
+    return value
 
 
 def _packages(conda: Data) -> list[str]:
     """The names of the packages, in small letters; none where they are not all written there."""
     listed = conda.get("dependencies") if isinstance(conda, dict) else None
     flat: list[Data] = []
-    for one in listed if isinstance(listed, list) else ():
-        inner = one.get("pip") if isinstance(one, dict) else [one]
+    for entry in listed if isinstance(listed, list) else ():
+        inner = entry.get("pip") if isinstance(entry, dict) else [entry]
         flat += inner if isinstance(inner, list) else [None]
-    names = [_NAME.match(one) if isinstance(one, str) else None for one in flat]
-    return [one[0].casefold() for one in names if one] if all(names) else []
+    names = [_NAME.match(entry) if isinstance(entry, str) else None for entry in flat]
+    return [entry[0].casefold() for entry in names if entry] if all(names) else []
 
 
 CHECKS = (no_driver,)

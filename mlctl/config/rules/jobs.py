@@ -108,18 +108,20 @@ def spot_on_cluster(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
 def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC343."""
     for job, cluster in _on_clusters(graph):
-        asked, most = whole_number(job, *_NODES), whole_number(cluster, "max_instances")
-        if asked is not None and most is not None and asked > most >= 1:
+        nodes, largest = whole_number(job, *_NODES), whole_number(cluster, "max_instances")
+        if nodes is not None and largest is not None and nodes > largest >= 1:
             yield finding(
                 JOB_OVER_MAX,
                 job,
                 job.label(_NODES),
-                f"the job needs {asked} nodes at once, and `{cluster.address.name}` has at most"
-                f" {most}",
-                f"write `max_instances: {asked}` for the cluster, or lower `instance_count`",
+                f"the job needs {nodes} nodes at once, and `{cluster.address.name}` has at most"
+                f" {largest}",
+                f"write `max_instances: {nodes}` for the cluster, or lower `instance_count`",
                 cluster.label(("max_instances",), "at most this many")
                 if ("max_instances",) in cluster.values
-                else cluster.label(("name",), f"at most {most} when `max_instances` is left out"),
+                else cluster.label(
+                    ("name",), f"at most {largest} when `max_instances` is left out"
+                ),
             )
 
 
@@ -127,17 +129,17 @@ def over_lifetime(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC344."""
     for job in declared(graph, JOB.name):
         preemptible = _preemptible(graph, job)
-        where = " on low-priority nodes" if preemptible else ""
-        most = limits.LOW_PRIORITY_JOB_DAYS if preemptible else limits.JOB_DAYS
+        condition = " on low-priority nodes" if preemptible else ""
+        days = limits.LOW_PRIORITY_JOB_DAYS if preemptible else limits.JOB_DAYS
         seconds = job.number(*_TIMEOUT)
-        if seconds is not None and seconds > most * _DAY:
+        if seconds is not None and seconds > days * _DAY:
             yield finding(
                 OVER_LIFETIME,
                 job,
                 job.label(_TIMEOUT),
-                f"`timeout` is {seconds} s, and a job{where} is cancelled"
-                f" after {most} days, {most * _DAY} s",
-                f"write {most * _DAY} or less, or leave `timeout` out",
+                f"`timeout` is {seconds} s, and a job{condition} is cancelled"
+                f" after {days} days, {days * _DAY} s",
+                f"write {days * _DAY} or less, or leave `timeout` out",
             )
 
 
@@ -160,8 +162,8 @@ def late_checkpoints(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic
 def type_ignored(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC346."""
     for job, cluster in _on_clusters(graph):
-        wanted, size = job.text(*_TYPE), str(cluster.effective("size"))
-        if wanted and wanted.casefold() != size.casefold():
+        instance_type, size = job.text(*_TYPE), str(cluster.effective("size"))
+        if instance_type and instance_type.casefold() != size.casefold():
             yield finding(
                 TYPE_IGNORED,
                 job,

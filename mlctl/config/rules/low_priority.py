@@ -89,20 +89,21 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC309."""
     for deployment, cluster in _uses(graph):
-        asked, most = whole_number(deployment, *_NODES), whole_number(cluster, "max_instances")
-        if asked is None or most is None or asked <= most or most < 1:
+        nodes, largest = whole_number(deployment, *_NODES), whole_number(cluster, "max_instances")
+        if nodes is None or largest is None or nodes <= largest or largest < 1:
             continue
         written = ("max_instances",) in cluster.values
         yield finding(
             OVER_MAX,
             deployment,
             _asked(deployment),
-            f"`{deployment.address.name}` asks for {asked} nodes, but `{cluster.address.name}`"
-            f" has at most {most}",
-            f"write `max_instances: {asked}` for the cluster, or lower `instance_count` to {most}",
+            f"`{deployment.address.name}` asks for {nodes} nodes, but `{cluster.address.name}`"
+            f" has at most {largest}",
+            f"write `max_instances: {nodes}` for the cluster, or lower `instance_count` to"
+            f" {largest}",
             cluster.label(("max_instances",), "at most this many")
             if written
-            else cluster.label(("name",), f"at most {most} when `max_instances` is left out"),
+            else cluster.label(("name",), f"at most {largest} when `max_instances` is left out"),
         )
 
 

@@ -59,27 +59,29 @@ def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC202; two documents are MLC201 already."""
-    known: dict[Address, Resource] = {}
+    assets_by_address: dict[Address, Resource] = {}
     for asset in graph.with_inline_assets:
         if asset.address.version is None:
             continue
-        first = known.setdefault(asset.address, asset)
-        other = _differences(first, asset) if first.owner or asset.owner else []
-        if other:
+        first = assets_by_address.setdefault(asset.address, asset)
+        differences = _differences(first, asset) if first.owner or asset.owner else []
+        if differences:
             yield finding(
                 CONFLICT,
                 asset,
                 asset.label(("name",)),
-                f"`{asset.address}` is described in two ways: {listed(other, 'and')}"
-                f" {'differs' if len(other) == 1 else 'differ'}",
+                f"`{asset.address}` is described in two ways: {listed(differences, 'and')}"
+                f" {'differs' if len(differences) == 1 else 'differ'}",
                 "describe it once and name it there, or give the other content another version",
                 first.label(("name",), "first described here"),
             )
 
 
-def _differences(one: Resource, other: Resource) -> list[str]:
-    left, right = _content(one), _content(other)
-    return [dotted(at) for at in {**left, **right} if left.get(at) != right.get(at)]
+def _differences(first: Resource, second: Resource) -> list[str]:
+    first_content, right = _content(first), _content(second)
+    return [
+        dotted(at) for at in {**first_content, **right} if first_content.get(at) != right.get(at)
+    ]
 
 
 def _content(asset: Resource) -> Mapping[Pointer, Data]:

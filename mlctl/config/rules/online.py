@@ -40,12 +40,12 @@ RULES = (WRONG_SUM, MIRRORED_TOO)
 def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC334."""
     for endpoint in declared(graph, "online-endpoint"):
-        said = endpoint.get("traffic")
+        traffic = endpoint.get("traffic")
         total = sum(_shares(endpoint, "traffic").values())
-        known = isinstance(said, dict) and all(
-            isinstance(one, int | float) for one in said.values()
+        is_numeric = isinstance(traffic, dict) and all(
+            isinstance(share, int | float) for share in traffic.values()
         )
-        if known and total not in (0, routes.ALL):
+        if is_numeric and total not in (0, routes.ALL):
             yield finding(
                 WRONG_SUM,
                 endpoint,
@@ -60,21 +60,21 @@ def mirrored_too(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     for endpoint in declared(graph, "online-endpoint"):
         answering = {name.casefold(): name for name in _shares(endpoint, "traffic")}
         for name in _shares(endpoint, "mirror_traffic"):
-            other = answering.get(name.casefold())
-            if other is not None:
+            answering_name = answering.get(name.casefold())
+            if answering_name is not None:
                 yield finding(
                     MIRRORED_TOO,
                     endpoint,
                     endpoint.label(("mirror_traffic", name), key=True),
                     f"`{name}` cannot get copies of requests beside requests",
                     "remove it from `traffic` or from `mirror_traffic`",
-                    endpoint.label(("traffic", other), "it answers requests", key=True),
+                    endpoint.label(("traffic", answering_name), "it answers requests", key=True),
                 )
 
 
 def _shares(endpoint: Resource, field: str) -> Shares:
-    said = endpoint.get(field)
-    return routes.shares(said) if isinstance(said, dict) else {}
+    traffic = endpoint.get(field)
+    return routes.shares(traffic) if isinstance(traffic, dict) else {}
 
 
 CHECKS = (wrong_sum, mirrored_too)

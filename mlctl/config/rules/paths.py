@@ -81,19 +81,27 @@ def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
     for resource in graph.with_inline_assets:
         path = local(resource, _CONDA_FILE)
         text = context.script(path) if path is not None else None
-        found = next((one for one in find(text or "") if one.path[0] in ("var", "env")), None)
-        if path is None or text is None or found is None:
+        expression = next(
+            (candidate for candidate in find(text or "") if candidate.path[0] in ("var", "env")),
+            None,
+        )
+        if path is None or text is None or expression is None:
             continue
-        ahead = text[: found.start]
-        line, column = ahead.count("\n"), found.start - (ahead.rfind("\n") + 1)
+        ahead = text[: expression.start]
+        line, column = ahead.count("\n"), expression.start - (ahead.rfind("\n") + 1)
         place = Span(
-            SourceText(str(path), text), line, column, line, column + found.end - found.start
+            SourceText(str(path), text),
+            line,
+            column,
+            line,
+            column + expression.end - expression.start,
         )
         yield finding(
             LEFT_EXPRESSION,
             resource,
             resource.label(_CONDA_FILE),
-            f"`{path}` has `{found.text}`, and mlctl fills in documents, not the files they name",
+            f"`{path}` has `{expression.text}`, and mlctl fills in documents, not the files they"
+            " name",
             "write the value, or the dependencies in the document",
             Label(place, "stays as it is"),
         )
@@ -110,9 +118,9 @@ def local(resource: Resource, at: Pointer) -> Path | None:
 def _inside(
     resource: Resource, folder: Pointer, path: Path, context: RuleContext
 ) -> Iterator[Diagnostic]:
-    for at, where in _INSIDE.items():
+    for at, folder_field in _INSIDE.items():
         name = resource.text(*map(str, at))
-        if where != folder or not name or path.suffix == ".py" or placeholder(name):
+        if folder_field != folder or not name or path.suffix == ".py" or placeholder(name):
             continue
         if not context.exists(path / name):
             yield _missing(resource, at, path / name, planning=context.planning, inside=path)
@@ -121,12 +129,12 @@ def _inside(
 def _missing(
     resource: Resource, at: Pointer, path: Path, *, planning: bool, inside: Path | None = None
 ) -> Diagnostic:
-    where = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
+    problem = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
     return finding(
         MISSING_TO_PLAN if planning else MISSING_PATH,
         resource,
         resource.label(at),
-        f"{dotted(at)}: {where}",
+        f"{dotted(at)}: {problem}",
         "correct the path: it is relative to "
         + ("the folder that is named beside it" if inside else "the folder of this file"),
     )

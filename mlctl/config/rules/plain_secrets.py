@@ -50,8 +50,8 @@ def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         for at in masking.places(resource.document.data):
             if at in resource.form.credentials or resource.document.from_environment(at):
                 continue  # credentials have rules of their own: MLC312, MLC313
-            found = plain_secret(resource.document, at)
-            yield replace(found, address=str(resource.address))
+            diagnostic = plain_secret(resource.document, at)
+            yield replace(diagnostic, address=str(resource.address))
 
 
 def plain_secret(document: Document, at: Pointer) -> Diagnostic:

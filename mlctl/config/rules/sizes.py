@@ -93,12 +93,12 @@ def retired_size(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
         end = catalog.retirement(size)
         if end is None or not _is_near(end.date, context.today):
             continue
-        gone = end.date <= context.today
+        is_retired = end.date <= context.today
         yield finding(
-            RETIRED_SIZE if gone else RETIRING_SIZE,
+            RETIRED_SIZE if is_retired else RETIRING_SIZE,
             resource,
             resource.label(at),
-            f"`{size}` {'retired' if gone else 'retires'} on {end.date.isoformat()}",
+            f"`{size}` {'retired' if is_retired else 'retires'} on {end.date.isoformat()}",
             f"use {_instead(end.successor)}"
             + ("; a new size replaces the cluster" if resource.kind.quota.has_nodes else ""),
         )
@@ -109,7 +109,7 @@ def unknown_size(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     for resource, at, size in _sizes(graph):
         if catalog.find_size(size) or _is_named_like_one(size):
             continue
-        near = nearest(_with_prefix(size), (known.name for known in catalog.sizes().values()))
+        near = nearest(_with_prefix(size), (listed.name for listed in catalog.sizes().values()))
         yield finding(
             UNKNOWN_SIZE,
             resource,
@@ -135,9 +135,9 @@ def not_low_priority(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic
 
 
 def _is_dedicated_only(size: str) -> bool:
-    known = catalog.find_size(size)
-    told = known is not None and known.low_priority_capable is False
-    return told or _DEDICATED_ONLY.fullmatch(size.casefold()) is not None
+    listed = catalog.find_size(size)
+    is_listed = listed is not None and listed.low_priority_capable is False
+    return is_listed or _DEDICATED_ONLY.fullmatch(size.casefold()) is not None
 
 
 def _is_named_like_one(size: str) -> bool:

@@ -67,18 +67,18 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC354 and MLC355."""
     for pipeline, step, ports in steps(graph, context.read, INPUTS):
         for name, value in step.part.mapping(INPUTS).items():
-            port, given = ports.get(str(name)), _given(pipeline, value)
-            found = _misfit(port, given) if port and given else None
-            if found and port and given:
-                rule, wanted, got = found
+            port, given_value = ports.get(str(name)), _given(pipeline, value)
+            misfit = _misfit(port, given_value) if port and given_value else None
+            if misfit and port and given_value:
+                rule, expected, got = misfit
                 related = [port.label("it is declared here")]
-                related += [given.source.label("this is it")] if given.source else []
+                related += [given_value.source.label("this is it")] if given_value.source else []
                 yield finding(
                     rule,
                     pipeline.resource,
                     step.part.label((INPUTS, str(name))),
-                    f"`{name}` of the component is {wanted}, and gets {got}",
-                    f"give it {wanted}, or change the component",
+                    f"`{name}` of the component is {expected}, and gets {got}",
+                    f"give it {expected}, or change the component",
                     *related,
                 )
 
@@ -87,19 +87,19 @@ def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
     """MLC359: a step without a `type` is what its component is."""
     for pipeline in pipelines(graph, context.read):
         for step in pipeline.steps.values():
-            said = str(step.part.data.get("type", "")).casefold()
-            wanted = _COMPONENTS.get(said)
-            if wanted is None or step.runs is None or step.written:
+            step_type = str(step.part.data.get("type", "")).casefold()
+            expected = _COMPONENTS.get(step_type)
+            if expected is None or step.runs is None or step.written:
                 continue
-            found = str(step.runs.data.get("type") or "command").casefold()
-            if found != wanted and found in _COMPONENTS.values():
+            component_type = str(step.runs.data.get("type") or "command").casefold()
+            if component_type != expected and component_type in _COMPONENTS.values():
                 yield finding(
                     OTHER_COMPONENT,
                     pipeline.resource,
                     step.part.label(("type",)),
-                    f"step `{step.name}` is {with_article(said)}, and its component"
-                    f" {with_article(found)}",
-                    f"write `type: {found}`",
+                    f"step `{step.name}` is {with_article(step_type)}, and its component"
+                    f" {with_article(component_type)}",
+                    f"write `type: {component_type}`",
                     step.runs.label(("type",), "it is this"),
                 )
 
@@ -135,48 +135,50 @@ def _bound(pipeline: Pipeline, text: str) -> Port | None:
             return None
 
 
-def _misfit(port: Port, given: _Given) -> tuple[Rule, str, str] | None:
+def _misfit(port: Port, given_value: _Given) -> tuple[Rule, str, str] | None:
     """The rule that is broken, what the input is, and what it gets; None where it fits."""
-    wanted = type_of(port)
-    if not wanted:
+    expected = type_of(port)
+    if not expected:
         return None
-    if given.value is not None:
-        breach = _breach(port, given.value)
-        return (WRONG_INPUT_VALUE, breach, shown(given.value)) if breach else None
-    if not given.type or given.type == wanted:
+    if given_value.value is not None:
+        breach = _breach(port, given_value.value)
+        return (WRONG_INPUT_VALUE, breach, shown(given_value.value)) if breach else None
+    if not given_value.type or given_value.type == expected:
         return None
-    told = called(wanted), called(given.type)
-    if (given.type in VALUES) != (wanted in VALUES) or _narrower(given.type, wanted):
-        return WRONG_INPUT_VALUE, *told
-    return (OTHER_DATA, *told) if frozenset((given.type, wanted)) in _UNLIKE else None
+    type_names = called(expected), called(given_value.type)
+    if (given_value.type in VALUES) != (expected in VALUES) or _narrower(
+        given_value.type, expected
+    ):
+        return WRONG_INPUT_VALUE, *type_names
+    return (OTHER_DATA, *type_names) if frozenset((given_value.type, expected)) in _UNLIKE else None
 
 
 def _breach(port: Port, value: Data) -> str | None:
     """What an input is that a value does not fit; None where it does."""
-    wanted = type_of(port)
-    if wanted not in VALUES:
-        return None if isinstance(value, str) else called(wanted)  # text may be a path
-    if not _is_a(wanted, value):
-        return called(wanted)
-    number = None if wanted == "string" else _number(value)
-    least, most = _number(port.said.get("min")), _number(port.said.get("max"))
+    expected = type_of(port)
+    if expected not in VALUES:
+        return None if isinstance(value, str) else called(expected)  # text may be a path
+    if not _is_a(expected, value):
+        return called(expected)
+    number = None if expected == "string" else _number(value)
+    least, largest = _number(port.said.get("min")), _number(port.said.get("max"))
     words = port.said.get("enum")
     if number is not None and least is not None and number < least:
         return f"{port.said['min']} at least"
-    if number is not None and most is not None and number > most:
+    if number is not None and largest is not None and number > largest:
         return f"{port.said['max']} at most"
     if isinstance(words, list) and words and str(value) not in map(str, words):
         return f"one of {listed(map(str, words))}"
     return None
 
 
-def _is_a(wanted: str, value: Data) -> bool:
+def _is_a(expected: str, value: Data) -> bool:
     """Whether a value can be one of the type; YAML and the wire have numbers as text, too."""
-    if wanted == "boolean":
+    if expected == "boolean":
         return isinstance(value, bool) or str(value).casefold() in ("true", "false")
     number = _number(value)
-    return wanted == "string" or (
-        number is not None and (wanted == "number" or number.is_integer())
+    return expected == "string" or (
+        number is not None and (expected == "number" or number.is_integer())
     )
 
 
@@ -189,11 +191,11 @@ def _number(value: Data) -> float | None:
         return None
 
 
-def _narrower(kind: str, wanted: str) -> bool:
+def _narrower(kind: str, expected: str) -> bool:
     """Whether no value of one type of values is one of the other."""
     numbers = ("number", "integer")
-    return {kind, wanted} <= VALUES and (
-        (kind in numbers and wanted == "boolean") or (kind == "boolean" and wanted in numbers)
+    return {kind, expected} <= VALUES and (
+        (kind in numbers and expected == "boolean") or (kind == "boolean" and expected in numbers)
     )
 
 

@@ -135,7 +135,7 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
     name = str(at[-1])
     near = nearest(name, schema["properties"])
     hint = f"did you mean `{near}`?" if near else "remove it, or move it to where it belongs"
-    said = schema.get("x-mlctl-retired", {}).get(name)
+    advice = schema.get("x-mlctl-retired", {}).get(name)
     title = str(schema.get("title", resource.kind.name)).lower()
     owner = f"`{at[-2]}`" if title.endswith("s") and len(at) > 1 else with_article(title)
     return finding(
@@ -143,31 +143,31 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
         resource,
         resource.label(at, key=True),
         f"{owner} has no field `{name}`",
-        str(said or hint),
+        str(advice or hint),
     )
 
 
 def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
     """The finding where an expression names nothing of the pipeline."""
-    head, side, *rest = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
+    head, side, *path = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
     if head != PARENT:
         return
-    if side not in (*SIDES, JOBS) or not rest:
+    if side not in (*SIDES, JOBS) or not path:
         near = nearest(side, (*SIDES, JOBS))
-        hint = f"did you mean `{spelt(PARENT, near, *rest)}`?" if near and rest else None
+        hint = f"did you mean `{spelt(PARENT, near, *path)}`?" if near and path else None
         forms = [spelt(PARENT, INPUTS, "NAME"), spelt(PARENT, JOBS, "STEP", OUTPUTS, "NAME")]
         hint = hint or f"write {listed(forms)}"
         yield _finding(pipeline, use, f"`{use.expression.text}` names nothing", hint)
     elif side == JOBS:
-        yield from _unknown_step(pipeline, use, rest)
-    elif rest[0] not in (ports := pipeline.ports(side)):
-        message = f"the pipeline has no {side[:-1]} `{rest[0]}`"
-        hint = _near((PARENT, side), rest[0], ports) or f"declare `{rest[0]}` under `{side}`"
+        yield from _unknown_step(pipeline, use, path)
+    elif path[0] not in (ports := pipeline.ports(side)):
+        message = f"the pipeline has no {side[:-1]} `{path[0]}`"
+        hint = _near((PARENT, side), path[0], ports) or f"declare `{path[0]}` under `{side}`"
         yield _finding(pipeline, use, message, hint)
 
 
-def _unknown_step(pipeline: Pipeline, use: Use, rest: list[str]) -> Iterator[Diagnostic]:
-    name, *port = rest
+def _unknown_step(pipeline: Pipeline, use: Use, path: list[str]) -> Iterator[Diagnostic]:
+    name, *port = path
     step = pipeline.steps.get(name)
     if step is None:
         near = nearest(name, pipeline.steps)
@@ -178,11 +178,11 @@ def _unknown_step(pipeline: Pipeline, use: Use, rest: list[str]) -> Iterator[Dia
         )
         yield _finding(pipeline, use, f"the pipeline has no step `{name}`", hint)
         return
-    known = step.outputs() if len(port) > 1 and port[0] == OUTPUTS else None
-    if known is not None and port[1] not in known:
-        hint = _near((PARENT, JOBS, name, OUTPUTS), port[1], known) or (
-            f"its outputs are {listed(sorted(known), 'and')}"
-            if known
+    outputs = step.outputs() if len(port) > 1 and port[0] == OUTPUTS else None
+    if outputs is not None and port[1] not in outputs:
+        hint = _near((PARENT, JOBS, name, OUTPUTS), port[1], outputs) or (
+            f"its outputs are {listed(sorted(outputs), 'and')}"
+            if outputs
             else f"declare `{port[1]}` under its `{OUTPUTS}`"
         )
         yield _finding(pipeline, use, f"step `{name}` has no output `{port[1]}`", hint)
@@ -192,10 +192,10 @@ def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC351: once for each ring of steps, at the reference that closes it."""
     for pipeline in pipelines(graph, context.read):
         _, waiting = order(pipeline)
-        told: set[str] = set()
+        reported: set[str] = set()
         for ring in _rings(pipeline, waiting):
-            if told.isdisjoint(ring):
-                told.update(ring)
+            if reported.isdisjoint(ring):
+                reported.update(ring)
                 yield _cycle(pipeline, ring)
 
 
@@ -203,18 +203,18 @@ def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
     """From each step in a cycle back to itself, each step reading of the one before it."""
     reads = {name: [s for s, t, _ in flows(pipeline) if t == name] for name in waiting}
     for first in waiting:
-        way, queue = {first: ""}, [first]
+        previous, queue = {first: ""}, [first]
         while queue:
-            here = queue.pop(0)
-            if first in reads[here]:
-                ring = [here]
-                while way[ring[-1]]:
-                    ring.append(way[ring[-1]])
+            current = queue.pop(0)
+            if first in reads[current]:
+                ring = [current]
+                while previous[ring[-1]]:
+                    ring.append(previous[ring[-1]])
                 yield ring[::-1]
                 break
-            for source in reads[here]:
-                if source in reads and source not in way:
-                    way[source] = here
+            for source in reads[current]:
+                if source in reads and source not in previous:
+                    previous[source] = current
                     queue.append(source)
 
 
@@ -222,26 +222,31 @@ def _cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
     """`ring`: each reads of the next one, and the last of the first."""
     reading = {(target, source): use for source, target, use in flows(pipeline)}
     pairs = list(zip(ring, [*ring[1:], ring[0]], strict=True))
-    *others, last = [reading[pair] for pair in pairs]
-    said = (
+    *earlier_uses, last = [reading[pair] for pair in pairs]
+    sentence = (
         f"step `{ring[0]}` reads its own output"
         if len(ring) == 1
         else f"steps {listed(ring, 'and')} wait for each other"
     )
-    related = tuple(one.label("which reads this") for one in others)
+    related = tuple(use.label("which reads this") for use in earlier_uses)
     return finding(
-        STEP_CYCLE, pipeline.resource, last.label(), said, "remove one of the references", *related
+        STEP_CYCLE,
+        pipeline.resource,
+        last.label(),
+        sentence,
+        "remove one of the references",
+        *related,
     )
 
 
 def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC352."""
     for pipeline, step, ports in steps(graph, context.read, INPUTS):
-        given = {**step.part.mapping(INPUTS), **step.part.mapping(SEARCH_SPACE)}
-        strange = [str(name) for name in given if name not in ports]
+        given_inputs = {**step.part.mapping(INPUTS), **step.part.mapping(SEARCH_SPACE)}
+        strange = [str(name) for name in given_inputs if name not in ports]
         for name, port in ports.items():
-            if port.needed and name not in given and nearest(name, strange) is None:
-                at = (INPUTS,) if given else ()
+            if port.needed and name not in given_inputs and nearest(name, strange) is None:
+                at = (INPUTS,) if given_inputs else ()
                 yield finding(
                     MISSING_STEP_INPUT,
                     pipeline.resource,
@@ -297,9 +302,9 @@ def _has(ports: Mapping[str, Port], side: str) -> str:
 
 
 def _near(
-    above: tuple[str, ...], name: str, known: Mapping[str, Port] | frozenset[str]
+    above: tuple[str, ...], name: str, names: Mapping[str, Port] | frozenset[str]
 ) -> str | None:
-    near = nearest(name, sorted(known))
+    near = nearest(name, sorted(names))
     return f"did you mean `{spelt(*above, near)}`?" if near else None
 
 
