@@ -57,9 +57,9 @@ class Emulator:
         except LocalStateError as error:
             response = error_response(_internal_error(error.message))
         except ServiceError as error:
-            response = error_response(self._passed(error))
+            response = error_response(self._error_to_answer(error))
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
-            response = error_response(_internal_error(self._explained(error)))
+            response = error_response(_internal_error(self._explain(error)))
         response = response.with_headers(service_headers(request, response))
         return faults.apply_to(response, struck).with_headers(_common_headers(request, number))
 
@@ -101,7 +101,7 @@ class Emulator:
         if passed > 0:  # the system's clock may be set back
             control.wait(self._home, passed * pace)
 
-    def _passed(self, error: ServiceError) -> ServiceError:
+    def _error_to_answer(self, error: ServiceError) -> ServiceError:
         """The error to answer with; in virtual time a transient conflict ends with this answer."""
         virtual = self._settings.pace is VIRTUAL
         if not (virtual and isinstance(error, Transient) and error.status == CONFLICT):
@@ -111,7 +111,7 @@ class Emulator:
         control.wait(self._home, error.retry_after)
         return Transient(error.code, error.message, status=error.status, retry_after=_TICK)
 
-    def _explained(self, error: Exception) -> str:
+    def _explain(self, error: Exception) -> str:
         """What was unforeseen: damage of the state file, or a bug of the emulator's own."""
         try:
             integrity.check(self._store)

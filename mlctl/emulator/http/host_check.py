@@ -28,7 +28,7 @@ def with_host_check(
     """
     allowed = {allowed_name.casefold().strip("[]") for allowed_name in (bound, *names)}
 
-    def admitted(request: Request) -> Response:
+    def check_host(request: Request) -> Response:
         host = _name(request.header("host"))
         if _is_cross_origin(request):
             text = "This request was sent by a web page of another origin."
@@ -41,7 +41,7 @@ def with_host_check(
         )
         return error_response(Permanent("MisdirectedRequest", text, status=421))
 
-    return admitted
+    return check_host
 
 
 def _is_cross_origin(request: Request) -> bool:

@@ -172,7 +172,7 @@ def _lease(call: Call) -> Response:
         _check_conditions(call, old)
         lease, answer = leases.change(leases.BlobLease.of(old), call.request, now)
         answered.append(answer)
-        return {**unchanged, **lease.as_note()}
+        return {**unchanged, **lease.to_note()}
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
     (status, headers), *_ = answered

@@ -49,7 +49,7 @@ class BlobLease:
         """That of a blob's note."""
         return cls(**(note or {}).get(NOTE, {}))
 
-    def as_note(self) -> dict[str, Data]:
+    def to_note(self) -> dict[str, Data]:
         """As a part of the note; nothing for none."""
         return {NOTE: asdict(self)} if self.id else {}
 
@@ -89,7 +89,7 @@ def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -
             text = "There is currently a lease on the blob and no lease ID was specified in the"
             raise _precondition_failed("LeaseIdMissing", f"{text} request.")
         _check_match(lease, name)
-        return lease.as_note()
+        return lease.to_note()
     if name:
         text = "A lease ID was specified, but the lease for the blob has expired."
         raise _precondition_failed("LeaseNotPresentWithBlobOperation", text)

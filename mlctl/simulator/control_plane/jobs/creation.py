@@ -24,7 +24,12 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensur
 from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
 from mlctl.simulator.engine.model import SharedQueueSettings
 
-_CREATE = {"Command": training_jobs.create, "Pipeline": pipelines.create, "Sweep": sweeps.create}
+# By ARM's type of job: what its name begins with where none is given, and what submits it.
+_SUBMIT = {
+    "Command": ("job", training_jobs.submit),
+    "Pipeline": ("pipeline", pipelines.submit),
+    "Sweep": ("sweep", sweeps.submit),
+}
 
 
 def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
@@ -34,10 +39,16 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
     kind = str(request.properties.get("jobType"))
-    if kind not in _CREATE:
-        text = f"The simulated cloud runs {_enumerate(_CREATE)} jobs, not `{kind}`."
+    if kind not in _SUBMIT:
+        text = f"The simulated cloud runs {_enumerate(_SUBMIT)} jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
-    return _CREATE[kind](workspace, request)
+    prefix, submit = _SUBMIT[kind]
+    workloads.check(request.workload)
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        name = request.name or records.new_name(transaction.db, state, prefix)
+        row = JobRow(name, kind, None, None, state.now, {})
+        return submit(transaction, state, row, request)
 
 
 def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:

@@ -27,25 +27,10 @@ from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitGroup
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec
 
 _STEP_RUN = "azureml.StepRun"
-
-
-def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
-    """Submit a pipeline job, and its steps with it.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
-    workloads.check(request.workload)
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        name = request.name or records.new_name(transaction.db, state, "pipeline")
-        row = JobRow(name, "Pipeline", None, None, state.now, {})
-        return submit(transaction, state, row, request)
 
 
 def submit(

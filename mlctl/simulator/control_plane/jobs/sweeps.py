@@ -23,7 +23,7 @@ from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.commands import SubmitGroup
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec
@@ -45,28 +45,27 @@ class Sweep:
     job: Mapping[str, Data]
 
 
-def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
-    """Submit a sweep job, and its trials with it.
+def submit(
+    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
+) -> JobRecord:
+    """Submit a sweep job and its trials as `row` says, whose note is completed.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    workloads.check(request.workload)
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        name = request.name or records.new_name(transaction.db, state, "sweep")
-        properties = request.properties
-        compute = str(properties.get("computeId") or "")
-        run = pipeline_nodes.NodeContext(
-            transaction, state, command_log.engine_name(state.id, name), compute
-        )
-        stored = workloads.part_workload(transaction.db, name, request.workload_name)
-        workload = request.workload.over(stored)
-        group, rows = trials(run, name, _sweep_of_job(properties), workload, state.now)
-        note = {key: value for key, value in properties.items() if key != "status"}
-        note.setdefault("displayName", name)
-        row = JobRow(name, "Sweep", None, None, state.now, note)
-        return records.submit(transaction, state, row, SubmitGroup(group), rows)
+    properties = request.properties
+    run = pipeline_nodes.NodeContext(
+        transaction,
+        state,
+        command_log.engine_name(state.id, row.name),
+        str(properties.get("computeId") or ""),
+    )
+    stored = workloads.part_workload(transaction.db, row.name, request.workload_name)
+    workload = request.workload.over(stored)
+    group, rows = trials(run, row.name, _sweep_of_job(properties), workload, state.now)
+    note = {key: value for key, value in properties.items() if key != "status"}
+    note.setdefault("displayName", row.name)
+    return records.submit(transaction, state, replace(row, note=note), SubmitGroup(group), rows)
 
 
 def sweep_of_node(run: pipeline_nodes.NodeContext, node: pipeline_nodes.PipelineNode) -> Sweep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from sqlite3 import Connection
 
 from mlctl import catalog
@@ -19,7 +20,6 @@ from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitTraining
 from mlctl.simulator.engine.model import ClusterSpec, Tier, TrainingSpec
 from mlctl.workload import Workload
@@ -29,26 +29,23 @@ _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
 
-def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
-    """Submit a training job.
+def submit(
+    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
+) -> JobRecord:
+    """Submit a training job as `row` says, whose note is completed.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    workloads.check(request.workload)
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        name = request.name or records.new_name(transaction.db, state, "job")
-        _check_environment(transaction, state, request.properties)
-        workload = request.workload.over(workloads.get(transaction.db, request.workload_name))
-        engine_name = command_log.engine_name(state.id, name)
-        spec = training_spec(transaction, state, engine_name, request.properties, workload)
-        note = {key: value for key, value in request.properties.items() if key != "status"}
-        note.setdefault("displayName", name)
-        note["checkpointEvery"] = spec.checkpoint_every
-        note["work"] = workloads.describe(transaction.db, request.source, workloads.TRAINING)
-        row = JobRow(name, "Command", None, None, state.now, note)
-        return records.submit(transaction, state, row, SubmitTraining(spec))
+    _check_environment(transaction, state, request.properties)
+    workload = request.workload.over(workloads.get(transaction.db, request.workload_name))
+    engine_name = command_log.engine_name(state.id, row.name)
+    spec = training_spec(transaction, state, engine_name, request.properties, workload)
+    note = {key: value for key, value in request.properties.items() if key != "status"}
+    note.setdefault("displayName", row.name)
+    note["checkpointEvery"] = spec.checkpoint_every
+    note["work"] = workloads.describe(transaction.db, request.source, workloads.TRAINING)
+    return records.submit(transaction, state, replace(row, note=note), SubmitTraining(spec))
 
 
 def _check_environment(

@@ -36,7 +36,7 @@ class LocalStateBusyError(LocalStateError):
 class _Reading:
     """A block in which one thread reads; a class, as there are many reads in a request."""
 
-    __slots__ = ("_connection", "_explained", "_lock")
+    __slots__ = ("_connection", "_explain", "_lock")
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class _Reading:
     ) -> None:
         self._connection = connection
         self._lock = lock
-        self._explained = explained
+        self._explain = explained
 
     def __enter__(self) -> sqlite3.Connection:
         self._lock.acquire()
@@ -55,7 +55,7 @@ class _Reading:
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
         self._lock.release()
         if isinstance(error, _FAILED):
-            raise self._explained(error) from error
+            raise self._explain(error) from error
 
 
 class Store:
@@ -82,7 +82,7 @@ class Store:
         try:
             self._connection = _connect(self.path, patience)
         except _FAILED as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
         weakref.finalize(self, self._connection.close)  # Python 3.13 warns of open connections
 
     @contextmanager
@@ -103,21 +103,21 @@ class Store:
                         self._connection.execute("ROLLBACK")
                     raise
             except _FAILED as error:
-                raise self._explained(error) from error
+                raise self._explain(error) from error
 
     def read(self) -> _Reading:
         """A block with the connection for single SELECTs; each sees one consistent state.
 
         The block raises a LocalStateError where the file cannot be read.
         """
-        return _Reading(self._connection, self._lock, self._explained)
+        return _Reading(self._connection, self._lock, self._explain)
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""
         with self._lock:
             self._connection.close()
 
-    def _explained(self, error: sqlite3.Error | UnicodeDecodeError) -> LocalStateError:
+    def _explain(self, error: sqlite3.Error | UnicodeDecodeError) -> LocalStateError:
         text = str(error)
         kind = LocalStateError
         if "locked" in text or "busy" in text:
