@@ -22,10 +22,10 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mlctl.applying.events import StepEvent
-from mlctl.applying.lease import Wanted, holder
+from mlctl.applying.lease import LeaseRequest, holder
 from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends import open_backend
 from mlctl.backends.local.backend import LocalBackend
@@ -57,6 +57,9 @@ from mlctl.workflow.model import (
 )
 from mlctl.workflow.planning import plan_files
 from mlctl.workflow.renaming import WriteError
+
+if TYPE_CHECKING:
+    from mlctl.forecast.weather.models import Weather
 
 __all__ = [
     "Address",
@@ -257,7 +260,7 @@ def apply(
         raise Refused(planned.refused)
     lease = None
     if planned.project and lock_timeout is not None:
-        lease = Wanted(planned.project, holder("mlctl.apply", {}), lock_timeout)
+        lease = LeaseRequest(planned.project, holder("mlctl.apply", {}), lock_timeout)
 
     def show(events: Iterator[StepEvent], execution: Execution) -> Outcome:
         return collect(events, execution.work, execution.actions, on_event)
@@ -316,26 +319,32 @@ def simulate(
     from mlctl.forecast.batch.policy import Policy
     from mlctl.forecast.batch.reading import Wanted, read
     from mlctl.forecast.batch.summary import Summary
-    from mlctl.forecast.weather import models as known
     from mlctl.simulator.engine.model import Tier
     from mlctl.workload import Workload
 
-    found = load(paths, project=project, **settings)
-    if found.report.failed:
-        raise InvalidFiles(found.report)
-    named = {name: known.by_name(name) for name in dict.fromkeys(("calm", weather, "stress"))}
-    unknown = [name for name, one in named.items() if one is None]
-    if unknown:
-        raise ValueError(f"there is no weather `{unknown[0]}`")
+    loaded = load(paths, project=project, **settings)
+    if loaded.report.failed:
+        raise InvalidFiles(loaded.report)
+    models = [_weather(name) for name in dict.fromkeys(("calm", weather, "stress"))]
+    main = models[1].name
     workload = Workload(files=files, seconds_per_file=seconds_per_file)
     address = Address.parse(deployment) if deployment else None
-    subject = read(found.graph, Wanted(workload, deployment=address))
-    there = [one for one in named.values() if one is not None]
-    main = there[min(1, len(there) - 1)].name
+    subject = read(loaded.graph, Wanted(workload, deployment=address))
     tiers = (Tier.LOW_PRIORITY, Tier.DEDICATED)
-    rows = report.rows(subject.scenario, there, tiers, [Policy()], str(seed), main)
-    done = [(row, Summary(row.study.scenario, row.study.histories(range(runs)))) for row in rows]
-    return report.document(subject, done, main, {"seed": seed, "deadline_s": None})
+    rows = report.rows(subject.scenario, models, tiers, [Policy()], str(seed), main)
+    summaries = [
+        (row, Summary(row.study.scenario, row.study.histories(range(runs)))) for row in rows
+    ]
+    return report.document(subject, summaries, main, {"seed": seed, "deadline_s": None})
+
+
+def _weather(name: str) -> Weather:
+    from mlctl.forecast.weather import models
+
+    model = models.by_name(name)
+    if model is None:
+        raise ValueError(f"there is no weather `{name}`")
+    return model
 
 
 def _listed(paths: Paths) -> list[str]:

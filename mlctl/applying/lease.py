@@ -37,7 +37,7 @@ def _ignore(_: Lease) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LeaseRequest:
     """The lease of a project, for a holder, who waits `timeout` seconds where another has it.
 
     `waiting` is called once, with that other's. `now` counts seconds from any moment, and by
@@ -54,7 +54,7 @@ class Wanted:
 
 @contextmanager
 def under_lease(
-    backend: Backend, request: Wanted | None, stop: threading.Event
+    backend: Backend, request: LeaseRequest | None, stop: threading.Event
 ) -> Iterator[Backend]:
     """The backend as it writes under a lease, which is renewed until the block ends.
 
@@ -87,7 +87,7 @@ def under_lease(
             leases.release(lease)
 
 
-def _acquired(leases: Leases, request: Wanted, stop: threading.Event) -> Lease | None:
+def _acquired(leases: Leases, request: LeaseRequest, stop: threading.Event) -> Lease | None:
     """The lease; None where `stop` was set before it was free."""
     deadline: float | None = None  # when the time to wait is over; it begins when another has it
     failures = 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.executor import apply as run_steps
-from mlctl.applying.lease import Wanted, under_lease
+from mlctl.applying.lease import LeaseRequest, under_lease
 from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Address
@@ -45,7 +45,7 @@ class Execution:
     resources: Mapping[Address, Resource] = field(default_factory=dict)
     parallelism: int = PARALLELISM
     wait: bool = True
-    lease: Wanted | None = None
+    lease: LeaseRequest | None = None
     texts: Mapping[Path, NewText] = field(default_factory=dict)
     paths: Sequence[str] = ()
     deleted: Collection[Address] = ()
@@ -57,7 +57,7 @@ class Execution:
         *,
         parallelism: int = PARALLELISM,
         wait: bool = True,
-        lease: Wanted | None = None,
+        lease: LeaseRequest | None = None,
         paths: Sequence[str] = (),
         destroying: bool = False,
     ) -> Execution:

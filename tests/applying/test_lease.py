@@ -11,7 +11,7 @@ import pytest
 
 from mlctl.applying.events import StepState
 from mlctl.applying.executor import apply
-from mlctl.applying.lease import Wanted, holder, keep_renewed, under_lease
+from mlctl.applying.lease import LeaseRequest, holder, keep_renewed, under_lease
 from mlctl.applying.outcome import collect
 from mlctl.backends.local.leases import LocalLeases
 from mlctl.backends.ports.lease import Holder, Lease, LeaseHeld, LeaseLost
@@ -45,14 +45,14 @@ class Time:
         return stop.is_set()
 
 
-def wanted(time: Time, timeout: float = 0.0, told: list[Lease] | None = None) -> Wanted:
+def wanted(time: Time, timeout: float = 0.0, told: list[Lease] | None = None) -> LeaseRequest:
     heard = told if told is not None else []
-    return Wanted("scoring", ANA, timeout, heard.append, time.now, time.pause)
+    return LeaseRequest("scoring", ANA, timeout, heard.append, time.now, time.pause)
 
 
 def test_it_is_held_within_the_block_and_free_after_it() -> None:
     backend, _ = local()
-    with under_lease(backend, Wanted("scoring", ANA), threading.Event()):
+    with under_lease(backend, LeaseRequest("scoring", ANA), threading.Event()):
         assert [one.holder for one in backend.leases.held()] == [ANA]
     assert backend.leases.held() == []
 
@@ -69,7 +69,7 @@ def test_it_is_given_back_when_an_error_ends_the_block() -> None:
     backend, _ = local()
     with (
         pytest.raises(ZeroDivisionError),
-        under_lease(backend, Wanted("scoring", ANA), threading.Event()),
+        under_lease(backend, LeaseRequest("scoring", ANA), threading.Event()),
     ):
         raise ZeroDivisionError
     assert backend.leases.held() == []
@@ -123,7 +123,7 @@ def test_a_signal_ends_the_wait_and_nothing_starts() -> None:
 def test_a_paused_holder_writes_nothing_after_another_has_acquired_it() -> None:
     backend, clock = local()
     work = planned(backend, compute()).work
-    with under_lease(backend, Wanted("scoring", ANA), threading.Event()) as leased:
+    with under_lease(backend, LeaseRequest("scoring", ANA), threading.Event()) as leased:
         clock.time += 61
         backend.leases.acquire("scoring", CI)
         outcome = collect(
@@ -142,7 +142,7 @@ def test_a_paused_holder_writes_nothing_after_another_has_acquired_it() -> None:
 def test_what_comes_after_a_lost_lease_is_not_started_either() -> None:
     backend, _ = local()
     work = planned(backend, compute(), compute("other-cluster")).work
-    with under_lease(backend, Wanted("scoring", ANA), threading.Event()) as leased:
+    with under_lease(backend, LeaseRequest("scoring", ANA), threading.Event()) as leased:
         backend.leases.break_(backend.leases.held()[0])
         events = list(apply(work, leased, parallelism=1, stop=threading.Event()))
     ended = [one for one in events if one.state is StepState.CANCELLED]

@@ -11,7 +11,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 
-def counted(data: Mapping[str, Data]) -> int | None:
+def count_files(data: Mapping[str, Data]) -> int | None:
     """How many files the inputs have; None where some are not here to be counted.
 
     Raises:

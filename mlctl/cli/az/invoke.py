@@ -59,7 +59,7 @@ def invoke(
     """
     workload_ = workload_flags.workload_of(work)
     data = invocation.document(job, session.loader(Report()).variables)
-    counted = input_files.counted(data)
+    counted = input_files.count_files(data)
     with jobs.opened(session) as runs:
         workload_flags.check(runs, workload, work)
         if workload_.files is None:

@@ -40,7 +40,6 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
     """
     from mlctl.rehearsal.inputs import Inputs, RehearsalError
     from mlctl.rehearsal.scoring.verify import verify as check
-    from mlctl.render.findings import diagnostics
     from mlctl.render.rehearsal import report as render
 
     report = Report()
@@ -56,13 +55,16 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
     except RehearsalError as error:
         raise Permanent("NothingToVerify", str(error)) from None
     report.extend(render.findings(findings, Path(), lambda _: ""))
-    color = session.color(sys.stdout)
-    text = diagnostics.report(report, color=color, width=session.width)
-    count = len(inputs.names)
-    inputs_ = "The one input" if count == 1 else f"Every one of {count} inputs"
-    good = f"{inputs_} has its rows, and no row is there twice."
-    session.out(text or good)
+    _print(session, report, len(inputs.names))
     return Exit.ERROR if report.failed else Exit.OK
+
+
+def _print(session: Session, report: Report, count: int) -> None:
+    from mlctl.render.findings import diagnostics
+
+    text = diagnostics.report(report, color=session.color(sys.stdout), width=session.width)
+    inputs = "The one input" if count == 1 else f"Every one of {count} inputs"
+    session.out(text or f"{inputs} has its rows, and no row is there twice.")
 
 
 def _download(session: Session, name: str, folder: Path) -> int | None:

@@ -116,13 +116,9 @@ def list_(
     query: Query = None,
 ) -> Exit:
     """List the jobs of the workspace, the newest first, or those that one job is made of."""
-    view = (
-        JobListView.ARCHIVED
-        if archived_only
-        else JobListView.ALL
-        if include_archived
-        else JobListView.ACTIVE
-    )
+    view = JobListView.ALL if include_archived else JobListView.ACTIVE
+    if archived_only:
+        view = JobListView.ARCHIVED
     with opened(session) as jobs:
         limit = None if all_results else max_results
         listed = (

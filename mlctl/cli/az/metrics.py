@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl.backends.ports.metrics import DEFAULT_METRICS, SupportsMetrics
+from mlctl.backends.ports.metrics import DEFAULT_METRICS, Series, SupportsMetrics
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.shell.command import flag_values, several
 from mlctl.cli.shell.durations import duration
@@ -56,8 +56,6 @@ def metrics(
     Tables and charts say how many nodes were lost in each interval, and the average of the others.
     JSON has totals, too: what Azure Monitor measures every minute, summed up.
     """
-    from mlctl.render.cloud import metrics as render
-
     compute = cluster or name
     if compute is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
@@ -70,6 +68,15 @@ def metrics(
         series = backend.metrics(
             Address("compute", compute), names, interval=interval_s, span=span_s
         )
+    _print(session, series, output, query)
+    return Exit.OK
+
+
+def _print(
+    session: Session, series: list[Series], output: ChartOutputFormat, query: str | None
+) -> None:
+    from mlctl.render.cloud import metrics as render
+
     match output:
         case ChartOutputFormat.CHART:
             encoding = sys.stdout.encoding or ""
@@ -79,4 +86,3 @@ def metrics(
             print_data(session, render.rows(series), OutputFormat.TABLE, None)
         case other:
             print_data(session, render.document(series), OutputFormat(other.value), query)
-    return Exit.OK

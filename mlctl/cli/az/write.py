@@ -26,6 +26,7 @@ from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import build
 from mlctl.planning.live_state import users_of
+from mlctl.planning.model import Plan
 from mlctl.planning.refresh import find_children
 from mlctl.planning.removal import removal
 from mlctl.planning.running_jobs import with_running_jobs
@@ -107,17 +108,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             session.note(_nothing_to_delete(backend, address))
             session.journals.settle(backend, [address])
             return Exit.OK
-        children = find_children(backend)
-        users = users_of(children.values(), backend.scope)
-        plan = removal(
-            live[address],
-            {**children, **live},
-            backend.name,
-            backend.scope,
-            users,
-            session.settings.project.ownership(),
-        )
-        plan = with_running_jobs(plan, users, backend)
+        plan = _removal(session, backend, live, address)
         if args.dry_run:
             print_plan(session, plan, args.output)
             return why_not(plan)
@@ -128,6 +119,23 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
         return carry_out(session, backend, Planned(plan, Graph({}, ())), args)
+
+
+def _removal(
+    session: Session, backend: Backend, live: Mapping[Address, Live], address: Address
+) -> Plan:
+    """The plan that deletes a resource with its children, with the jobs that it hits."""
+    children = find_children(backend)
+    users = users_of(children.values(), backend.scope)
+    plan = removal(
+        live[address],
+        {**children, **live},
+        backend.name,
+        backend.scope,
+        users,
+        session.settings.project.ownership(),
+    )
+    return with_running_jobs(plan, users, backend)
 
 
 def _nothing_to_delete(backend: Backend, address: Address) -> str:

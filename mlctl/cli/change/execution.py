@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlctl.applying.events import StepEvent
-from mlctl.applying.lease import Wanted, holder
+from mlctl.applying.lease import LeaseRequest, holder
 from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
@@ -77,7 +77,7 @@ class ApplyArgs:
         ApplyFormat, typer.Option("--output", "-o", help="human, or json: one event a line.")
     ] = ApplyFormat.HUMAN
 
-    def lease(self, session: Session, verb: str, paths: Sequence[str]) -> Wanted | None:
+    def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
         """The lease of the project that `mlctl.yml` names; None without one, and with --no-lock.
 
         Raises:
@@ -97,7 +97,7 @@ class ApplyArgs:
                 session.note(f"  {fact}")
 
         me = holder(" ".join(["mlctl", verb, *paths]), session.environment)
-        return Wanted(project, me, timeout, waiting)
+        return LeaseRequest(project, me, timeout, waiting)
 
 
 def refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
@@ -114,7 +114,7 @@ def carry_out_plan(
     backend: Backend,
     planned: Planned,
     args: ApplyArgs,
-    lease: Wanted | None,
+    lease: LeaseRequest | None,
     *,
     destroying: bool = False,
     paths: Sequence[str] = (),

@@ -72,12 +72,7 @@ def export(
             to / _path(live.address): laid_out(document(live, scope, location, placeholders))
             for live in sorted(resources.values(), key=lambda live: live.address)
         }
-    existing = [path for path in texts if path.exists()]
-    if existing and not overwrite:
-        raise UsageError(
-            f"{existing[0]} is there already: name another folder, or pass --overwrite"
-        )
-    if not _written(session, texts):
+    if not _written(session, texts, overwrite=overwrite):
         return Exit.ERROR
     session.note(f"{counted(len(texts), 'file')} written; check them with: mlctl plan {to}")
     if placeholders.values:
@@ -153,7 +148,10 @@ def _path(address: Address) -> Path:
     return Path(address.kind, address.parent or "", f"{address.name}{version}.yml")
 
 
-def _written(session: Session, texts: dict[Path, str]) -> bool:
+def _written(session: Session, texts: dict[Path, str], *, overwrite: bool) -> bool:
+    existing = next((path for path in texts if path.exists()), None)
+    if existing and not overwrite:
+        raise UsageError(f"{existing} is there already: name another folder, or pass --overwrite")
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.lease import Leases, SupportsLeases
+from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
 from mlctl.cli.change.execution import Yes
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.shell.command import command
@@ -69,9 +69,7 @@ def break_(
     age = duration(older_than)
     with session.backend() as backend:
         store = _leases(backend)
-        lease = next(
-            (held_lease for held_lease in store.held() if held_lease.project == name), None
-        )
+        lease = next((held for held in store.held() if held.project == name), None)
         if lease is None:
             session.say(f"Nothing to break: nobody holds the lease of `{name}`.")
             return Exit.OK
@@ -80,12 +78,16 @@ def break_(
         if datetime.now(UTC).timestamp() - lease.since < age:
             session.say(f"Left alone: it is not held for longer than {older_than}.")
             return Exit.OK
-        if not (yes or session.confirmed(f"Break the lease of `{name}`?")):
-            return Exit.ERROR
-        if not store.break_(lease):
-            session.say("Left alone: it has ended, and another may have it: mlctl lock show")
-            return Exit.ERROR
-        session.say(f"The lease of `{name}` is broken: the next apply may take it.")
+        return _break(session, store, lease, yes=yes)
+
+
+def _break(session: Session, store: Leases, lease: Lease, *, yes: bool) -> Exit:
+    if not (yes or session.confirmed(f"Break the lease of `{lease.project}`?")):
+        return Exit.ERROR
+    if not store.break_(lease):
+        session.say("Left alone: it has ended, and another may have it: mlctl lock show")
+        return Exit.ERROR
+    session.say(f"The lease of `{lease.project}` is broken: the next apply may take it.")
     return Exit.OK
 
 

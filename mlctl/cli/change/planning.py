@@ -132,9 +132,9 @@ def show_plan(
         session.out_pieces(json_pieces({**plan_json.lazy_document(plan), **extra}, indent=2))
         return
     if patch:
-        from mlctl.render.plan.patch import shown
+        from mlctl.render.plan.patch import with_heading
 
-        session.out(shown(patch, markdown=output is PlanFormat.MARKDOWN))
+        session.out(with_heading(patch, markdown=output is PlanFormat.MARKDOWN))
     if output is PlanFormat.MARKDOWN:
         from mlctl.render.plan import markdown
 

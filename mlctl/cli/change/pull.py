@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,22 +46,25 @@ def pull(
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
-        pulled_ = pulled(drifted(planned.plan))
-    if write:
-        for path, text in pulled_.texts.items():
-            try:
-                files.write(path, text.encode())
-            except OSError as error:
-                session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
-                return Exit.ERROR
-            session.note(f"wrote {path}")
-    else:
-        session.out(patch_of(pulled_.texts))
-    for left_field in pulled_.left:
-        field = f" {left_field.field}" if left_field.field else ""
-        session.say(
-            clean(f"WARNING: {left_field.drifted.address}{field} is left: {left_field.why}")
-        )
-    if not pulled_.texts and not pulled_.left:
+        changes = pulled(drifted(planned.plan))
+    if not write:
+        session.out(patch_of(changes.texts))
+    elif not _write(session, changes.texts):
+        return Exit.ERROR
+    for left in changes.left:
+        field = f" {left.field}" if left.field else ""
+        session.say(clean(f"WARNING: {left.drifted.address}{field} is left: {left.why}"))
+    if not changes.texts and not changes.left:
         session.note("Nothing to pull: the files say what is live.")
-    return Exit.ERROR if pulled_.left else Exit.OK
+    return Exit.ERROR if changes.left else Exit.OK
+
+
+def _write(session: Session, texts: Mapping[Path, str]) -> bool:
+    for path, text in texts.items():
+        try:
+            files.write(path, text.encode())
+        except OSError as error:
+            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+            return False
+        session.note(f"wrote {path}")
+    return True

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlctl import planfile
-from mlctl.applying.lease import Wanted
+from mlctl.applying.lease import LeaseRequest
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.change.execution import ApplyArgs, carry_out
@@ -21,7 +21,7 @@ from mlctl.workflow.applying import Execution
 from mlctl.workflow.settling import wait_until_settled
 
 
-def apply_saved(session: Session, path: Path, args: ApplyArgs, lease: Wanted | None) -> Exit:
+def apply_saved(session: Session, path: Path, args: ApplyArgs, lease: LeaseRequest | None) -> Exit:
     """Carry out a saved plan, unless the workspace has moved since, or it was refused.
 
     Raises:

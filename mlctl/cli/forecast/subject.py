@@ -226,7 +226,7 @@ def _check_flags(document: Document, kind: Kind) -> None:
 def _counted(folder: str) -> int:
     from mlctl.cli.az import input_files
 
-    count = input_files.counted({"inputs": {"input": {"path": folder}}})
+    count = input_files.count_files({"inputs": {"input": {"path": folder}}})
     if count is None:
         raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
     return count

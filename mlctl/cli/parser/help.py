@@ -46,7 +46,7 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
     return {name: options for name, options in by_panel.items() if options}
 
 
-def said(option: Option) -> str:
+def describe(option: Option) -> str:
     """The help of a flag: its meaning, allowed values and default."""
     allowed = f"Allowed values: {', '.join(option.choices)}." if option.choices else ""
     default = f"Default: {option.default}." if option.default else ""
@@ -109,7 +109,7 @@ def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
             head = (
                 f"{name.ljust(column - len(' [Required]'))} [Required]" if option.required else name
             )
-            lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", said(option), width)
+            lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", describe(option), width)
         if shared:
             lines.append(f"{_INDENT}{_SHARED}")
         yield _section(panel, lines)

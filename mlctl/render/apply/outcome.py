@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mlctl import pointer
 from mlctl.applying.events import NotEffective, Stale
 from mlctl.applying.outcome import Outcome
-from mlctl.render.apply.step_text import failed, named
+from mlctl.render.apply.step_text import failed, name_of
 from mlctl.render.cloud.advice import advice
 from mlctl.render.plan.text import masked_sides
 from mlctl.render.plan.tree import scalar
@@ -51,7 +51,7 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
     skipped: dict[int, list[str]] = defaultdict(list)
     for event in outcome.skipped:
         if event.because is not None and event.because.target != event.step.target:
-            skipped[event.because.id].append(named(event.step))
+            skipped[event.because.id].append(name_of(event.step))
     for event in outcome.failed:
         step, error = event.step, event.error
         yield ""
@@ -75,7 +75,7 @@ def _unverified(outcome: Outcome, styler: Styler) -> Iterator[str]:
         yield ""
         yield styler.apply("Not verified (written, but not read back):", Style.BOLD)
     for event in outcome.unverified[:_SHOWN]:
-        yield f"  {_DASH} {named(event.step)}: {clean(str(event.error))}"
+        yield f"  {_DASH} {name_of(event.step)}: {clean(str(event.error))}"
     if len(outcome.unverified) > _SHOWN:
         yield f"  {_DASH} and {len(outcome.unverified) - _SHOWN} more"
 
@@ -108,7 +108,7 @@ def _advice(error: ServiceError) -> str | None:
 
 
 def _cancelled(outcome: Outcome, styler: Styler) -> Iterator[str]:
-    targets = list(dict.fromkeys(named(event.step) for event in outcome.cancelled))
+    targets = list(dict.fromkeys(name_of(event.step) for event in outcome.cancelled))
     if targets:
         yield ""
         yield styler.apply("Not started:", Style.BOLD)

@@ -45,11 +45,11 @@ def text_of(step: PlanStep) -> StepText:
     """The words for a step; of where requests go, in those of its kind."""
     words, routing = _TEXTS[step.role], kind_of(step.target).plan.routing
 
-    def said(text: str) -> str:
+    def fill(text: str) -> str:
         filled = text.format(routing=routing)
         return filled[:1].upper() + filled[1:]
 
-    return StepText(said(words.running), said(words.done), said(words.failed))
+    return StepText(fill(words.running), fill(words.done), fill(words.failed))
 
 
 def failed(step: PlanStep) -> str:
@@ -67,7 +67,7 @@ def still_running(step: PlanStep, seconds: float) -> str:
     return clean(f"{step.target}: Still {_in_sentence(step)}... [{elapsed(seconds)} elapsed]")
 
 
-def named(step: PlanStep) -> str:
+def name_of(step: PlanStep) -> str:
     """`compute/c`; with the words for the step if it is not the resource's own write."""
     if step.role in (StepRole.CREATE, StepRole.UPDATE, StepRole.DELETE):
         return clean(str(step.target))

@@ -83,7 +83,7 @@ def line(event: JobEvent) -> str:
     return clean(f"{clock(event.at)}  {event.event:<15} {facts}".rstrip())
 
 
-def done(run: Mapping[str, Data]) -> str:
+def work_done(run: Mapping[str, Data]) -> str:
     """`3/10 mini-batches, 1 failed`, or `40/100 steps`."""
     if "mini_batches" in run:
         counts = run["mini_batches"]
@@ -100,7 +100,8 @@ def summary(job: Job) -> Iterator[str]:
     """How a job ended, as text."""
     run = job.body["properties"].get("run", {})
     took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
-    yield clean(f"job {job.name}: {job.status}{took}{f', {done(run)}' if done(run) else ''}")
+    done = f", {work_done(run)}" if work_done(run) else ""
+    yield clean(f"job {job.name}: {job.status}{took}{done}")
     if run.get("warning"):
         lost = run["preempted_nodes"]
         yield clean(f"{run['warning']} ({counted(lost, 'node')})")

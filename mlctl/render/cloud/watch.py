@@ -13,7 +13,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from mlctl.backends.ports.jobs import JobProgress
-from mlctl.render.cloud.jobs import clock, done
+from mlctl.render.cloud.jobs import clock, work_done
 from mlctl.render.terminal.terminal import clean
 
 
@@ -45,7 +45,7 @@ def _show(bars: Bars, task: TaskID, progress: JobProgress) -> None:
     run = progress.job.body["properties"].get("run", {})
     ended, total = _progress_of(run)
     nodes = ", ".join(f"{count} {state}" for state, count in progress.nodes.items() if count)
-    text = "  ".join(part for part in (done(run), nodes and f"nodes: {nodes}") if part)
+    text = "  ".join(part for part in (work_done(run), nodes and f"nodes: {nodes}") if part)
     bars.update(
         task,
         completed=ended,

@@ -22,7 +22,7 @@ def patch_of(texts: Mapping[Path, str]) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def shown(patch: str, *, markdown: bool = False) -> str:
+def with_heading(patch: str, *, markdown: bool = False) -> str:
     """A patch above the plan of what the files will say then."""
     body = f"```diff\n{patch}```\n" if markdown else patch
     return f"{_FIRST}\n\n{body}\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.applying.lease import Wanted, under_lease
+from mlctl.applying.lease import LeaseRequest, under_lease
 from mlctl.assets.hashing import code_hash
 from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
 from mlctl.emulator import Response
@@ -157,7 +157,7 @@ def test_where_the_storage_refuses_nothing_goes_on_and_it_is_said_what_it_takes(
     client = behind((LEASE, refused(code)), (LEASE, refused(code)))
     with (
         pytest.raises(Permanent) as found,
-        under_lease(client.backend, Wanted("scoring", ANA), threading.Event()),
+        under_lease(client.backend, LeaseRequest("scoring", ANA), threading.Event()),
     ):
         pytest.fail("the block was entered")
     assert f"the workspace's storage cannot keep a lease: ({code})" in found.value.message

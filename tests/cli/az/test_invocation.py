@@ -114,11 +114,11 @@ def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
     for name in ("in/a", "in/deep/b", "in/deep/c"):
         (tmp_path / name).write_text("x")
     here = str(tmp_path / "in")
-    assert input_files.counted(invocation.document(BatchJobArgs(input=here))) == 3
+    assert input_files.count_files(invocation.document(BatchJobArgs(input=here))) == 3
     both = BatchJobArgs(inputs=several(f"a={here}", f"b={here}/a"))
-    assert input_files.counted(invocation.document(both)) == 4
-    assert input_files.counted(invocation.document(BatchJobArgs(input="azureml://d/x"))) is None
-    assert input_files.counted(invocation.document(BatchJobArgs())) is None
+    assert input_files.count_files(invocation.document(both)) == 4
+    assert input_files.count_files(invocation.document(BatchJobArgs(input="azureml://d/x"))) is None
+    assert input_files.count_files(invocation.document(BatchJobArgs())) is None
 
 
 def test_one_word_about_the_time_of_a_mini_batch_says_all_about_it() -> None:
