@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from mlctl.backends.local.backend import LocalBackend
+from mlctl.cli.run import run
 from tests.builders import processor_time, shell
 from tests.builders.azurite import Azurite, running
 from tests.builders.paths import LOW_PRIORITY
@@ -95,6 +96,26 @@ def sample(tmp_path: Path) -> Path:
     """A copy of the low-priority sample, as `sample/` in `tmp_path`."""
     shutil.copytree(LOW_PRIORITY, tmp_path / "sample")
     return tmp_path / "sample"
+
+
+@pytest.fixture(scope="session")
+def applied_cloud(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A local workspace in which the low-priority sample was applied, as its file."""
+    folder = tmp_path_factory.mktemp("applied")
+    with pytest.MonkeyPatch.context() as patch:
+        shell.at_home(folder, patch)
+        patch.chdir(folder)
+        shutil.copytree(LOW_PRIORITY, folder / "sample")
+        assert run(["apply", "sample", "--yes", "--only-show-errors"]) == 0
+    return folder / ".mlctl" / "local.db"
+
+
+@pytest.fixture
+def applied(mlctl: Run, sample: Path, applied_cloud: Path) -> Run:
+    """mlctl in a folder with the low-priority sample as `sample/`, which is applied."""
+    (sample.parent / ".mlctl").mkdir()
+    shutil.copy(applied_cloud, sample.parent / ".mlctl")
+    return mlctl
 
 
 @pytest.fixture(scope="session")

@@ -24,10 +24,9 @@ UAI = (
 
 
 @pytest.fixture
-def full(mlctl: Run, sample: Path) -> Run:
+def full(applied: Run) -> Run:
     """mlctl in a workspace with the low-priority sample."""
-    assert mlctl("apply", "sample", "--yes").code == 0
-    return mlctl
+    return applied
 
 
 def body(address: str) -> Any:

@@ -19,12 +19,11 @@ URI = ("--input", "https://host/folder", "--input-type", "uri_folder")
 
 
 @pytest.fixture
-def cloud(mlctl: Run, sample: Path) -> Run:
+def cloud(applied: Run) -> Run:
     """The sample on a cloud whose nodes come at once; a mini-batch takes 100 s."""
-    mlctl("apply", sample, "--yes")
-    mlctl("local", "delays", "set", *AT_ONCE)
-    mlctl("local", "workload", "set", "--seconds-per-mini-batch", "100")
-    return mlctl
+    applied("local", "delays", "set", *AT_ONCE)
+    applied("local", "workload", "set", "--seconds-per-mini-batch", "100")
+    return applied
 
 
 def invoke(cloud: Run, *arguments: str | Path, files: int = 20) -> str:

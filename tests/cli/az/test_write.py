@@ -30,11 +30,11 @@ FILES = {
 
 
 @pytest.fixture
-def full(mlctl: Run, sample: Path) -> Run:
+def full(applied: Run, sample: Path) -> Run:
     """mlctl in a workspace that holds one of each kind."""
     (sample.parent / "environment.yml").write_text(ENVIRONMENT)
-    assert mlctl("apply", "sample", "environment.yml", "--yes").code == 0
-    return mlctl
+    assert applied("apply", "environment.yml", "--yes").code == 0
+    return applied
 
 
 @pytest.mark.parametrize("kind", KINDS)

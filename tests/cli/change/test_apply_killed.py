@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders.shell import Run, cluster, edit, environment
+from tests.builders import forked
+from tests.builders.shell import Run, cluster, edit
 
 SHOW = ("batch-endpoint", "show", "-n", "scoring", "--query", "defaults.deployment_name")
 BLUE = ("batch-deployment", "show", "-n", "blue", "-e", "scoring", "--query", "description")
 URL = "https://azuremlschemas.azureedge.net/latest"
-# Ends with SIGKILL at the nth write to the workspace, once that was taken or before.
-KILL = """
-import os, signal, sys
-from mlctl.backends.local.backend import LocalBackend
-from mlctl.cli.run import run
-nth, late = int(sys.argv[1]), sys.argv[2] == "late"
-def counted(verb, told=[]):
-    really = getattr(LocalBackend, verb)
-    def wrapped(self, *given):
-        told.append(verb)
-        if len(told) == nth and not late: os.kill(os.getpid(), signal.SIGKILL)
-        done = really(self, *given)
-        if len(told) == nth: os.kill(os.getpid(), signal.SIGKILL)
-        return done
-    setattr(LocalBackend, verb, wrapped)
-told = []
-counted("put", told)
-counted("delete", told)
-sys.exit(run(sys.argv[3:]))
-"""
 
 
 @pytest.fixture
@@ -66,15 +45,8 @@ def scoring(mlctl: Run, tmp_path: Path) -> Path:
 
 def killed(folder: Path, nth: int, when: str, *arguments: str) -> None:
     """Run mlctl in a process of its own, which is killed at its nth write."""
-    done = subprocess.run(
-        [sys.executable, "-c", KILL, str(nth), when, *arguments],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    done = forked.Shell(folder)(*arguments, kill=forked.Kill(nth, late=when == "late"))
+    assert done.code == -signal.SIGKILL, done.err
 
 
 def journals(folder: Path) -> list[Path]:

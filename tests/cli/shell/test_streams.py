@@ -61,10 +61,9 @@ def shell(folder: Path, script: str) -> Done:
 
 @pytest.mark.parametrize("command", DATA, ids=" ".join)
 def test_stdout_is_data_and_stderr_is_silent_when_only_errors_count(
-    mlctl: Run, sample: Path, command: tuple[str, ...]
+    applied: Run, command: tuple[str, ...]
 ) -> None:
-    assert mlctl("apply", "sample", "--yes", "--only-show-errors").err == ""
-    done = mlctl(*command, "--only-show-errors")
+    done = applied(*command, "--only-show-errors")
     assert (done.code, done.err) == (0, "")
     assert done.json is not None
 
