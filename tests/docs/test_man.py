@@ -10,10 +10,9 @@ import sys
 import pytest
 
 from docs.made import man
-from mlctl.cli.app import build
-from mlctl.cli.parser import tree
+from tests.builders.commands import command_tree
 
-ROOT = tree.read(build())
+ROOT = command_tree()
 
 
 def test_every_command_is_in_the_manual() -> None:

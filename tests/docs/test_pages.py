@@ -9,18 +9,17 @@ from pathlib import Path
 import pytest
 
 from docs.made.compatibility import AzFlag, Support, az_flags, compare_flags
-from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.parser import help as words
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.examples import examples
 from mlctl.cli.parser.tree import CommandNode
+from tests.builders.commands import command_tree
 from tests.builders.paths import ROOT as CHECKOUT
 from tests.builders.shell import Run
 
 DATA = CHECKOUT / "docs" / "data" / "az-ml.csv"
 REFERENCE = CHECKOUT.parent / "shared" / "reference" / "az-ml-surface.md"
-ROOT = tree.read(build())
+ROOT = command_tree()
 FLAGS = az_flags(DATA.read_text())
 VERDICTS = list(compare_flags(ROOT, FLAGS))
 

@@ -6,6 +6,7 @@ emulator; what the notebooks do beside it (plots, downloads of models) is left o
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 
 from tests.builders.sdk import lead_here, registry_client, sdk
 
-pytest.importorskip("azure.ai.ml", reason="the azure extra is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(find_spec("azure") is None, reason="the azure extra is not installed"),
+]
 CONDA = "channels: [conda-forge]\ndependencies: [python=3.10, pip]\n"
 
 

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.cli.app import build
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.arguments import UsageError, expand_files, read
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.parser.tree import Arity, CommandNode, Option
 from mlctl.cli.run import run
 from mlctl.kinds import KINDS
+from tests.builders.commands import command_tree
 
-ROOT = tree.read(build())
+ROOT = command_tree()
 
 
 def words(line: str) -> list[str]:

@@ -14,16 +14,15 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.app import build
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.examples import Example, all_examples, examples
 from mlctl.cli.run import run
 from mlctl.kinds import KINDS
 from tests.builders import shell
+from tests.builders.commands import command_tree
 from tests.builders.paths import SAMPLES
 from tests.builders.shell import Run
 
-ROOT = tree.read(build())
+ROOT = command_tree()
 COMMANDS = [node.path for node in ROOT.commands()]
 STAGE = (
     "mlctl apply samples/low-priority-batch --yes",

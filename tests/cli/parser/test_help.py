@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mlctl.cli.app import SECTIONS, VERBS, build
-from mlctl.cli.parser import tree
+from mlctl.cli.app import SECTIONS, VERBS
 from mlctl.cli.parser.help import text
+from tests.builders.commands import command_tree
 
-ROOT = tree.read(build())
+ROOT = command_tree()
 SHARED = "--backend, --env, --var and the other flags of every command: mlctl --help"
 
 
