@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import expm1, inf, sqrt
 
+from mlctl.diagnostics import Rule
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.training.cuts import checkpoints
@@ -107,35 +108,18 @@ def judge(
         return
     if len(run.lives) == 1:
         return  # it ended before its kill
-    previous, last = run.lives[-2], run.lives[-1]
-    halves = halves or _cut_short(previous, calm.first)
-    after_kill = f"after the node was lost{_at(previous)}"
-    if last.code:
-        yield _restart_failure(
-            previous,
-            last,
-            after_kill,
-            number,
-            halves=halves and not _fails_without_half(last, settled),
-        )
+    restart = _Restart(run, calm, number, halves or _cut_short(run.lives[-2], calm.first))
+    if restart.last.code:
+        yield restart.failure(settled)
         return
-    restarts = list(_restarts(run, calm, after_kill, number, halves=halves))
-    if restarts:
-        yield from restarts
+    lost_progress = restart.lost_progress()
+    if lost_progress is not None:
+        yield lost_progress
         return
-    yield from _metrics(run, calm, number, after_kill)
-    if halves and rules.OTHER_MODEL.code in settled:
+    yield from restart.metrics()
+    if restart.halves and rules.OTHER_MODEL.code in settled:
         return  # it differs without half a file, too
-    for name in calm.stable:
-        if not calm.equal(calm.first, run, name):
-            rule = rules.HALF_CHECKPOINT if halves else rules.OTHER_MODEL
-            why = f"`{name}` is not as in the calm run {after_kill}"
-            whole = calm.first.lives[0]
-            place = previous.stopped_at if halves else _first_line(checkpoints(whole))
-            yield Evidence(
-                rule, why, place or _first_line([*previous.saved, *whole.writes]), number
-            )
-            return
+    yield from restart.files()
 
 
 def _cut_short(life: Life, calm: Trained) -> bool:
@@ -144,40 +128,6 @@ def _cut_short(life: Life, calm: Trained) -> bool:
         return False
     whole = calm.files.get(life.saved[-1].path)
     return whole is not None and 2 * life.last_size < whole.size
-
-
-def _at(life: Life) -> str:
-    line = f" at {life.stopped_at.file}:{life.stopped_at.line}" if life.stopped_at else ""
-    if life.cut is None:
-        return line
-    name = life.cut.rpartition("/")[2]
-    return f" while `{name}` is written{line}"
-
-
-def _restart_failure(
-    previous: Life, life: Life, after_kill: str, number: int, *, halves: bool
-) -> Evidence:
-    """The training does not start again: of half a file, or of what a former life has left."""
-    last = life.log.rstrip().rpartition("\n")[2]
-    why = f"the training fails {after_kill}: {last}"
-    if halves:
-        return Evidence(
-            rules.HALF_CHECKPOINT, why, previous.stopped_at or _first_line(previous.saved), number
-        )
-    return Evidence(
-        rules.RESTART_FAILS, why, _last_line(life.log) or _first_line(previous.saved), number
-    )
-
-
-def _fails_without_half(life: Life, settled: frozenset[str]) -> bool:
-    """Whether a life fails as it does without half a file."""
-    return rules.RESTART_FAILS.code in settled or "FileExistsError" in life.log
-
-
-def _last_line(log: str) -> CodeLine | None:
-    """The last line of the user's code in a traceback."""
-    matches = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
-    return CodeLine(matches[-1][0], int(matches[-1][1])) if matches else None
 
 
 def starts_over(calm: Trained, life: Life) -> bool:
@@ -192,52 +142,103 @@ def starts_over(calm: Trained, life: Life) -> bool:
     return not steps or min(steps) <= min((step for _, step in calm.metrics), default=0)
 
 
-def _restarts(
-    run: Trained, calm: CalmTraining, after_kill: str, number: int, *, halves: bool
-) -> Iterator[Evidence]:
-    previous, last = run.lives[-2], run.lives[-1]
-    if not starts_over(calm.first, last):
-        return
-    whole = calm.first.lives[0]
-    lines = {write.place for write in checkpoints(whole)}
-    saved = [
-        write for write in previous.saved if write.operation != "append" and write.place in lines
-    ]
-    finished = saved[:-1] if halves else saved
-    unnamed = {write.source for write in whole.saved}  # until they are moved, nobody looks for them
-    if any(write.path not in unnamed for write in finished):
-        checkpoint = next(
-            (write for write in reversed(finished) if write.operation == "move"), finished[-1]
-        ).path
-        why = f"the training starts over {after_kill}, although `{checkpoint}` is there"
-        yield Evidence(rules.FROM_ZERO, why, _first_line(finished), number)
-        return
-    of_node = {write.place for write in checkpoints(whole, of_node=True)}
-    elsewhere = [
-        write for write in previous.writes if write.change is None and write.place in of_node
-    ]
-    if elsewhere and not lines:
-        name = elsewhere[0].path.partition("/")[2]
-        why = f"`{name}` goes with the node, and the training starts over {after_kill}"
-        yield Evidence(rules.STATE_ELSEWHERE, why, elsewhere[0].place, number)
+@dataclass(frozen=True)
+class _Restart:
+    """The last life of a run, after that whose node was lost; `halves` says in mid-write or not."""
+
+    run: Trained
+    calm: CalmTraining
+    number: int
+    halves: bool
+
+    @property
+    def previous(self) -> Life:
+        """The life that was lost."""
+        return self.run.lives[-2]
+
+    @property
+    def last(self) -> Life:
+        """The life that came after it."""
+        return self.run.lives[-1]
+
+    @property
+    def after_kill(self) -> str:
+        """When it was, in words."""
+        place, file = self.previous.stopped_at, self.previous.cut
+        line = f" at {place.file}:{place.line}" if place else ""
+        name = f" while `{file.rpartition('/')[2]}` is written" if file else ""
+        return f"after the node was lost{name}{line}"
+
+    def evidence(self, rule: Rule, why: str, place: CodeLine | None) -> Evidence:
+        """That a rule is broken by this kill."""
+        return Evidence(rule, why, place, self.number)
+
+    def failure(self, settled: frozenset[str]) -> Evidence:
+        """It does not start again: of half a file, or of what a former life has left."""
+        log, saved = self.last.log, _first_line(self.previous.saved)
+        error = log.rstrip().rpartition("\n")[2]
+        why = f"the training fails {self.after_kill}: {error}"
+        fails_anyway = rules.RESTART_FAILS.code in settled or "FileExistsError" in log
+        if self.halves and not fails_anyway:
+            return self.evidence(rules.HALF_CHECKPOINT, why, self.previous.stopped_at or saved)
+        return self.evidence(rules.RESTART_FAILS, why, _last_line(log) or saved)
+
+    def lost_progress(self) -> Evidence | None:
+        """It starts over although a checkpoint is there, or since that went with the node."""
+        if not starts_over(self.calm.first, self.last):
+            return None
+        whole, previous = self.calm.first.lives[0], self.previous
+        lines = {write.place for write in checkpoints(whole)}
+        saved = [
+            write
+            for write in previous.saved
+            if write.operation != "append" and write.place in lines
+        ]
+        finished = saved[:-1] if self.halves else saved
+        unnamed = {write.source for write in whole.saved}  # nobody looks for them until moved
+        if any(write.path not in unnamed for write in finished):
+            moves = (write for write in reversed(finished) if write.operation == "move")
+            checkpoint = next(moves, finished[-1]).path
+            why = f"the training starts over {self.after_kill}, although `{checkpoint}` is there"
+            return self.evidence(rules.FROM_ZERO, why, _first_line(finished))
+        of_node = {write.place for write in checkpoints(whole, of_node=True)}
+        for write in () if lines else previous.writes:
+            if write.change is None and write.place in of_node:
+                name = write.path.partition("/")[2]
+                why = f"`{name}` goes with the node, and the training starts over {self.after_kill}"
+                return self.evidence(rules.STATE_ELSEWHERE, why, write.place)
+        return None
+
+    def metrics(self) -> Iterator[Evidence]:
+        """Steps of metrics that are there twice, or missing."""
+        calm = self.calm.first
+        if calm.metrics != self.calm.again.metrics:
+            return
+        twice, missing = self.run.metrics - calm.metrics, calm.metrics - self.run.metrics
+        if twice or missing:
+            steps = f"{twice.total()} steps are there twice"
+            difference = steps if twice else f"{missing.total()} are missing"
+            logs = [write for write in calm.lives[0].saved if _is_metric_log(write, calm)]
+            why = f"of the metrics {difference} {self.after_kill}"
+            yield self.evidence(rules.METRIC_STEPS, why, _first_line(logs))
+
+    def files(self) -> Iterator[Evidence]:
+        """The first file in the end that is another one than without a loss."""
+        whole, previous = self.calm.first.lives[0], self.previous
+        for name in self.calm.stable:
+            if not self.calm.equal(self.calm.first, self.run, name):
+                rule = rules.HALF_CHECKPOINT if self.halves else rules.OTHER_MODEL
+                place = previous.stopped_at if self.halves else _first_line(checkpoints(whole))
+                place = place or _first_line([*previous.saved, *whole.writes])
+                why = f"`{name}` is not as in the calm run {self.after_kill}"
+                yield self.evidence(rule, why, place)
+                return
 
 
-def _metrics(run: Trained, calm: CalmTraining, number: int, after_kill: str) -> Iterator[Evidence]:
-    expected, metrics = calm.first.metrics, run.metrics
-    if expected != calm.again.metrics:
-        return
-    twice, missing = metrics - expected, expected - metrics
-    if twice or missing:
-        difference = (
-            f"{twice.total()} steps are there twice" if twice else f"{missing.total()} are missing"
-        )
-        logs = [write for write in calm.first.lives[0].saved if _is_metric_log(write, calm.first)]
-        yield Evidence(
-            rules.METRIC_STEPS,
-            f"of the metrics {difference} {after_kill}",
-            _first_line(logs),
-            number,
-        )
+def _last_line(log: str) -> CodeLine | None:
+    """The last line of the user's code in a traceback."""
+    matches = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
+    return CodeLine(matches[-1][0], int(matches[-1][1])) if matches else None
 
 
 def _is_metric_log(write: Saved, calm: Trained) -> bool:
