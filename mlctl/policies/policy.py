@@ -283,7 +283,7 @@ def _broken_schema(
 ) -> Iterator[Diagnostic]:
     violation = foreign.wrong(body)
     if violation is not None:
-        message = f"this is no JSON Schema: {violation[1]}"
+        message = f"this schema cannot be used: {violation[1]}"
         label = document.label((*at, *violation[0]))
         yield Diagnostic(BROKEN_POLICY, message, label, "see json-schema.org")
 

@@ -159,7 +159,7 @@ def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
         ('{name: a, rule: compute.tier == "x"}', "write a text in single quotes"),
         ("{name: a, rule: compute.size != null}", "write the value as null between backticks"),
         ("{name: a, kind: computer, schema: {}}", "did you mean `compute`?"),
-        ("{name: a, kind: compute, schema: {type: 3}}", "this is no JSON Schema"),
+        ("{name: a, kind: compute, schema: {type: 3}}", "this schema cannot be used"),
         ("{name: a}", "error[MLC1"),
         ("{name: A, rule: compute.size}", "error[MLC1"),
         ("{name: a, rule: compute.size, severty: error}", "did you mean `severity`?"),
