@@ -123,3 +123,12 @@ def test_no_text_takes_long(piece: str) -> None:
     began = time.process_time()
     masking.mask(text)
     assert time.process_time() - began < 2
+
+
+def test_a_text_of_six_characters_is_a_secret_wherever_it_stands_and_a_shorter_one_is_not() -> None:
+    secrets = masking.Secrets()
+    secrets.add(["five5", "sixsix"])
+    assert secrets.known == {"sixsix"}
+    assert [at for at, _ in masking.find({"a": "of sixsix", "b": "five5"}, (), secrets.known)] == [
+        ("a",)
+    ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.project.file import Project
 from tests.builders.shell import Run, cluster
 
 LONG = "a-cluster-with-a-very-long-name"
@@ -111,3 +112,11 @@ def test_an_empty_project_says_nothing(mlctl: Run, tmp_path: Path) -> None:
 def test_a_rule_to_ignore_that_there_is_not_is_wrong_usage(mlctl: Run) -> None:
     done = mlctl(*CREATE, "--ignore", "MLC16")
     assert (done.code, "did you mean `MLC106`?" in done.err) == (2, True)
+
+
+def test_lists_of_an_environment_go_on_those_of_the_project() -> None:
+    chosen = {"ignore": ["MLC302"], "variables": {"b": 2}, "workspace": "prod"}
+    values = {"ignore": ["MLC106"], "variables": {"a": 1, "b": 1}, "workspace": "dev"}
+    project = Project({**values, "environments": {"prod": chosen}}).within("prod")
+    assert project.ignore == {"MLC106", "MLC302"}
+    assert (project.variables, project.text("workspace")) == ({"a": 1, "b": 2}, "prod")
