@@ -19,7 +19,7 @@ from typing import Any
 from bench.engine import HAS_SIMPY, MODEL_M, simpy_history
 from bench.figure import Effort, Figure, absent, beside
 from mlctl.forecast.advice import search
-from mlctl.forecast.batch.policy import Policy
+from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.executors import processes
 from mlctl.simulator.engine.model import BatchWork
 
@@ -58,7 +58,7 @@ def _timed(fn: Callable[..., Any], *work: Any) -> tuple[float, Any]:
 def candidates(nodes: Sequence[int], sizes: Sequence[int]) -> list[search.Candidate]:
     """Model M on so many nodes, with mini-batches of so many files."""
     vary = {"max_instances": [*nodes], "mini_batch_size": [*sizes]}
-    return list(search.candidates(SCENARIO, SCENARIO.processes, vary, Policy(), "0"))
+    return list(search.candidates(SCENARIO, SCENARIO.processes, vary, RecoveryPolicy(), "0"))
 
 
 def advised(field: list[search.Candidate], workers: int = 1) -> float:

@@ -316,7 +316,7 @@ def simulate(
     """
     # The engine takes longer to import than all else.
     from mlctl.forecast.batch import report
-    from mlctl.forecast.batch.policy import Policy
+    from mlctl.forecast.batch.policy import RecoveryPolicy
     from mlctl.forecast.batch.reading import Wanted, read
     from mlctl.forecast.batch.summary import Summary
     from mlctl.simulator.engine.model import Tier
@@ -331,7 +331,7 @@ def simulate(
     address = Address.parse(deployment) if deployment else None
     subject = read(loaded.graph, Wanted(workload, deployment=address))
     tiers = (Tier.LOW_PRIORITY, Tier.DEDICATED)
-    rows = report.rows(subject.scenario, models, tiers, [Policy()], str(seed), main)
+    rows = report.rows(subject.scenario, models, tiers, [RecoveryPolicy()], str(seed), main)
     summaries = [
         (row, Summary(row.study.scenario, row.study.histories(range(runs)))) for row in rows
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,7 +32,71 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.cli.shell.session import Session
 
+if TYPE_CHECKING:
+    from mlctl.forecast.advice.search import Candidate, Wishes
+    from mlctl.forecast.batch.reading import Subject
+    from mlctl.forecast.quotas import Quotas
+
 _MOST_CONFIGURATIONS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchArgs(BeginArgs):
+    """What is tried, and in what weather."""
+
+    weather: Annotated[
+        str,
+        typer.Option(
+            "--weather",
+            metavar="NAME",
+            help="What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
+        ),
+    ] = WEATHER
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="FIELD=VALUES",
+            help="What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
+            " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
+        ),
+    ] = None
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--runs", min=10, max=100_000, metavar="N", help="Histories of the best ones."
+        ),
+    ] = 1000
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WishArgs:
+    """What a recommended configuration has to keep."""
+
+    deadline: Annotated[
+        str | None,
+        typer.Option("--deadline", metavar="DURATION", help="Late in one case of 20 at most."),
+    ] = None
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", min=0, metavar="USD", help="What it may cost until it is done."),
+    ] = None
+    max_cancel: Annotated[
+        float | None,
+        typer.Option(
+            "--max-cancel", min=0, max=1, metavar="P", help="How likely the first run may fail so."
+        ),
+    ] = None
+    jobs_per_month: Annotated[
+        float,
+        typer.Option(
+            "--jobs-per-month",
+            min=0.01,
+            metavar="N",
+            help="How often such a job runs: the nodes of min_instances are paid in between.",
+        ),
+    ] = 30
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -46,56 +111,10 @@ def advise(
     subject: SubjectArgs,
     work: BatchFlags,
     delays: DelayArgs,
-    begin: BeginArgs,
     cloud: CloudArgs,
     workers: WorkerArgs,
-    weather: Annotated[
-        str,
-        typer.Option(
-            "--weather",
-            metavar="NAME",
-            help="What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
-        ),
-    ] = WEATHER,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="FIELD=VALUES",
-            help="What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
-            " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
-        ),
-    ] = None,
-    deadline: Annotated[
-        str | None,
-        typer.Option("--deadline", metavar="DURATION", help="Late in one case of 20 at most."),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", min=0, metavar="USD", help="What it may cost until it is done."),
-    ] = None,
-    max_cancel: Annotated[
-        float | None,
-        typer.Option(
-            "--max-cancel", min=0, max=1, metavar="P", help="How likely the first run may fail so."
-        ),
-    ] = None,
-    jobs_per_month: Annotated[
-        float,
-        typer.Option(
-            "--jobs-per-month",
-            min=0.01,
-            metavar="N",
-            help="How often such a job runs: the nodes of min_instances are paid in between.",
-        ),
-    ] = 30,
-    runs: Annotated[
-        int,
-        typer.Option(
-            "--runs", min=10, max=100_000, metavar="N", help="Histories of the best ones."
-        ),
-    ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0,
+    search: SearchArgs,
+    wishes: WishArgs,
     patch: Annotated[
         bool,
         typer.Option(
@@ -111,53 +130,71 @@ def advise(
     Ranked is what it costs until the job is done, with the runs that follow a cancelled one. All
     configurations have the same luck, so that differences are known better than the numbers.
     """
-    from mlctl.forecast.advice import advice, search
-    from mlctl.forecast.batch.policy import Policy
-    from mlctl.forecast.batch.reading import check_deadline
-    from mlctl.forecast.fields import ForecastError
     from mlctl.render.forecast import advice as render
 
     if patch and subject.override:
         raise UsageError("--override reads the files otherwise, --patch writes them: give one.")
     with refusals():
-        read = read_subject(
-            session, paths or (), subject, work, settings_of(delays, cloud), ignore, grows=True
-        )
+        settings = settings_of(delays, cloud)
+        read = read_subject(session, paths or (), subject, work, settings, ignore, grows=True)
         if read is None:
             return Exit.ERROR
-        limit = duration(deadline) if deadline is not None else None
-        check_deadline(limit, read.scenario.settings)
-        wishes = search.Wishes(
-            limit,
-            budget,
-            max_cancel,
-            search.MONTH_S / jobs_per_month,
-        )
-        [there] = begun([weather_of(weather)], begin)
-        quota = advise_files.quotas(session, read)
-        tried: list[search.Candidate] = []
-        over: list[search.Candidate] = []
-        for one in search.candidates(
-            read.scenario, there.processes(), varied(vary or USUAL), Policy(), str(seed)
-        ):
-            one.wishes, one.over_quota = wishes, quota.shortage(one.study.scenario.cluster)
-            (over if tried and one.over_quota else tried).append(one)
-            if len(tried) + len(over) > _MOST_CONFIGURATIONS:
-                most = f"{_MOST_CONFIGURATIONS} configurations at most"
-                raise InvalidValue(f"these are too many: {most}", flag="--vary")
-        if len(tried) == 1 and tried[0].over_quota is not None:
-            told = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
-            raise ForecastError(told, read.label("max_instances"))
-        with executor_of(workers) as executor:
-            ranked, complete = search.halve(tried, executor, runs)
-    data = advice.document(
-        read, there, advice.Searched(tried, ranked, over, quota.source), wishes, seed
-    )
+        data, complete = _advice(session, read, search, wishes, workers)
     write(session, data, output, render.human, _page)
     if patch and complete and data["recommended"] is not None:
-        settings = data["rows"][data["recommended"]]["settings"]
-        advise_files.patch(session, read, settings, paths or (), output)
+        values = data["rows"][data["recommended"]]["settings"]
+        advise_files.patch(session, read, values, paths or (), output)
     return ended(session, complete=complete)
+
+
+def _advice(
+    session: Session, subject: Subject, args: SearchArgs, wishes: WishArgs, workers: WorkerArgs
+) -> tuple[dict[str, Any], bool]:
+    """The advice as data, and whether the search went to its end."""
+    from mlctl.forecast.advice import advice, search
+    from mlctl.forecast.batch.policy import RecoveryPolicy
+
+    wished = _wishes(wishes, subject)
+    [weather] = begun([weather_of(args.weather)], args)
+    quota = advise_files.quotas(session, subject)
+    vary, seed = varied(args.vary or USUAL), str(args.seed)
+    candidates = search.candidates(
+        subject.scenario, weather.processes(), vary, RecoveryPolicy(), seed, wished
+    )
+    tried, over = _within_quota(candidates, subject, quota)
+    with executor_of(workers) as executor:
+        ranked, complete = search.halve(tried, executor, args.runs)
+    searched = advice.Searched(tried, ranked, over, quota.source)
+    return advice.document(subject, weather, searched, wished, args.seed), complete
+
+
+def _wishes(args: WishArgs, subject: Subject) -> Wishes:
+    from mlctl.forecast.advice.search import MONTH_S, Wishes
+    from mlctl.forecast.batch.reading import check_deadline
+
+    deadline = duration(args.deadline) if args.deadline is not None else None
+    check_deadline(deadline, subject.scenario.settings)
+    return Wishes(deadline, args.budget, args.max_cancel, MONTH_S / args.jobs_per_month)
+
+
+def _within_quota(
+    candidates: Iterable[Candidate], subject: Subject, quota: Quotas
+) -> tuple[list[Candidate], list[Candidate]]:
+    """The configurations to try, of which what there is is the first, and those over the quota."""
+    from mlctl.forecast.fields import ForecastError
+
+    tried: list[Candidate] = []
+    over: list[Candidate] = []
+    for candidate in candidates:
+        candidate.over_quota = quota.shortage(candidate.study.scenario.cluster)
+        (over if tried and candidate.over_quota else tried).append(candidate)
+        if len(tried) + len(over) > _MOST_CONFIGURATIONS:
+            most = f"{_MOST_CONFIGURATIONS} configurations at most"
+            raise InvalidValue(f"these are too many: {most}", flag="--vary")
+    if len(tried) == 1 and tried[0].over_quota is not None:
+        message = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
+        raise ForecastError(message, subject.label("max_instances"))
+    return tried, over
 
 
 def _page(data: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:
-    from mlctl.forecast.batch.brief import Planned
+    from mlctl.forecast.batch.brief import PlannedDeployment
     from mlctl.forecast.batch.reading import Wanted
 
 _PANEL = "Forecast Arguments"
@@ -62,7 +62,7 @@ class PlanForecastArgs:
 
 @dataclass(frozen=True)
 class PlanForecast:
-    """A forecast that was asked for with a plan."""
+    """A forecast that `plan --simulate` ends with."""
 
     args: PlanForecastArgs
     wanted: Wanted
@@ -103,12 +103,14 @@ class PlanForecast:
         """
         from mlctl.forecast.batch import brief
 
-        asked = brief.Asked(weather_of(self.args.weather or WEATHER), self.args.runs or 1000)
+        options = brief.BriefOptions(
+            weather_of(self.args.weather or WEATHER), self.args.runs or 1000
+        )
         found = [self._read(one, plan, graph, backend) for one in _changed(plan, graph)]
-        return brief.document(found, asked)
+        return brief.document(found, options)
 
-    def _read(self, one: Address, plan: Plan, graph: Graph, backend: Backend) -> Planned:
-        from mlctl.forecast.batch.brief import Planned
+    def _read(self, one: Address, plan: Plan, graph: Graph, backend: Backend) -> PlannedDeployment:
+        from mlctl.forecast.batch.brief import PlannedDeployment
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
 
@@ -116,11 +118,13 @@ class PlanForecast:
         try:
             planned = read(with_live(graph, backend, one), wanted)
         except ForecastError as error:
-            return Planned(str(one), why=str(error))
+            return PlannedDeployment(str(one), why=str(error))
         try:
-            return Planned(str(one), planned, read(with_live(Graph({}, ()), backend, one), wanted))
+            return PlannedDeployment(
+                str(one), planned, read(with_live(Graph({}, ()), backend, one), wanted)
+            )
         except ForecastError:
-            return Planned(str(one), planned)
+            return PlannedDeployment(str(one), planned)
 
 
 def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:

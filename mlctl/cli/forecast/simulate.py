@@ -37,7 +37,7 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from mlctl.forecast.batch.policy import History, Policy
+    from mlctl.forecast.batch.policy import History, RecoveryPolicy
     from mlctl.forecast.batch.reading import Subject
     from mlctl.forecast.batch.report import Row
     from mlctl.forecast.batch.summary import Summary
@@ -83,6 +83,28 @@ def register(app: typer.Typer, verb: str) -> None:
     app.add_typer(below, name=verb)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetailArgs:
+    """What is shown beside the rows."""
+
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Show what it hangs on: each assumption low and high."),
+    ] = False
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events", metavar="FILE", help="Write what happens in the first run of --run N."
+        ),
+    ] = None
+    run: Annotated[
+        int, typer.Option("--run", min=0, metavar="N", help="The history of --events.")
+    ] = 0
+    explain_path: Annotated[
+        bool, typer.Option("--explain-path", help="Say which rows took the exact shortcut.")
+    ] = False
+
+
 def simulate(
     session: Session,
     paths: SomePaths = None,
@@ -94,22 +116,7 @@ def simulate(
     study: StudyArgs,
     workers: WorkerArgs,
     ignore: Ignore = None,
-    sensitivity: Annotated[
-        bool,
-        typer.Option("--sensitivity", help="Show what it hangs on: each assumption low and high."),
-    ] = False,
-    events: Annotated[
-        Path | None,
-        typer.Option(
-            "--events", metavar="FILE", help="Write what happens in the first run of --run N."
-        ),
-    ] = None,
-    run: Annotated[
-        int, typer.Option("--run", min=0, metavar="N", help="The history of --events.")
-    ] = 0,
-    explain_path: Annotated[
-        bool, typer.Option("--explain-path", help="Say which rows took the exact shortcut.")
-    ] = False,
+    details: DetailArgs,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
     """Forecast a batch job: how long it takes, what it costs, and how likely it is cancelled.
@@ -117,9 +124,6 @@ def simulate(
     From the files that will be applied, on low priority in calm, in some weather and under stress,
     and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
     """
-    from mlctl.forecast.batch import report
-    from mlctl.forecast.batch.reading import check_deadline
-    from mlctl.forecast.batch.summary import Summary
     from mlctl.render.forecast import batch as render
 
     with refusals():
@@ -128,29 +132,48 @@ def simulate(
         if read is None:
             return Exit.ERROR
         _note_shortage(session, read)
-        deadline = duration(study.deadline) if study.deadline is not None else None
-        there, main = weathers(study.weather, study)
-        tiers = tiers_of(study.tier)
-        plans = _policies(study, deadline)
-        check_deadline(deadline, settings)
-        found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
-        if events is not None:
-            _write_events(session, found, main, run, events)
-        with executor_of(workers) as executor:
-            gathered = _gathered(found, study, deadline, executor)
-            done = [(row, Summary(row.study.scenario, of, deadline)) for row, of in gathered.rows]
-            tornado = None
-            if sensitivity and gathered.complete:
-                with gathered.stoppable():
-                    tornado = _tornado(done, main, executor)
-        asked = {"seed": study.seed, "deadline_s": deadline}
-        data = report.document(read, done, main, asked, tornado)
+        data, complete = _forecast(session, read, study, details, workers)
     write(session, data, output, render.human, _page)
-    if explain_path:
-        for row in data["rows"]:
-            why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
-            session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
-    return ended(session, complete=gathered.complete)
+    if details.explain_path:
+        _explain_paths(session, data)
+    return ended(session, complete=complete)
+
+
+def _forecast(
+    session: Session, subject: Subject, study: StudyArgs, details: DetailArgs, workers: WorkerArgs
+) -> tuple[dict[str, Any], bool]:
+    """The forecast as data, and whether it went to its end."""
+    from mlctl.forecast.batch import report
+    from mlctl.forecast.batch.reading import check_deadline
+    from mlctl.forecast.batch.summary import Summary
+
+    deadline = duration(study.deadline) if study.deadline is not None else None
+    known, main = weathers(study.weather, study)
+    policies = _policies(study, deadline)
+    check_deadline(deadline, subject.scenario.settings)
+    tiers, seed = tiers_of(study.tier), str(study.seed)
+    rows = list(report.rows(subject.scenario, known, tiers, policies, seed, main))
+    if details.events is not None:
+        _write_events(session, rows, main, details.run, details.events)
+    with executor_of(workers) as executor:
+        gathered = _gathered(rows, study, deadline, executor)
+        done = [
+            (row, Summary(row.study.scenario, histories, deadline))
+            for row, histories in gathered.rows
+        ]
+        tornado = None
+        if details.sensitivity and gathered.complete:
+            with gathered.stoppable():
+                tornado = _tornado(done, main, executor)
+    flags = {"seed": study.seed, "deadline_s": deadline}
+    return report.document(subject, done, main, flags, tornado), gathered.complete
+
+
+def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
+    """Say which rows were carried out by the shortcut, and why others were not."""
+    for row in data["rows"]:
+        why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
+        session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
 
 
 def _note_shortage(session: Session, read: Subject) -> None:
@@ -193,7 +216,7 @@ def _gathered(
     return gather(told, following, executor)
 
 
-def _policies(study: StudyArgs, deadline: float | None) -> list[Policy]:
+def _policies(study: StudyArgs, deadline: float | None) -> list[RecoveryPolicy]:
     from mlctl.forecast.batch.policy import Way, parse
 
     try:

@@ -88,33 +88,38 @@ def training(
     from mlctl.forecast.training import report as training_report
     from mlctl.forecast.training.reading import TrainingWanted, read
     from mlctl.render.forecast import training as training_forecast
-    from mlctl.simulator.control_plane.jobs import workloads
 
     graph = read_graph(session, paths, declared.override, ignore)
     if graph is None:
         return Exit.ERROR
-    workload = Workload(
-        steps=work.steps,
-        seconds_per_step=work.seconds_per_step,
-        seconds_per_checkpoint=work.seconds_per_checkpoint,
-        seconds_to_restore=work.seconds_to_restore,
+    wanted = TrainingWanted(
+        _workload(work), settings_of(delays, cloud), declared.price, declared.low_priority_ratio
     )
-    workloads.check(workload)
-    settings = settings_of(delays, cloud)
-    found, main = weathers(study.weather, study)
+    known, main = weathers(study.weather, study)
     with refusals():
-        subject = read(
-            graph,
-            TrainingWanted(workload, settings, declared.price, declared.low_priority_ratio),
-        )
+        subject = read(graph, wanted)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
-        rows = training_report.rows(subject.scenario, every, found, tiers_of(study.tier))
-        asked = training_report.Asked(str(study.seed), study.runs, main)
+        rows = training_report.rows(subject.scenario, every, known, tiers_of(study.tier))
+        options = training_report.Options(str(study.seed), study.runs, main)
         with executor_of(workers) as executor:
-            gathered = training_report.gathered(rows, asked, executor)
-            data = training_report.document(subject, gathered, asked, executor)
+            gathered = training_report.gathered(rows, options, executor)
+            data = training_report.document(subject, gathered, options, executor)
     write(session, data, output, training_forecast.human, _page)
     return ended(session, complete=gathered.complete)
+
+
+def _workload(args: StepArgs) -> Workload:
+    """The work that flags describe; see `workloads.check` for what it raises."""
+    from mlctl.simulator.control_plane.jobs import workloads
+
+    workload = Workload(
+        steps=args.steps,
+        seconds_per_step=args.seconds_per_step,
+        seconds_per_checkpoint=args.seconds_per_checkpoint,
+        seconds_to_restore=args.seconds_to_restore,
+    )
+    workloads.check(workload)
+    return workload
 
 
 def _page(data: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from math import ceil, fsum
 from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
-from mlctl.forecast.batch.policy import History, Policy, Way, parse
+from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way, parse
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.gather import histories
@@ -109,8 +109,9 @@ def candidates(
     scenario: Scenario,
     processes: tuple[PreemptionProcess, ...],
     vary: Mapping[str, Sequence[Data]],
-    policy: Policy,
+    policy: RecoveryPolicy,
     seed: str,
+    wishes: Wishes = Wishes(),
 ) -> Iterator[Candidate]:
     """Every combination of what may vary; the scenario as it is comes first.
 
@@ -121,18 +122,19 @@ def candidates(
     plain: Mapping[str, Data] = {}
     tried = (dict(zip(vary, row, strict=True)) for row in product(*vary.values()))
     for values in chain([plain], tried):
-        changed = _with(scenario, values)
+        changed = _varied(scenario, values)
         plan = _policy(values.get("policy"), policy)
         if str(values.get("tier", scenario.cluster.tier.value)) == Tier.DEDICATED.value:
-            there, plan = changed.dedicated, Policy(Way.DEDICATED)
+            there, plan = changed.dedicated, RecoveryPolicy(Way.DEDICATED)
         else:
             there = changed.under(processes)
         if (there, str(plan)) not in seen:
             seen.add((there, str(plan)))
-            yield Candidate(_told(scenario, there, plan, policy), Study(there, plan, seed))
+            study = Study(there, plan, seed)
+            yield Candidate(_settings(scenario, there, plan, policy), study, wishes)
 
 
-def _with(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
+def _varied(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
     job, cluster = scenario.job, scenario.cluster
     most = int(values.get("max_instances", cluster.max_instances))
     nodes = int(
@@ -156,11 +158,13 @@ def _with(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
     return replace(scenario, job=job, cluster=cluster)
 
 
-def _policy(text: Data, policy: Policy) -> Policy:
+def _policy(text: Data, policy: RecoveryPolicy) -> RecoveryPolicy:
     return policy if text is None else parse(str(text))
 
 
-def _told(was: Scenario, there: Scenario, plan: Policy, usual: Policy) -> dict[str, Data]:
+def _settings(
+    was: Scenario, there: Scenario, plan: RecoveryPolicy, usual: RecoveryPolicy
+) -> dict[str, Data]:
     """The fields in which a configuration differs from what there is."""
     pairs: dict[str, tuple[Data, Data]] = {
         "tier": (was.cluster.tier.value, there.cluster.tier.value),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mlctl.forecast.batch import report
-from mlctl.forecast.batch.policy import Policy
+from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.weather.models import Weather
@@ -15,7 +15,7 @@ from mlctl.simulator.engine.commands import EngineError
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedDeployment:
     """A deployment as it is planned, and as it is now (None: it is not there).
 
     `why` says instead why there is no forecast of it.
@@ -28,7 +28,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BriefOptions:
     """In which weather, in how many histories, from which seed."""
 
     weather: Weather
@@ -36,37 +36,39 @@ class Asked:
     seed: int = 0
 
 
-def document(found: Iterable[Planned], asked: Asked) -> dict[str, Data]:
+def document(found: Iterable[PlannedDeployment], options: BriefOptions) -> dict[str, Data]:
     """The lines as data: USD and seconds until the job is done, in the tier of its cluster.
 
     `now` is null where nothing is there, or nothing that can be forecast.
     """
     return {
-        "weather": asked.weather.document(),
-        "runs": asked.runs,
-        "seed": asked.seed,
-        "deployments": [_deployment(one, asked) for one in found],
+        "weather": options.weather.document(),
+        "runs": options.runs,
+        "seed": options.seed,
+        "deployments": [_deployment(one, options) for one in found],
     }
 
 
-def _deployment(one: Planned, asked: Asked) -> dict[str, Data]:
+def _deployment(one: PlannedDeployment, options: BriefOptions) -> dict[str, Data]:
     planned, why = None, one.why or None
     try:
-        planned = _line(one.planned, asked)
+        planned = _line(one.planned, options)
     except EngineError as error:
         why = str(error)
-    now = _line(one.now, asked)
+    now = _line(one.now, options)
     return {"deployment": one.address, "planned": planned, "now": now, "error": why}
 
 
-def _line(subject: Subject | None, asked: Asked) -> dict[str, Data] | None:
+def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | None:
     if subject is None:
         return None
-    scenario, weather = subject.scenario, asked.weather
+    scenario, weather = subject.scenario, options.weather
     tier = scenario.cluster.tier
-    rows = report.rows(scenario, [weather], [tier], [Policy()], str(asked.seed), weather.name)
+    rows = report.rows(
+        scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
+    )
     study = next(rows).study
-    told = Summary(study.scenario, study.histories(range(asked.runs))).document()
+    told = Summary(study.scenario, study.histories(range(options.runs))).document()
     return {
         "cluster": str(subject.cluster.address),
         "tier": tier.value,

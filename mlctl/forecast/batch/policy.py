@@ -42,7 +42,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RecoveryPolicy:
     """A way, its number of tries (`fallback`), and when to change to dedicated (`deadline`).
 
     `switch_s` counts from the submission, in seconds.
@@ -56,7 +56,7 @@ class Policy:
         return f"{self.way.value}:{self.tries}" if self.way is Way.FALLBACK else self.way.value
 
 
-def parse(text: str) -> Policy:
+def parse(text: str) -> RecoveryPolicy:
     """The policy that `--policy` names: `resubmit`, `fallback:3`.
 
     Raises:
@@ -67,9 +67,9 @@ def parse(text: str) -> Policy:
         if way.value != name:
             continue
         if way is Way.FALLBACK and tries.isdecimal() and int(tries) > 0:
-            return Policy(way, int(tries))
+            return RecoveryPolicy(way, int(tries))
         if not colon and way is not Way.FALLBACK:
-            return Policy(way)
+            return RecoveryPolicy(way)
     known = ", ".join("fallback:K" if way is Way.FALLBACK else way.value for way in Way)
     raise ValueError(f"`{text}` is no policy; there is {known}")
 
@@ -98,7 +98,7 @@ class History(NamedTuple):
     dedicated_s: float
 
 
-def carry_out(policy: Policy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
+def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
     """One history of the job under a policy."""
     began, tries = cloud.now, 1
     first = last = _run(policy, cloud, files, began, 0)
@@ -127,14 +127,14 @@ def carry_out(policy: Policy, cloud: Cloud, files: int, mini_batch_size: int) ->
     )
 
 
-def _run(policy: Policy, cloud: Cloud, files: int, began: float, tries: int) -> Try:
+def _run(policy: RecoveryPolicy, cloud: Cloud, files: int, began: float, tries: int) -> Try:
     """The next run, after so many."""
     elapsed, switch = cloud.now - began, policy.switch_s
     until = LONGEST_S if switch is None or elapsed >= switch - _ROUNDING_S else switch
     return cloud.run(files, _tier(policy, elapsed, tries), began + until)
 
 
-def _tier(policy: Policy, elapsed: float, tries: int) -> Tier:
+def _tier(policy: RecoveryPolicy, elapsed: float, tries: int) -> Tier:
     match policy.way:
         case Way.DEDICATED:
             return Tier.DEDICATED

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from mlctl.forecast import assumptions
 from mlctl.forecast.assumptions import Assumption, assumption
 from mlctl.forecast.batch import timeline
-from mlctl.forecast.batch.policy import MEANINGS, Policy, Way
+from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
@@ -45,7 +45,7 @@ def rows(
     scenario: Scenario,
     weathers: Sequence[Weather],
     tiers: Sequence[Tier],
-    policies: Sequence[Policy],
+    policies: Sequence[RecoveryPolicy],
     seed: str,
     main: str,
 ) -> Iterator[Row]:
@@ -60,7 +60,7 @@ def rows(
                 name = weather.name if number == 0 else f"{weather.name}, {policy}"
                 yield Row(name, Study(scenario.under(weather.processes()), policy, seed), weather)
     if Tier.DEDICATED in tiers or len(low) < len(policies):
-        yield Row(DEDICATED, Study(scenario.dedicated, Policy(Way.DEDICATED), seed))
+        yield Row(DEDICATED, Study(scenario.dedicated, RecoveryPolicy(Way.DEDICATED), seed))
 
 
 def document(

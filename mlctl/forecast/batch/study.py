@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from mlctl.forecast.batch import policy
-from mlctl.forecast.batch.policy import History, Policy, Way
+from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way
 from mlctl.forecast.gather import histories_of
 from mlctl.forecast.history import Cloud, EngineCloud
 from mlctl.forecast.scenario import Scenario
@@ -25,7 +25,7 @@ class Study:
     """What is studied: a scenario under a policy, and the seed of its histories."""
 
     scenario: Scenario
-    policy: Policy = Policy()
+    policy: RecoveryPolicy = RecoveryPolicy()
     seed: str = "0"
 
     def seed_of(self, run: int) -> str:
@@ -68,8 +68,13 @@ def with_deadline(
         for at, one in enumerate(studies)
         if deadline_s is not None and one.policy.way is Way.DEADLINE
     ]
+    dedicated = RecoveryPolicy(Way.DEDICATED)
     twins = [
-        replace(studies[at], scenario=studies[at].scenario.dedicated, policy=Policy(Way.DEDICATED))
+        replace(
+            studies[at],
+            scenario=studies[at].scenario.dedicated,
+            policy=dedicated,
+        )
         for at in late
     ]
     told = list(studies)

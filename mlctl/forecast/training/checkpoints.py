@@ -1,6 +1,6 @@
 """Training with checkpoints on a node that losses interrupt: what is expected, in closed form.
 
-Losses are a Poisson process, so an attempt at a stretch of L seconds succeeds with the chance
+NodeLosses are a Poisson process, so an attempt at a stretch of L seconds succeeds with the chance
 exp(-rate L), and lasts (1 - exp(-rate L)) / rate on average whether it does or not. Repeating it
 until it succeeds takes (exp(rate L) - 1) / rate (J. T. Daly, "A higher order estimate of the
 optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22, 2006). Here
@@ -19,7 +19,7 @@ _GRID = 1.02  # beyond, each is so many times the one before
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class NodeLosses:
     """How often a node is lost, and what getting one takes.
 
     `first_s` passes from asking for the first node to having it, `again_s` for each that replaces
@@ -56,7 +56,7 @@ class Expected:
     interruptions: float
 
 
-def expected(work: Steps, every: int, losses: Losses) -> Expected:
+def expected(work: Steps, every: int, losses: NodeLosses) -> Expected:
     """The job with a checkpoint after `every` steps; 0: without any."""
     parts = [_stretch(one, losses.rate) for one in _stretches(work, every)]
     up = sum(one.up_s for one in parts)
@@ -69,7 +69,7 @@ def expected(work: Steps, every: int, losses: Losses) -> Expected:
     return Expected(waits + billed, billed, points, lost)
 
 
-def best(work: Steps, losses: Losses) -> int:
+def best(work: Steps, losses: NodeLosses) -> int:
     """The number of steps between checkpoints with which the job ends soonest, by `expected`.
 
     The smallest of several that are as good; 0 where the job is best off without checkpoints.

@@ -59,7 +59,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Options:
     """The seed, the histories of a row, and the weather that the intervals are for."""
 
     seed: str
@@ -85,29 +85,29 @@ def rows(
 
 
 def gathered(
-    rows_: Iterable[Row], asked: Asked, executor: Executor | None = None
+    rows_: Iterable[Row], options: Options, executor: Executor | None = None
 ) -> Gathered[Row, TrainingHistory]:
     """The histories of each row. Raises what the event engine raises."""
-    rows = [(row, TrainingStudy(row.scenario, asked.seed)) for row in rows_]
-    return gather(rows, lambda _, found: growing(len(found), asked.runs), executor)
+    rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
+    return gather(rows, lambda _, found: growing(len(found), options.runs), executor)
 
 
 def document(
     subject: TrainingSubject,
     found: Gathered[Row, TrainingHistory],
-    asked: Asked,
+    options: Options,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; without intervals where Ctrl-C came before. Raises as the engine."""
     known = [row for row, _ in found.rows]
-    main = next((row for row in known if row.name == asked.main and row.weather), None)
+    main = next((row for row in known if row.name == options.main and row.weather), None)
     intervals = None
     if main is not None and found.complete and _ends(found, main):
         with found.stoppable():
-            intervals = _intervals(main, asked, executor)
+            intervals = _intervals(main, options, executor)
     return {
         "$schema": SCHEMA,
-        "seed": int(asked.seed),
+        "seed": int(options.seed),
         "scenario": _scenario(subject),
         "rows": [_row(row, done) for row, done in found.rows],
         "main": main.name if main is not None else None,
@@ -174,10 +174,10 @@ def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
     }
 
 
-def _intervals(main: Row, asked: Asked, executor: Executor | None) -> dict[str, Data]:
+def _intervals(main: Row, options: Options, executor: Executor | None) -> dict[str, Data]:
     why = training.obstacle(training.unlimited(main.scenario))
-    study = TrainingStudy(main.scenario, asked.seed)
-    found = training.intervals(study, min(asked.runs, _TRIALS), executor)
+    study = TrainingStudy(main.scenario, options.seed)
+    found = training.intervals(study, min(options.runs, _TRIALS), executor)
     return {
         "weather": main.name,
         "exact": not why,

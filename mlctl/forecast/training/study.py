@@ -16,7 +16,7 @@ from mlctl.forecast.gather import histories_of
 from mlctl.forecast.scenario import JobScenario
 from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.training import checkpoints
-from mlctl.forecast.training.checkpoints import Expected, Losses, Steps
+from mlctl.forecast.training.checkpoints import Expected, NodeLosses, Steps
 from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, usage
 from mlctl.simulator.engine.commands import CancelJob, SetPreemption, SubmitTraining
@@ -211,11 +211,11 @@ def closed_form(scenario: TrainingScenario) -> Expected | None:
     return replace(found, billed_s=found.billed_s + checkpoints.lasts(idle, rate))
 
 
-def losses(scenario: TrainingScenario) -> Losses:
+def losses(scenario: TrainingScenario) -> NodeLosses:
     """The losses of a scenario as the closed form knows them."""
     settings = scenario.settings
     first, again = settings.allocation_s, _again_s(settings)
-    return Losses(scenario.rate, first, again, settings.preparation_s)
+    return NodeLosses(scenario.rate, first, again, settings.preparation_s)
 
 
 def _again_s(settings: SimulationSettings) -> float:

@@ -33,7 +33,7 @@ class FitError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class LossCounts:
     """How often n nodes were there and k of them were lost, in intervals of `hours`."""
 
     hours: float
@@ -62,7 +62,7 @@ class Fit:
     shocks: Estimate | None
     fraction: Estimate | None
     gain: float
-    losses: Losses
+    losses: LossCounts
 
     @property
     def chance(self) -> float:
@@ -84,7 +84,7 @@ class _Mixture:
     r: float
 
 
-def fit(losses: Losses) -> Fit:
+def fit(losses: LossCounts) -> Fit:
     """The most likely weather.
 
     Raises:
@@ -111,7 +111,7 @@ def _per_hour(hours: float) -> Callable[[float], float]:
     return lambda chance: -log1p(-min(chance, 1 - _SMALLEST)) / hours
 
 
-def _likelihood(losses: Losses, at: _Mixture) -> float:
+def _likelihood(losses: LossCounts, at: _Mixture) -> float:
     """Its logarithm, without the binomial coefficients, which do not depend on the parameters."""
     total = 0.0
     for (n, k), times in losses.counts.items():
@@ -120,7 +120,7 @@ def _likelihood(losses: Losses, at: _Mixture) -> float:
     return total
 
 
-def _climb(losses: Losses, at: _Mixture, fixed: str = "") -> _Mixture:
+def _climb(losses: LossCounts, at: _Mixture, fixed: str = "") -> _Mixture:
     """Expectation and maximization, until nothing changes; the parameter `fixed` stays."""
     before = _likelihood(losses, at)
     for _ in range(_STEPS):
@@ -150,7 +150,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _profile(
-    losses: Losses, best: _Mixture, name: str, scale: Callable[[float], float]
+    losses: LossCounts, best: _Mixture, name: str, scale: Callable[[float], float]
 ) -> Estimate:
     """The values at which the likelihood, at its best in all others, is lower by `_DROP`."""
     top, value = _likelihood(losses, best), float(getattr(best, name))
@@ -181,7 +181,7 @@ def _edge(is_likely: Callable[[float], bool], inside: float, bound: float) -> fl
     return inside
 
 
-def read(text: str, *, cores_per_node: int | None = None) -> Losses:
+def read(text: str, *, cores_per_node: int | None = None) -> LossCounts:
     """The losses of a cluster from `mlctl compute metrics -o json` or a body of Azure Monitor.
 
     With `cores_per_node` the metrics are those of cores.
@@ -198,7 +198,7 @@ def read(text: str, *, cores_per_node: int | None = None) -> Losses:
     preempted, total = series[f"Preempted {unit}"], series[f"Total {unit}"]
     if [at for at, _ in preempted] != [at for at, _ in total]:
         raise FitError("the two metrics are not of the same intervals")
-    return Losses(_hours(preempted), _counts(preempted, total, cores_per_node or 1))
+    return LossCounts(_hours(preempted), _counts(preempted, total, cores_per_node or 1))
 
 
 _Series = list[tuple[str, Mapping[str, Any]]]

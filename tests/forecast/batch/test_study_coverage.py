@@ -8,7 +8,7 @@ from math import exp, expm1, log
 import pytest
 
 from mlctl.forecast import statistics
-from mlctl.forecast.batch.policy import Policy, Way
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.scenario import Scenario
@@ -76,7 +76,7 @@ def test_of_400_small_studies_the_intervals_cover_the_closed_form(
 ) -> None:
     held = 0
     for number in range(STUDIES):
-        study = Study(there, Policy(way), f"coverage/{number}")
+        study = Study(there, RecoveryPolicy(way), f"coverage/{number}")
         found = told(Summary(there, study.histories(range(RUNS))))
         held += found.low <= truth <= found.high
     assert 0.92 <= noted_share(held, STUDIES) <= 0.98

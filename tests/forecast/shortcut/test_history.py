@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.forecast.batch import policy
-from mlctl.forecast.batch.policy import History, Policy, Way
+from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.history import EngineCloud
 from mlctl.forecast.scenario import Scenario
@@ -102,17 +102,17 @@ def scenarios(draw: st.DrawFn) -> Scenario:
 
 policies = st.sampled_from(
     [
-        Policy(Way.ONCE),
-        Policy(Way.RESUBMIT),
-        Policy(Way.REMAINING),
-        Policy(Way.FALLBACK, 2),
-        Policy(Way.DEADLINE, switch_s=1500.0),
-        Policy(Way.DEDICATED),
+        RecoveryPolicy(Way.ONCE),
+        RecoveryPolicy(Way.RESUBMIT),
+        RecoveryPolicy(Way.REMAINING),
+        RecoveryPolicy(Way.FALLBACK, 2),
+        RecoveryPolicy(Way.DEADLINE, switch_s=1500.0),
+        RecoveryPolicy(Way.DEDICATED),
     ]
 )
 
 
-def both(scenario: Scenario, plan: Policy, seed: str) -> tuple[History, History] | None:
+def both(scenario: Scenario, plan: RecoveryPolicy, seed: str) -> tuple[History, History] | None:
     """The history by the shortcut and by the engine; None where the shortcut gives up."""
     job = scenario.job
     try:
@@ -134,7 +134,9 @@ def same(one: object, other: object) -> bool:
 @pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(scenarios(), policies)
-def test_the_shortcut_gives_the_history_of_the_engine(scenario: Scenario, plan: Policy) -> None:
+def test_the_shortcut_gives_the_history_of_the_engine(
+    scenario: Scenario, plan: RecoveryPolicy
+) -> None:
     assert skip.obstacle(scenario) is None
     for run in range(SEEDS):
         found = both(scenario, plan, f"law/{run}")
@@ -146,6 +148,6 @@ def test_the_shortcut_gives_the_history_of_the_engine(scenario: Scenario, plan: 
 def test_where_nothing_is_left_to_chance_all_histories_are_one() -> None:
     job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
     scenario = Scenario(ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4), job, SimulationSettings(), 0.2)
-    found = both(scenario, Policy(), "law/7")
+    found = both(scenario, RecoveryPolicy(), "law/7")
     assert found is not None
     assert Study(scenario).histories(range(5, 8)) == [found[1]] * 3

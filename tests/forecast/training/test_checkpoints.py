@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.forecast.training.checkpoints import Losses, Steps, best, daly, expected, young
+from mlctl.forecast.training.checkpoints import NodeLosses, Steps, best, daly, expected, young
 
 HOUR = 3600
-HALF = Losses(0.5 / HOUR)  # one loss in two hours
+HALF = NodeLosses(0.5 / HOUR)  # one loss in two hours
 
 works = st.builds(
     Steps,
@@ -21,7 +21,7 @@ works = st.builds(
     st.floats(0, 300),
 )
 losses = st.builds(
-    Losses, st.floats(0, 1.0 / HOUR), st.floats(0, 900), st.floats(0, 900), st.floats(0, 300)
+    NodeLosses, st.floats(0, 1.0 / HOUR), st.floats(0, 900), st.floats(0, 900), st.floats(0, 300)
 )
 
 
@@ -40,10 +40,12 @@ def test_free_checkpoints_every_ten_steps_leave_few_points_to_repeat() -> None:
 def test_a_file_is_a_step_where_a_mini_batch_is_a_checkpoint() -> None:
     """The periodic optimum: (1 + W(-e^(-h rate - 1))) / rate, 593.35 of 1 s with 10 s each."""
     work, rate = Steps(1_000_000, 1.0, 10.0), 0.2 / HOUR
-    assert best(work, Losses(rate)) == pytest.approx(593.35, abs=4)
+    assert best(work, NodeLosses(rate)) == pytest.approx(593.35, abs=4)
     assert young(work, rate) == 600
     assert daly(work, rate) == pytest.approx(593.35, abs=1)
-    each = {every: expected(work, every, Losses(rate)).time_s / 1e6 for every in (10, 593, 5000)}
+    each = {
+        every: expected(work, every, NodeLosses(rate)).time_s / 1e6 for every in (10, 593, 5000)
+    }
     assert each[593] == pytest.approx(1.03409, abs=1e-4)
     assert each[10] == pytest.approx(2.0011, abs=1e-3)
     assert each[5000] == pytest.approx(1.1553, abs=1e-3)
@@ -51,7 +53,7 @@ def test_a_file_is_a_step_where_a_mini_batch_is_a_checkpoint() -> None:
 
 def test_the_way_to_a_node_is_taken_again_when_it_is_lost_while_it_is_prepared() -> None:
     rate, way, ready = 2 / HOUR, 180.0, 120.0
-    found = expected(Steps(1, 60), 0, Losses(rate, 90.0, way, ready))
+    found = expected(Steps(1, 60), 0, NodeLosses(rate, 90.0, way, ready))
     prepared = expm1(rate * ready) / rate
     again = prepared + exp(rate * ready) * way
     first = 90 + prepared + expm1(rate * ready) * way
@@ -60,8 +62,8 @@ def test_the_way_to_a_node_is_taken_again_when_it_is_lost_while_it_is_prepared()
 
 def test_a_restore_is_paid_by_each_try_but_the_first() -> None:
     rate, length, restore = 1 / HOUR, 600.0, 300.0
-    one = expected(Steps(10, 60, 0, restore), 0, Losses(rate))
-    two = expected(Steps(20, 60, 0, restore), 10, Losses(rate))
+    one = expected(Steps(10, 60, 0, restore), 0, NodeLosses(rate))
+    two = expected(Steps(20, 60, 0, restore), 10, NodeLosses(rate))
     lost = -expm1(-rate * length)
     later = -expm1(-rate * length) / rate + lost * expm1(rate * (length + restore)) / rate
     assert two.time_s - one.time_s == pytest.approx(later)
@@ -74,7 +76,7 @@ def test_a_restore_is_paid_by_each_try_but_the_first() -> None:
 
 @given(works, st.integers(0, 500))
 def test_without_losses_there_is_nothing_but_the_work(work: Steps, every: int) -> None:
-    found = expected(work, every, Losses(0.0, 90.0, 180.0, 60.0))
+    found = expected(work, every, NodeLosses(0.0, 90.0, 180.0, 60.0))
     written = (work.count - 1) // every if every else 0
     plain = work.count * work.step_s + written * work.checkpoint_s
     assert isclose(found.time_s, 150 + plain)
@@ -83,14 +85,16 @@ def test_without_losses_there_is_nothing_but_the_work(work: Steps, every: int) -
 
 
 @given(works, losses, st.integers(0, 500))
-def test_no_interval_beats_the_best_one(work: Steps, losses: Losses, every: int) -> None:
+def test_no_interval_beats_the_best_one(work: Steps, losses: NodeLosses, every: int) -> None:
     least = expected(work, best(work, losses), losses).time_s
     assert least <= expected(work, every, losses).time_s * (1 + 1e-9)
 
 
 @given(works, losses, st.integers(0, 500))
-def test_more_losses_take_longer_and_repeat_more(work: Steps, losses: Losses, every: int) -> None:
-    more = Losses(losses.rate * 1.5, losses.first_s, losses.again_s, losses.preparation_s)
+def test_more_losses_take_longer_and_repeat_more(
+    work: Steps, losses: NodeLosses, every: int
+) -> None:
+    more = NodeLosses(losses.rate * 1.5, losses.first_s, losses.again_s, losses.preparation_s)
     calm, worse = (expected(work, every, one) for one in (losses, more))
     assert worse.time_s >= calm.time_s * (1 - 1e-12)
     assert worse.points >= calm.points * (1 - 1e-12)
@@ -99,13 +103,13 @@ def test_more_losses_take_longer_and_repeat_more(work: Steps, losses: Losses, ev
 
 
 @given(works, losses)
-def test_an_interval_as_long_as_the_work_is_none(work: Steps, losses: Losses) -> None:
+def test_an_interval_as_long_as_the_work_is_none(work: Steps, losses: NodeLosses) -> None:
     assert expected(work, work.count, losses) == expected(work, 0, losses)
 
 
 def test_nobody_proposes_an_interval_where_nothing_is_lost() -> None:
     assert (young(Steps(9, 1), 0.0), daly(Steps(9, 1), 0.0)) == (None, None)
-    assert best(Steps(100, 60, 30), Losses(0.0)) == 0
+    assert best(Steps(100, 60, 30), NodeLosses(0.0)) == 0
 
 
 def test_a_checkpoint_that_takes_longer_than_a_node_lives_is_written_once_in_a_life() -> None:

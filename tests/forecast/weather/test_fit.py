@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlctl.forecast.weather import fit
-from mlctl.forecast.weather.fit import FitError, Losses
+from mlctl.forecast.weather.fit import FitError, LossCounts
 from mlctl.forecast.weather.models import Shocks, Weather
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption
@@ -22,7 +22,7 @@ TRUTH = Weather("w", 0.1, Shocks(0.05, 0.6))
 SETTINGS = SimulationSettings(allocation_s=0.0, preparation_s=0.0, replacement_s=180.0)
 
 
-def observed(seed: str, weather: Weather, *, days: int = 30, nodes: int = 8) -> Losses:
+def observed(seed: str, weather: Weather, *, days: int = 30, nodes: int = 8) -> LossCounts:
     """What the minutes of a cluster of the event engine say of its losses."""
     commands = (SetPreemption(weather.processes()), AddCluster(cluster(nodes, nodes, low=True)))
     made = world(*commands, settings=SETTINGS, seed=seed, watched=False)
@@ -38,7 +38,7 @@ def observed(seed: str, weather: Weather, *, days: int = 30, nodes: int = 8) -> 
                 minute, began, lost = now, up, 0
             up, lost = up + step, lost + (step < 0)
     counts[max(began, lost), lost] += 1
-    return Losses(1 / 60, counts)
+    return LossCounts(1 / 60, counts)
 
 
 @pytest.mark.slow
@@ -77,14 +77,14 @@ def test_two_months_say_clearly_that_losses_come_together() -> None:
 
 def test_losses_without_shocks_are_a_share_of_the_node_hours() -> None:
     """One in a thousand node-minutes is 0.06003 an hour; the interval is that of a proportion."""
-    found = fit.fit(Losses(1 / 60, {(1, 0): 99_900, (1, 1): 100}))
+    found = fit.fit(LossCounts(1 / 60, {(1, 0): 99_900, (1, 1): 100}))
     assert found.rate.value == pytest.approx(0.06003, abs=1e-5)
     assert (found.rate.low, found.rate.high) == pytest.approx((0.0490, 0.0726), abs=2e-4)
     assert found.shocks is None
 
 
 def test_a_cluster_that_lost_nothing_has_a_rate_that_can_be_little() -> None:
-    found = fit.fit(Losses(1 / 60, {(8, 0): 10_000}))
+    found = fit.fit(LossCounts(1 / 60, {(8, 0): 10_000}))
     assert (found.rate.value, found.rate.low) == (0, 0)
     assert found.rate.high == pytest.approx(1.9207 / (80_000 / 60), rel=0.01)
 
@@ -118,7 +118,7 @@ ROWS = ((8, 0, 0), (8, 0, 3), (8, 3, 0), (8, 3, 1), (8, 4, 0))
 
 def test_the_metrics_of_mlctl_are_read() -> None:
     losses = fit.read(json.dumps(ours(*ROWS)))
-    assert losses == Losses(1 / 60, {(8, 0): 1, (8, 3): 1, (5, 0): 1, (5, 1): 1, (4, 0): 1})
+    assert losses == LossCounts(1 / 60, {(8, 0): 1, (8, 3): 1, (5, 0): 1, (5, 1): 1, (4, 0): 1})
 
 
 def test_cores_are_nodes_of_so_many_cores() -> None:
