@@ -8,6 +8,7 @@ is for output: what is planned and written keeps its value.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Set
 
@@ -101,11 +102,17 @@ def names_secret(name: object, value: Data) -> bool:
     return (
         isinstance(name, str)
         and isinstance(value, str)
-        and bool(re.fullmatch(_VARIABLE, name) or re.search(_NAME, name, re.IGNORECASE))
-        and not re.search(_HARMLESS, name)
+        and _is_secret_name(name)
         and value.strip() != ""
         and not _is_plain(value.strip())
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_secret_name(name: str) -> bool:
+    """Whether a key is one of secrets; keys are few, and each is asked about often."""
+    named = re.fullmatch(_VARIABLE, name) or re.search(_NAME, name, re.IGNORECASE)
+    return bool(named) and not re.search(_HARMLESS, name)
 
 
 def text_secrets(text: str, known: Set[str] = frozenset()) -> Iterator[str]:

@@ -83,7 +83,9 @@ class _Resolver:
             else:
                 self.report.add(_no_component(resource))
         for field in resource.form.fields:
-            value = values.get(field.at)
+            if field.at not in values:
+                continue
+            value = values[field.at]
             if field.codec == "data_collector" and isinstance(value, Mapping):
                 values[field.at] = yield from _collected(resource, field, value)
                 continue

@@ -221,7 +221,8 @@ class Form:
 
     def field(self, at: Pointer) -> Field | None:
         """The field at a pointer of the document."""
-        return self._by_pointer.get(at)
+        fields = self._by_pointer
+        return fields[at] if at in fields else None  # noqa: SIM401  # twice as fast
 
     @cached_property
     def _by_pointer(self) -> Mapping[Pointer, Field]:

@@ -51,8 +51,11 @@ def effective(values: Values, form: Form) -> Effective:
     """What fields are by the values of a document: as written, else the default."""
 
     def value(name: str) -> Data:
-        field = form.field((name,))
-        return values.get((name,), field.default if field else None)
+        at = (name,)
+        if at in values:
+            return values[at]
+        field = form.field(at)
+        return field.default if field else None
 
     return value
 
@@ -165,7 +168,7 @@ def overwritten_pointers(values: Values, form: Form) -> tuple[Pointer, ...]:
         if (field.at in values and not field.additive)
         # a managed identity is written as a whole: its type and its ids belong together
         or (field.codec == "identities" and (*field.at[:-1], "type") in values)
-        or not applies(field, values, form)
+        or (field.when and not applies(field, values, form))
     )
     return (*_SYSTEM, *form.read_only_wires, *replaced)
 

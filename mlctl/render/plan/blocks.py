@@ -254,7 +254,8 @@ class _View:
             yield f"from {field.note}"
         elif field.after is not None and plan_text.is_default(change, field):
             yield "default"
-        if any(self._is_made(child) for child in routed_by(change.address, field)):
+        routed = kind_of(change.address).plan.routes
+        if routed and any(self._is_made(child) for child in routed_by(change.address, field)):
             yield "set once that deployment is there"
         label = change.label_of(field) if self._verbose else None
         if label is not None:

@@ -57,9 +57,9 @@ def source(change: Change) -> tuple[str, int] | None:
 
 def is_default(change: Change, field: FieldChange) -> bool:
     """Whether a field's value is a default that is not in the file."""
-    if change.resource is None or field.at in kind_of(change.address).plan.routes:
+    if change.resource is None or field.at in change.resource.values:
         return False
-    return field.at in change.values and field.at not in change.resource.values
+    return field.at in change.values and field.at not in kind_of(change.address).plan.routes
 
 
 def outdates(change: Change) -> bool:
@@ -104,7 +104,8 @@ def local_content(
 def masked_sides(field: FieldChange) -> tuple[Data, Data]:
     """The value before and after, without secrets; two that differ look different."""
     name = field.at[-1]
-    old, new = masked(field.before, name), masked(field.after, name)
+    old = None if field.before is None else masked(field.before, name)
+    new = None if field.after is None else masked(field.after, name)
     if old == new and field.before != field.after:
         sides = ((field.before, f"{MASK} (before)"), (field.after, f"{MASK} (after)"))
         old, new = (masked(value, name, mark) for value, mark in sides)

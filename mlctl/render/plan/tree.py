@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TypeAlias
 
 from mlctl.inert import has_agent_command
@@ -97,11 +98,8 @@ def styled_sign(sign: str, styler: Styler) -> str:
 def node_of(leaf: DiffLeaf) -> DiffNode:
     """A leaf; a branch of what differs, if its values are objects."""
     sides = [leaf.before, leaf.after]
-    if (
-        leaf.text_before
-        or leaf.text_after
-        or not any(isinstance(side, dict) and side for side in sides)
-    ):
+    objects = [side for side in sides if type(side) is dict and side]
+    if leaf.text_before or leaf.text_after or not objects:
         return leaf
     if not all(side is None or isinstance(side, dict) for side in sides):
         return leaf
@@ -172,8 +170,9 @@ def _visible(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004  # the BMP
 
 
+@lru_cache(maxsize=1024)
 def _key(name: str) -> str:
-    return _string(name)
+    return _string(name)  # most names are those of a kind's fields
 
 
 def _short(part: DiffNode) -> bool:
@@ -186,11 +185,9 @@ def _short(part: DiffNode) -> bool:
 
 def _many(value: Data) -> bool:
     """Whether a value takes more than one line."""
-    return (
-        bool(value)
-        if isinstance(value, list)
-        else isinstance(value, str) and "\n" in value.strip("\n")
-    )
+    if type(value) is str:
+        return "\n" in value and "\n" in value.strip("\n")
+    return type(value) is list and bool(value)
 
 
 def _text(leaf: DiffLeaf) -> str:

@@ -83,12 +83,14 @@ def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
 
 def key(address: Address) -> str:
     """The key of a resource within its workspace; letter case counts only in versions."""
-    return f"{collection_key(address)}/{fold_case(address.name)}:{_plain(address.version or '')}"
+    version = _plain(address.version) if address.version else ""
+    return f"{collection_key(address)}/{fold_case(address.name)}:{version}"
 
 
 def collection_key(address: Address) -> str:
     """The key of the collection of a resource: its kind and, for a deployment, its endpoint."""
-    return f"{address.kind}/{fold_case(address.parent or '')}"
+    parent = fold_case(address.parent) if address.parent else ""
+    return f"{address.kind}/{parent}"
 
 
 def fold_case(text: str) -> str:
