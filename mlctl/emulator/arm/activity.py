@@ -43,9 +43,7 @@ def show(call: Call) -> Response:
         now = home.state(db).now
     entries = (entry for entry in _entries(call, matched) if span is None or entry.at >= now - span)
     keys = [key for key in call.request.query_value("$select").split(",") if key]
-    return json_response(
-        {"value": [_select_keys(_event(call, shown_entry), keys) for shown_entry in entries]}
-    )
+    return json_response({"value": [_select_keys(_event(call, item), keys) for item in entries]})
 
 
 def _entries(call: Call, matched: re.Match[str]) -> Iterable[ActivityEntry]:

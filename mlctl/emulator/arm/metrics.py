@@ -38,21 +38,12 @@ def show(call: Call) -> Response:
         text = "The emulator knows one filter: ClusterName eq 'NAME'."
         raise Permanent("BadRequest", text, target="$filter")
     cluster = Address("compute", cluster_filter[1].replace("''", "'"))
-    names = [
-        metric_name
-        for metric_name in parameter("metricnames", "Preempted Nodes").split(",")
-        if metric_name
-    ]
+    names = [name for name in parameter("metricnames", "Preempted Nodes").split(",") if name]
     interval = _length(parameter("interval", "PT1M"), "interval")
     span = _span(parameter("timespan"))
     series = metrics.aggregate(call.handle, cluster, names, interval=interval, span=span)
-    requested = {
-        aggregation.strip().casefold()
-        for aggregation in parameter("aggregation", "Total").split(",")
-    }
-    aggregations = [
-        known_aggregation for known_aggregation in _AGGREGATIONS if known_aggregation in requested
-    ]
+    requested = {word.strip().casefold() for word in parameter("aggregation", "Total").split(",")}
+    aggregations = [word for word in _AGGREGATIONS if word in requested]
     return json_response(
         {
             "cost": 0,

@@ -208,9 +208,7 @@ def run_data(call: Call) -> Response:
 def resolve_uris(call: Call) -> Response:
     """POST of the ids of outputs: their URIs."""
     ids = messages.read_json_body(call.request.body).get("values") or []
-    return json_response(
-        {"values": {output_id: {"uri": _uri(call, str(output_id))} for output_id in ids}}
-    )
+    return json_response({"values": {id_: {"uri": _uri(call, str(id_))} for id_ in ids}})
 
 
 def _write_blobs(call: Call, job: JobRecord) -> list[str]:

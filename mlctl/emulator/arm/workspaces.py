@@ -166,9 +166,7 @@ def providers(call: Call) -> Response:
 def provider(call: Call) -> Response:
     """GET of one resource provider, or POST to register it, as it always is."""
     namespace = call.names["namespace"].casefold()
-    name = next(
-        (provider_name for provider_name in _TYPES if provider_name.casefold() == namespace), None
-    )
+    name = next((name for name in _TYPES if name.casefold() == namespace), None)
     if name is None:
         text = f"The resource namespace '{call.names['namespace']}' is invalid."
         raise NotFound("InvalidResourceNamespace", text)

@@ -43,5 +43,5 @@ def service_headers(request: Request, response: Response) -> dict[str, str]:
         limits = {f"{_LIMIT}{name}": remaining, f"{_LIMIT}global-{name}": of_tenant}
     return {
         "x-ms-response-type": kind,
-        **{key: str(remaining_calls) for key, remaining_calls in limits.items()},
+        **{key: str(count) for key, count in limits.items()},
     }

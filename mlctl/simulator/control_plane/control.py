@@ -161,10 +161,7 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
     """
     if not all(0 <= limit <= quota.MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {quota.MOST}")
-    spelling = {
-        quota_key(region_quota.name): region_quota.name
-        for region_quota in quotas(workspace, location)
-    }
+    spelling = {quota_key(entry.name): entry.name for entry in quotas(workspace, location)}
     limits_by_name = {spelling.get(quota_key(name), name): limit for name, limit in limits.items()}
     subscription = workspace.scope.subscription
     cores = {

@@ -140,9 +140,7 @@ def from_json(data: Mapping[str, Data]) -> AnyFault:
     fault_class = HttpFault if is_http else CallFault
     slots = {_JSON_NAMES.get(slot.name, slot.name): slot for slot in fields(fault_class)}
     if not is_http and name not in [call_kind.value for call_kind in FaultKind]:
-        kinds_text = ", ".join(
-            any_kind.value for any_kind in (*FaultKind, *http_faults.HttpFaultKind)
-        )
+        kinds_text = ", ".join(kind.value for kind in (*FaultKind, *http_faults.HttpFaultKind))
         raise ValueError(f"`{name}` is no trouble: it is one of {kinds_text}")
     values: dict[str, Any] = {}
     for key, value in data.items():

@@ -150,9 +150,7 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
     deleted = [old]
     for child in children(old.address.kind):
         beneath = rows.list_resources(db, state.id, child.name, old.address.name)
-        deleted += [
-            child_resource for child_resource in beneath if child_resource.state != "Deleting"
-        ]
+        deleted += [resource for resource in beneath if resource.state != "Deleting"]
     locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
     for resource in deleted:
         refuse_busy(db, resource, state.now)

@@ -74,11 +74,11 @@ def accept(
         if text:
             pointer.put(top, at, references.resolve(context, text, target_kind))
     fixed = [
-        writable.wire for writable in form.writable if writable.mutability is Mutability.REPLACE
+        field.wire
+        for field in form.writable
+        if field.wire and field.mutability is Mutability.REPLACE
     ]
-    arm_body.keep_immutable(
-        context, address, old, top, [wire_path for wire_path in fixed if wire_path]
-    )
+    arm_body.keep_immutable(context, address, old, top, fixed)
     return arm_body.stored_body(context, address, old, top)
 
 
