@@ -68,7 +68,7 @@ def _print(session: Session, report: Report, count: int) -> None:
 
 
 def _download(session: Session, name: str, folder: Path) -> int | None:
-    """The files that a job has left; the size of its mini-batches, where that is told.
+    """The files that a job has left; the size of its mini-batches, where the service has it.
 
     Raises:
         NotFound: there is no such job.

@@ -139,7 +139,7 @@ def _removal(
 
 
 def _nothing_to_delete(backend: Backend, address: Address) -> str:
-    """What is said of a name that is not there; it may be misspelt."""
+    """The note about a name that is not there; it may be misspelt."""
     try:
         names = [live.address.name for live in backend.list(address.kind, address.parent)]
     except NotFound:  # the parent is not there either

@@ -153,7 +153,7 @@ def carry_out(
 ) -> Exit:
     """Do the steps, print the events and the summary, and return the exit code.
 
-    `warnings` are those of the plan, which programs are told here.
+    `warnings` are those of the plan; with `-o json` they are printed here.
 
     Raises:
         LeaseHeld: another apply of the project runs; with `-o json` that is printed, too.

@@ -39,7 +39,7 @@ def _of_sample(path: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-# Title to command line, by the verb: what can be said of every kind.
+# Title to command line, by the verb: the examples of every kind.
 _OF_KIND: Mapping[str, Mapping[str, str]] = {
     "create": {
         "Create {one} from a file": "mlctl {kind} create -f {file}",

@@ -226,7 +226,7 @@ def _names(name: str, info: OptionInfo) -> tuple[str, ...]:
 
 
 def _annotation(parameter: inspect.Parameter) -> tuple[Any, Any]:
-    """The type, without `None`, and what typer is told about it."""
+    """The type, without `None`, and what is declared to typer about it."""
     base, info, *_ = (*get_args(parameter.annotation), None, None)
     members = [member for member in get_args(base) if member is not NoneType]
     return (members[0] if NoneType in get_args(base) else base), info

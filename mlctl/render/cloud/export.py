@@ -31,7 +31,7 @@ _OF_SERVICE = re.compile(r"azureml\.|BatchEndpointCreationApiVersion$|client_com
 class Placeholders:
     """The variables of the environment that stand for secrets, each with its own value.
 
-    `values` are those that the workspace told, None for one that it never tells.
+    `values` are those that the workspace returned, None for one that it never returns.
     """
 
     values: dict[str, str | None] = field(default_factory=dict)

@@ -70,7 +70,7 @@ def _note(
 def _not_restored(entry: Unfinished) -> str:
     """What this plan does nothing about."""
     if entry.deleted:
-        did, rest = "deleted {} and did not make it anew", "What no file said of it"
+        did, rest = "deleted {} and did not create it again", "What no file said of it"
         if entry.moved:
             did, rest = "did not make {}", "What it was to take over"
         text = f"{_apply(entry)} {did.format(entry.address)}, and this plan does not either. {rest}"
