@@ -292,7 +292,7 @@ def _cause(change: Change) -> str:
 
 
 def _line(change: Change, field: FieldChange) -> str:
-    """` (cluster.yml:4)`, where a file says the field; "" where the change itself stands at that line."""
+    """` (cluster.yml:4)`, where a file says the field; "" where the change stands in that line."""
     label = change.label_of(field)
     place = f"{label.span.source.name}:{label.span.line + 1}" if label else ""
     return f" ({place})" if place and place != plan_text.place(change) else ""

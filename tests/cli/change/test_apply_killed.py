@@ -128,7 +128,7 @@ def test_what_is_being_made_is_not_said_to_be_lost(mlctl: Run, scoring: Path) ->
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     planned = mlctl("plan", "infra")
     assert "batch-deployment/scoring/blue was not compared: it is creating" in planned.out
-    assert "did not make it anew" not in planned.err
+    assert "did not create it again" not in planned.err
 
 
 def test_a_successor_that_nobody_wants_any_more_is_told_until_its_journal_is_deleted(
@@ -270,7 +270,7 @@ def test_resume_finds_the_journal_of_a_project_below_the_current_folder(
 def test_what_is_being_made_anew_is_not_said_to_be_left_deleted(mlctl: Run, scoring: Path) -> None:
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     told = mlctl("plan", "infra").err
-    assert "did not make it anew" not in told
+    assert "did not create it again" not in told
 
 
 def test_what_is_destroyed_is_not_owed_any_more(mlctl: Run, scoring: Path) -> None:

@@ -196,7 +196,7 @@ def test_what_no_file_makes_anew_stays_owed_and_that_is_said() -> None:
     backend = cloud()
     made = planned(backend, endpoint(), unfinished=[tags()])
     (note,) = notes(made, backend, tags())
-    assert f"deleted {CPU} and did not make it anew, and this plan does not either" in note
+    assert f"deleted {CPU} and did not create it again, and this plan does not either" in note
 
 
 def test_a_secret_that_was_not_kept_is_named() -> None:
