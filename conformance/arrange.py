@@ -32,7 +32,7 @@ _MOMENT = 10.0  # seconds that may pass between creation and first change of wha
 class Arranger:
     """Writes what cards presuppose, in one place.
 
-    `exemplars` are the cards that tell how a kind of resource is written, the first ones first.
+    `exemplars` are the cards that show how a kind of resource is written, the first ones first.
     """
 
     service: Service
@@ -42,7 +42,7 @@ class Arranger:
     _busy: list[str] = field(default_factory=list)  # paths, against rings
 
     def before(self, card: Card, version: str) -> None:
-        """Write what an exchange presupposes; `card` is told with the names of the place."""
+        """Write what an exchange presupposes; `card` has the names of the place."""
         request, response = card.request, card.response
         if request.host is not None and not response.is_error:
             self._ensure(get(response.body, ("id",), ""), None, version, parents_only=True)
@@ -113,7 +113,7 @@ class Arranger:
             self._ensure(f"{path}/versions/{latest}", None, version)
         body = _writable(resource) if resource else self._exemplar(path)
         if body is None:
-            self.troubles.append(f"no card tells how {path} is written")
+            self.troubles.append(f"no card shows how {path} is written")
             return
         for named_path in ids(body, self.place):
             self._ensure(named_path, None, version)

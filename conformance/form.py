@@ -24,10 +24,10 @@ ABSENT = "(absent)"
 _URL = re.compile(r"(https|azureml)://[^/]*\.")  # at a host; `azureml://datastores/` has none
 # Compared both ways; the others only where they were recorded.
 _STRICT = {"location", "azure-asyncoperation", "retry-after", "azureml-model-deployment"}
-# One recorder does not tell an empty body from `null`, so its length says nothing.
+# One recorder does not distinguish an empty body from `null`, so its length says nothing.
 _UNTOLD = {"content-length", "content-type", "x-request-time", "x-envoy-upstream-service-time"}
 _ROWS = ("value", "values", "nodes")  # keys of lists whose rows differ from call to call
-_NAMES = ("id", "name", "family", "localizedValue", "value")  # what tells one row from another
+_NAMES = ("id", "name", "family", "localizedValue", "value")  # what rows differ by
 _GUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _MOMENT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,7})?(?:Z|[+-]\d\d:\d\d)?"
 _DASHED = r"\d{4}(?:-\d\d){5}-\d{7}"  # a moment as a version of a component

@@ -70,7 +70,7 @@ class Learned:
                 if mine != theirs and (_GUID.search(mine) or ":REDACTED" in mine):
                     self.names[mine] = theirs
 
-    def tell(self, text: str) -> str:
+    def translate(self, text: str) -> str:
         """A text of a card with our names and ids."""
         for recorded, ours in self.names.items():
             text = text.replace(recorded, ours)
@@ -136,7 +136,9 @@ def _rewritten(card: Card, replacements: Mapping[str, str]) -> Card:
 def filled(card: Card, place: Place, learned: Learned) -> Card:
     """A card with the names of a place; in the request every placeholder is a plain name."""
     card_here = _with_text(card, place.fill(_as_text(card)))
-    request = _PLACEHOLDER.sub(r"\1", learned.tell(json.dumps(_request_data(card_here.request))))
+    request = _PLACEHOLDER.sub(
+        r"\1", learned.translate(json.dumps(_request_data(card_here.request)))
+    )
     return replace(card_here, request=CardRequest(**json.loads(request)))
 
 

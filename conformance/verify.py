@@ -67,7 +67,7 @@ def verify(
     """Repeat the stories of some cards against services, each in a workspace of its own.
 
     `service` gives the service of a story; `exemplars` replay how kinds are written, beyond the
-    cards themselves; `run` (hex digits) tells the names of one run from those of another.
+    cards themselves; `run` (hex digits) keeps the names of two runs apart.
     """
     numbers = count(1)
     more = (exemplar for exemplar in exemplars if exemplar not in cards)

@@ -11,9 +11,9 @@ from mlctl import files
 from mlctl.cli.rehearse import scoring as rehearse_scoring
 from mlctl.cli.rehearse import training as rehearse_training
 from mlctl.cli.rehearse.options import (
+    CodeArgs,
     KillArgs,
     RunArgs,
-    SubjectArgs,
     TrainingArgs,
     command_words,
 )
@@ -48,7 +48,7 @@ def register(app: typer.Typer, verb: str) -> None:
 def rehearse(
     session: Session,
     path: ScriptOrYaml,
-    subject: SubjectArgs,
+    subject: CodeArgs,
     kills: KillArgs,
     runs: RunArgs,
     training: TrainingArgs,
@@ -76,9 +76,7 @@ def rehearse(
         raise Permanent("NoRehearsal", str(error)) from None
 
 
-def _code(
-    session: Session, path: str, subject: SubjectArgs, runs: RunArgs
-) -> Deployment | Training:
+def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Deployment | Training:
     """What PATH names."""
     from mlctl.rehearsal.documents import Selected, from_documents
     from mlctl.rehearsal.inputs import RehearsalError

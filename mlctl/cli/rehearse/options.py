@@ -21,8 +21,8 @@ _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectArgs:
-    """What of PATH is rehearsed, on which inputs."""
+class CodeArgs:
+    """Which code of PATH is rehearsed, on which inputs."""
 
     input: Annotated[
         str | None,
@@ -171,7 +171,7 @@ class TrainingArgs:
 
 
 def command_words(
-    path: str, subject: SubjectArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
+    path: str, subject: CodeArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
 ) -> list[str]:
     """The words that ask for the same rehearsal; `--kill` says which kill of it."""
     words = ["mlctl", "rehearse", path, "--seed", str(kills.seed)]
@@ -180,7 +180,7 @@ def command_words(
     return words
 
 
-def _flags(args: SubjectArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
+def _flags(args: CodeArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
     """The flags of a record that were given, with their values."""
     words: list[str] = []
     for name, value in asdict(args).items():

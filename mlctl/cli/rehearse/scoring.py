@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.rehearse.options import RunArgs, SubjectArgs
+from mlctl.cli.rehearse.options import CodeArgs, RunArgs
 from mlctl.cli.rehearse.output import TOO_LATE, Output, RehearsalFormat
 from mlctl.cli.rehearse.stage import stage
 from mlctl.cli.shell.exits import Exit
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def rehearse(
     deployment: Deployment,
     schedule: KillSchedule,
-    subject: SubjectArgs,
+    subject: CodeArgs,
     runs: RunArgs,
     output: Output,
     *,
@@ -52,9 +52,7 @@ def rehearse(
         return _rehearse(deployment, inputs, schedule, here, output)
 
 
-def _with_flags(
-    deployment: Deployment, path: Path, subject: SubjectArgs, *, stub: bool
-) -> Deployment:
+def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: bool) -> Deployment:
     """A deployment with what the flags say beside its YAML."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import RehearsalError
