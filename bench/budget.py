@@ -18,7 +18,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -162,27 +163,35 @@ def single_commands(scratch: Path) -> Iterator[tuple[str, int]]:
         yield f"modules.{topic}", work.modules
 
 
-def per_file(scratch: Path) -> Iterator[tuple[str, int]]:
-    """What one more cluster costs each command, in calls."""
+def clusters_per_file(scratch: Path) -> Iterator[tuple[str, int]]:
+    """What one more cluster costs each command."""
     commands = {
         "validate": ("validate", "files"),
         "apply": ("apply", "files", "--yes"),
         "plan, nothing to do": ("plan", "files"),
         "drift": ("drift", "files"),
     }
-    many = workspace(scratch / "many", clusters, FILES)
-    few = workspace(scratch / "few", clusters, FILES // 2)
-    for topic, words in commands.items():
-        calls = many.run(*words).calls - few.run(*words).calls
-        yield f"calls per file.{topic}", round(calls / (FILES / 2))
+    return per_file(scratch, clusters, commands)
 
 
 def ten_kinds(scratch: Path) -> Iterator[tuple[str, int]]:
-    """What one more file costs `validate`, in calls, where each is of another kind."""
-    many = workspace(scratch / "many", mixed.write, FILES)
-    few = workspace(scratch / "few", mixed.write, FILES // 2)
-    calls = many.run("validate", "files").calls - few.run("validate", "files").calls
-    yield "calls per file.validate ten kinds", round(calls / (FILES / 2))
+    """What one more file costs where each is of another kind than the one before."""
+    return per_file(scratch, mixed.write, {"validate ten kinds": ("validate", "files")})
+
+
+def per_file(
+    scratch: Path, write: Callable[[Path, int], None], commands: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, int]]:
+    """What one more file costs each command, in calls; two workspaces at once."""
+
+    def calls(count: int) -> list[int]:
+        mlctl = workspace(scratch / str(count), write, count)
+        return [mlctl.run(*words).calls for words in commands.values()]
+
+    with ThreadPoolExecutor(2) as pool:
+        many, few = pool.map(calls, (FILES, FILES // 2))
+    for topic, most, least in zip(commands, many, few, strict=True):
+        yield f"calls per file.{topic}", round((most - least) / (FILES / 2))
 
 
 def azure(scratch: Path) -> Iterator[tuple[str, int]]:
@@ -200,7 +209,7 @@ def azure(scratch: Path) -> Iterator[tuple[str, int]]:
 
 TOPICS: Mapping[str, Callable[[Path], Iterator[tuple[str, int]]]] = {
     "--version, validate one file, simulate": single_commands,
-    "per file: validate, apply, plan, drift": per_file,
+    "per file: validate, apply, plan, drift": clusters_per_file,
     "validate ten kinds": ten_kinds,
     "plan on azure": azure,
 }
