@@ -77,10 +77,9 @@ def find_size(text: str) -> Size | None:
 
 # learn.microsoft.com/azure/virtual-machines/vm-naming-conventions: family, vCPUs (with a hyphen the
 # constrained ones), features, accelerator, version. It holds from version 2 or 3 on, by series.
-_CONVENTION = re.compile(
+_CONVENTION = (  # compiled where a size is not listed
     r"standard_(?P<series>[abdefghlmn][a-z]{0,2}?)(?P<vcpus>\d{1,3})(?:-\d+)?(?P<features>[a-z]*)"
-    r"(?:_(?:a10|a100|h100|h200|t4|mi300x|v620|v710))?_v(?P<version>[2-7])",
-    re.IGNORECASE,
+    r"(?:_(?:a10|a100|h100|h200|t4|mi300x|v620|v710))?_v(?P<version>[2-7])"
 )
 
 
@@ -91,7 +90,7 @@ def size_of(text: str) -> Size | None:
     Of such a size only the family and the vCPUs are known, and whether it has a GPU.
     """
     size = find_size(text)
-    match = None if size else _CONVENTION.fullmatch(text)
+    match = None if size else re.fullmatch(_CONVENTION, text, re.IGNORECASE)
     if not match:
         return size
     series = (match["series"] + match["features"]).upper()

@@ -148,12 +148,11 @@ def version_key(version: str | None) -> tuple[int, str]:
     return (int(version), "") if version and version.isdecimal() else (-1, version or "")
 
 
-_ARM_ID = re.compile(
+_ARM_ID = (  # compiled where a value may be one
     r"/subscriptions/(?P<subscription>[^/]+)/resourceGroups/(?P<group>[^/]+)"
     rf"/providers/{re.escape(PROVIDER)}/workspaces/(?P<workspace>[^/]+)"
     r"/(?P<collection>[^/]+)/(?P<name>[^/]+)"
-    r"(?:/versions/(?P<version>[^/]+)|/labels/(?P<label>[^/]+))?/?",
-    re.IGNORECASE,
+    r"(?:/versions/(?P<version>[^/]+)|/labels/(?P<label>[^/]+))?/?"
 )
 _SHORT = re.compile(r"azureml:(?P<name>[^:@/\s]+)(?:@(?P<label>[^:@/\s]+)|:(?P<version>[^/@\s]+))?")
 _URI = re.compile(r"azureml://\S+")
@@ -189,8 +188,8 @@ class Reference:
         if _URI.fullmatch(text):
             return cls(text)
         bare = text.removeprefix("azureml:") if text.startswith("azureml:/") else text
-        if bare is not text or kind == "compute":
-            arm = _ARM_ID.fullmatch(bare)
+        if bare[:1] == "/" and (bare is not text or kind == "compute"):
+            arm = re.fullmatch(_ARM_ID, bare, re.IGNORECASE)
             if arm:
                 return cls._of_arm_id(text, arm, kind)
         if kind == "compute" and text and not set(text) & set("/@ \t:"):
