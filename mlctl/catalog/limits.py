@@ -33,8 +33,12 @@ MIN_NODES_EXCEED = "ClusterMinNodesExceedCoreQuota"  # the service's code: too f
 WITH_UPGRADES, WITHOUT_UPGRADES = 120, 100
 _NOT_UPGRADED = frozenset(
     {
-        *("standardncadsa100v4family", "standardncadsh100v5family", "standardndamsv4_a100family"),
-        *("standardndasv4_a100family", "standardndsv2family", "standardndv5h100family"),
+        "standardncadsa100v4family",
+        "standardncadsh100v5family",
+        "standardndamsv4_a100family",
+        "standardndasv4_a100family",
+        "standardndsv2family",
+        "standardndv5h100family",
         "standardndsh100v5family",  # as the catalog of sizes calls it
     }
 )

@@ -13,8 +13,14 @@ from mlctl.pointer import Data
 
 _OTHER_COMPUTES = ("computeinstance", "kubernetes", "virtualmachine", "synapsespark")
 _ONLINE = {
-    *("instance_type", "instance_count", "scale_settings", "request_settings"),
-    *("liveness_probe", "readiness_probe", "app_insights_enabled", "data_collector"),
+    "instance_type",
+    "instance_count",
+    "scale_settings",
+    "request_settings",
+    "liveness_probe",
+    "readiness_probe",
+    "app_insights_enabled",
+    "data_collector",
 }  # a batch deployment has none at its top level
 # How the names of Azure ML's other schemas end (learn.microsoft.com/azure/machine-learning/
 # reference-yaml-overview): a document of one of them is never taken for something else.

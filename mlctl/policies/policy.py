@@ -48,10 +48,8 @@ POLICY_RULES = (BROKEN_POLICY, EXPIRED_WAIVER)
 CHANGE, PLAN, ENVIRONMENT = "change", "plan", "env"  # `environment` is a kind
 # What a rule may ask of a change and of a plan.
 CHANGE_FIELDS = ("action", "address", "kind", "name", "fields")
-PLAN_FIELDS = (
-    *("create", "update", "replace", "delete", "add", "change", "destroy"),
-    *("monthly_floor", "monthly_ceiling", "monthly_floor_change", "monthly_ceiling_change"),
-)
+PLAN_COUNTS = ("create", "update", "replace", "delete", "add", "change", "destroy")
+PLAN_COSTS = ("monthly_floor", "monthly_ceiling", "monthly_floor_change", "monthly_ceiling_change")
 _WHOLE = ""  # of a resource: no field has this name
 _ACTIONS = {action: action.name.lower().replace("_", "-") for action in Action}
 
@@ -185,9 +183,18 @@ def _policy(
         if rule
         else f"it does not meet the schema of `{body['name']}`"
     )
-    severity = Severity(body.get("severity", "error"))
-    details = (body.get("schema", {}), severity, message, body.get("hint"), waivers)
-    return Policy(document, at, body["name"], rule, on, *details)
+    return Policy(
+        document,
+        at,
+        body["name"],
+        rule,
+        on,
+        schema=body.get("schema", {}),
+        severity=Severity(body.get("severity", "error")),
+        message=message,
+        hint=body.get("hint"),
+        waivers=waivers,
+    )
 
 
 def _rule(document: Document, at: Pointer, text: str, report: Report) -> Condition | None:
@@ -245,7 +252,7 @@ def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
             return None
         first = sorted({str(field.at[0]) for form in forms for field in form.fields})
         return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
-    parts = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_FIELDS, ENVIRONMENT: ()}.get(path.root)
+    parts = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_COUNTS + PLAN_COSTS, ENVIRONMENT: ()}.get(path.root)
     if parts is None:
         return _unknown_root(label, path)
     if (len(path.at) == 1 and path.at[0] in parts) or (not path.at and not parts):

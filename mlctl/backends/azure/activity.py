@@ -79,7 +79,9 @@ def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, 
     begun, ended = (moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (now - _KEPT, now))
     path = path_of(
         *("subscriptions", scope.subscription, "providers", "Microsoft.Insights"),
-        *("eventtypes", "management", "values"),
+        "eventtypes",
+        "management",
+        "values",
     )
     query = {
         "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {condition}",

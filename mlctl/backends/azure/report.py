@@ -24,8 +24,17 @@ _AUTHORIZATION = "/providers/Microsoft.Authorization"
 # Keys that their owner chose, or that are ids: they are counted, not shown.
 _FREE = frozenset(
     {
-        *("tags", "environmentVariables", "userAssignedIdentities", "traffic", "flavors"),
-        *("inputs", "outputs", "inputData", "outputData", "jobs", "services"),
+        "tags",
+        "environmentVariables",
+        "userAssignedIdentities",
+        "traffic",
+        "flavors",
+        "inputs",
+        "outputs",
+        "inputData",
+        "outputData",
+        "jobs",
+        "services",
         "properties.properties",
     }
 )
