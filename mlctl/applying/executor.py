@@ -124,7 +124,7 @@ class _Progress:
         return tuple(self._by_target[delete.target][-1] for delete in deletes)
 
     def _renewed(self, step: PlanStep) -> dict[Address, str | None]:
-        """What goes with a delete and is made anew, with the fingerprints."""
+        """What goes with a delete and is created again, with the fingerprints."""
         renewed = self._renewed_under.get(step.target, ()) if step.deletes else ()
         return {address: self.expected.get(address) for address in renewed}
 

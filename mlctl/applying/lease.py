@@ -134,7 +134,7 @@ def keep_renewed(
 
 
 def holder(command: str, environment: Mapping[str, str]) -> Holder:
-    """This process, as others are told of it; `command` must have no secrets."""
+    """This process, as others see it; `command` must have no secrets."""
     user = next(filter(None, map(environment.get, _USERS)), "") or _user()
     run = _run_url(environment)
     return Holder(f"{user}@{socket.gethostname()}", os.getpid(), command[:_LONGEST], run)

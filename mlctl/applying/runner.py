@@ -175,7 +175,7 @@ class StepRunner:
         return True
 
     def _keep(self, step: PlanStep, live: Live | None) -> _StepTask[None]:
-        """Keep the bodies of what is deleted now, and of what goes with it and is made anew later.
+        """Keep the bodies of what is deleted now, and of what goes with it to be created again.
 
         Raises:
             Stale: one has changed since the plan was made.

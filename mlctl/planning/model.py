@@ -30,7 +30,7 @@ class Action(Enum):
 
     @property
     def creates(self) -> bool:
-        """Whether a resource is made: created, or made anew by a replacement."""
+        """Whether a resource is made: created, or created again by a replacement."""
         return self in (Action.CREATE, Action.REPLACE)
 
     @property

@@ -106,7 +106,7 @@ def _rank(change: Change) -> tuple[bool, bool]:
 
 
 def _goes_with(change: Change, changes: Sequence[Change]) -> bool:
-    """Whether its parent is deleted, too, of which all jobs are told."""
+    """Whether its parent is deleted, too, whose warning names all jobs."""
     return any(other.address == change.address.up and other.action.deletes for other in changes)
 
 

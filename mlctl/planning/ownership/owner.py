@@ -78,7 +78,7 @@ class Ownership:
         """The wanted values of what the project writes, with its tags.
 
         A `live` resource that is changed is the project's if its tags say so; without one, and
-        where it is made `anew`, the project makes it. What is written inline goes with its owner,
+        where it is `recreated`, the project makes it. What is written inline goes with its owner,
         and has no tags of its own.
         """
         mine = live is None or recreated or self.owns(live)
