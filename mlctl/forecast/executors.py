@@ -30,7 +30,7 @@ def processes(count: int) -> Iterator[Executor]:
     Raises:
         WorkersError: one of them was killed.
     """
-    before = active_children()
+    earlier_children = active_children()
     pool = _Processes(count, initializer=_begin)
     try:
         yield pool
@@ -40,7 +40,7 @@ def processes(count: int) -> Iterator[Executor]:
         ) from None
     finally:
         for child in active_children():
-            if child not in before and child.pid is not None:
+            if child not in earlier_children and child.pid is not None:
                 with suppress(ProcessLookupError):
                     os.kill(child.pid, signal.SIGINT)
         pool.shutdown(cancel_futures=True)
@@ -127,8 +127,8 @@ def _check_scheduler(address: str) -> None:
     from distributed import rpc  # noqa: PLC0415
 
     async def identity() -> Any:
-        async with rpc(address) as there:
-            return await there.identity()
+        async with rpc(address) as scheduler:
+            return await scheduler.identity()
 
     try:
         kind = asyncio.run(asyncio.wait_for(identity(), _PATIENCE_S))["type"]

@@ -40,18 +40,18 @@ def file_of(resource: Resource) -> str | None:
 
 def field_of(resource: Resource, name: str) -> Field | None:
     """The field of a name, wherever in its document the form has it."""
-    return next((one for one in resource.form.fields if one.at[-1] == name), None)
+    return next((field for field in resource.form.fields if field.at[-1] == name), None)
 
 
-def written(resource: Resource, found: Field) -> bool:
+def written(resource: Resource, field: Field) -> bool:
     """Whether the document has the field, by whatever name."""
-    return found.at in resource.values
+    return field.at in resource.values
 
 
 def value_of(resource: Resource, name: str) -> Data:
     """The value of a field, wherever in its document the form has it: written, else the default."""
-    found = field_of(resource, name)
-    return None if found is None else resource.effective(*map(str, found.at))
+    field = field_of(resource, name)
+    return None if field is None else resource.effective(*map(str, field.at))
 
 
 def number_of(resource: Resource, name: str, default: int) -> int:
@@ -62,18 +62,18 @@ def number_of(resource: Resource, name: str, default: int) -> int:
 
 def cores_of(size: str) -> int:
     """The cores of a VM size; 1 where they are not known."""
-    known = catalog.size_of(size)
-    return known.vcpus if known is not None else 1
+    vm_size = catalog.size_of(size)
+    return vm_size.vcpus if vm_size is not None else 1
 
 
-def price_of(size: str, given: float | None, label: Label) -> float:
+def price_of(size: str, price_flag: float | None, label: Label) -> float:
     """The price of a dedicated node-hour in USD: the given one, else the catalog's.
 
     Raises:
         ForecastError: there is none, with the place of `label`.
     """
-    known = catalog.find_size(size)
-    price = given if given is not None or known is None else known.usd_per_hour
+    vm_size = catalog.find_size(size)
+    price = price_flag if price_flag is not None or vm_size is None else vm_size.usd_per_hour
     if price is None:
         raise ForecastError(
             f"the price of `{size}` is not known: say --price with USD for an hour of a dedicated"

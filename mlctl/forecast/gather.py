@@ -58,10 +58,10 @@ def histories_of(
     studies: Sequence[Histories[H]], runs: int, executor: Executor | None = None
 ) -> list[list[H]]:
     """So many histories of each study."""
-    found: list[list[H]] = [[] for _ in studies]
-    for at, some in histories([(study, range(runs)) for study in studies], executor):
-        found[at].extend(some)
-    return found
+    results: list[list[H]] = [[] for _ in studies]
+    for at, piece in histories([(study, range(runs)) for study in studies], executor):
+        results[at].extend(piece)
+    return results
 
 
 def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
@@ -71,10 +71,10 @@ def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
     task: list[tuple[int, range]] = []
     room = size
     for at, (_, runs) in enumerate(parts):
-        left = runs
-        while left:
-            task.append((at, left[:room]))
-            left, room = left[room:], room - len(left[:room])
+        remaining = runs
+        while remaining:
+            task.append((at, remaining[:room]))
+            remaining, room = remaining[room:], room - len(remaining[:room])
             if not room:
                 yield task
                 task, room = [], size
@@ -88,8 +88,8 @@ _Table = tuple[Any, ...]
 
 
 def _carried_out(work: Sequence[Part[Any]]) -> list[_Table]:
-    found = [study.histories(runs) for study, runs in work]
-    return [(type(rows[0]), *zip(*rows, strict=True)) for rows in found]
+    tables = [study.histories(runs) for study, runs in work]
+    return [(type(rows[0]), *zip(*rows, strict=True)) for rows in tables]
 
 
 def _rows(table: _Table) -> list[Any]:
@@ -114,7 +114,7 @@ class Gathered(Generic[R, H]):
         try:
             yield
         except KeyboardInterrupt:
-            self.rows = [(row, found) for row, found in self.rows if found]
+            self.rows = [(row, results) for row, results in self.rows if results]
             if not self.rows:
                 raise
             self.complete = False
@@ -133,27 +133,30 @@ def gather(
         KeyboardInterrupt: nothing has been learned yet.
     """
     gathered: Gathered[R, H] = Gathered([(row, []) for row, _ in rows])
-    left = [
-        (row, found, study) for (row, found), (_, study) in zip(gathered.rows, rows, strict=True)
+    unfinished = [
+        (row, results, study)
+        for (row, results), (_, study) in zip(gathered.rows, rows, strict=True)
     ]
     with gathered.stoppable():
-        while left:
-            pieces = [following(row, found) for row, found, _ in left]
+        while unfinished:
+            pieces = [following(row, results) for row, results, _ in unfinished]
             turns = zip_longest(*pieces, fillvalue=range(0))
-            parts = [(study, turn[at]) for turn in turns for at, (_, _, study) in enumerate(left)]
-            for number, some in histories(parts, executor):
-                left[number % len(left)][1].extend(some)
-            left = [one for one, runs in zip(left, pieces, strict=True) if runs]
+            parts = [
+                (study, turn[at]) for turn in turns for at, (_, _, study) in enumerate(unfinished)
+            ]
+            for number, piece in histories(parts, executor):
+                unfinished[number % len(unfinished)][1].extend(piece)
+            unfinished = [entry for entry, runs in zip(unfinished, pieces, strict=True) if runs]
     return gathered
 
 
-def growing(done: int, most: int, first: int = _FIRST) -> list[range]:
+def growing(start: int, end: int, first: int = _FIRST) -> list[range]:
     """The histories from number `done` up to `most`: a few, then more and more.
 
     So all rows have some soon, however many there will be.
     """
-    found = []
-    while done < most:
-        found.append(range(done, min(done + first, most)))
-        done, first = found[-1].stop, 2 * first
-    return found
+    pieces = []
+    while start < end:
+        pieces.append(range(start, min(start + first, end)))
+        start, first = pieces[-1].stop, 2 * first
+    return pieces

@@ -92,12 +92,12 @@ class EngineCloud:
 
     def submit(self, files: int, tier: Tier) -> str:
         """Submit the job with so many files, to the cluster or to its dedicated twin; its name."""
-        world, own = self.world, self.scenario.cluster
-        cluster = own.name
-        if tier is not own.tier:
+        world, spec_ = self.world, self.scenario.cluster
+        cluster = spec_.name
+        if tier is not spec_.tier:
             cluster += _TWIN
             if cluster not in world.clusters:
-                twin = replace(own, name=cluster, tier=tier, min_instances=0)
+                twin = replace(spec_, name=cluster, tier=tier, min_instances=0)
                 cluster_commands.carry_out(world, AddCluster(twin))
         job = self.scenario.job
         name = job.name if not self.jobs else f"{job.name}#{len(self.jobs) + 1}"
@@ -126,12 +126,12 @@ def finish_training(world: World, name: str, until: float) -> bool:
     """
     job = world.jobs[name]
     while world.now < until:
-        before = world.now
+        previous = world.now
         if engine.finish(world, name, min(world.now + _SLICE_S, until)):
             return True
         if isinstance(job, TrainingJob) and job.runs > _MOST_STARTS:
             return False
-        if world.now == before:  # nothing happens any more
+        if world.now == previous:  # nothing happens any more
             engine.run(world, until)
     return False
 

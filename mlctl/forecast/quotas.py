@@ -40,7 +40,7 @@ class Quotas:
         resource, live = self.subject.cluster, self.state.live.get(self.subject.cluster.address)
         values = _values(self.subject, cluster)
         change = Change(resource.address, Action.REPLACE, (), resource, values, live)
-        return next((one.message for one in quota.exceeded([change], self.state)), None)
+        return next((finding.message for finding in quota.exceeded([change], self.state)), None)
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:
@@ -52,14 +52,16 @@ def live(subject: Subject, backend: Backend) -> Quotas | None:
     if not isinstance(backend, SupportsUsage):
         return None
     address = subject.cluster.address
-    found = backend.read([address])
-    location = str(found[address].body.get("location") or "") if address in found else ""
+    resources = backend.read([address])
+    location = str(resources[address].body.get("location") or "") if address in resources else ""
     usage = {
         region: backend.usage(region, names)
         for region, names in _quotas(subject, location or backend.location).items()
     }
     scope = backend.scope
-    state = LiveState(scope, backend.location, found, usage, quota_refuses=backend.quota_refuses())
+    state = LiveState(
+        scope, backend.location, resources, usage, quota_refuses=backend.quota_refuses()
+    )
     return Quotas(
         subject, state, f"{scope.resource_group}/{scope.workspace} ({backend.name} backend)"
     )
@@ -69,10 +71,10 @@ def documented(subject: Subject) -> Quotas:
     """The largest quotas that a subscription begins with, where no workspace tells its own."""
     low, full = _LOW[1], _FULL[1]
     size = catalog.size_of(str(subject.cluster.get("size") or ""))
-    known = [Usage(limits.LOW_PRIORITY_QUOTA, 0, low), Usage(limits.DEDICATED_QUOTA, 0, full)]
+    limits_ = [Usage(limits.LOW_PRIORITY_QUOTA, 0, low), Usage(limits.DEDICATED_QUOTA, 0, full)]
     if size is not None:
-        known.append(Usage(size.family, 0, full))
-    usage = dict.fromkeys(_quotas(subject, _REGION), known)
+        limits_.append(Usage(size.family, 0, full))
+    usage = dict.fromkeys(_quotas(subject, _REGION), limits_)
     nothing: Mapping[Address, Data] = {}
     state = LiveState(_NOWHERE, _REGION, nothing, usage, quota_refuses=QuotaRefusal.MIN)
     return Quotas(subject, state, _DOCUMENTED)
@@ -80,13 +82,17 @@ def documented(subject: Subject) -> Quotas:
 
 def _quotas(subject: Subject, location: str) -> dict[str, set[str]]:
     """The quotas of both tiers, by region."""
-    found: dict[str, set[str]] = {}
+    names_by_region: dict[str, set[str]] = {}
     resource, cluster = subject.cluster, subject.scenario.cluster
     for tier in Tier:
-        told = {**resource.values, ("tier",): tier.value, ("max_instances",): cluster.max_instances}
-        for region, name in claims(resource.kind, effective(told, resource.form), location):
-            found.setdefault(region, set()).add(name)
-    return found
+        values = {
+            **resource.values,
+            ("tier",): tier.value,
+            ("max_instances",): cluster.max_instances,
+        }
+        for region, name in claims(resource.kind, effective(values, resource.form), location):
+            names_by_region.setdefault(region, set()).add(name)
+    return names_by_region
 
 
 def _values(subject: Subject, cluster: ClusterSpec) -> dict[Pointer, Data]:

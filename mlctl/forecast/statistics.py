@@ -88,9 +88,11 @@ def chance(hits: int, runs: int, confidence: float = CONFIDENCE) -> Estimate:
     if not runs:
         return Estimate(nan, 0.0, 1.0)
     tail = (1 - confidence) / 2
-    least, most = hits == 0, hits == runs
-    low = 0.0 if least else beta_quantile(2 * tail if most else tail, hits, runs - hits + 1)
-    high = 1.0 if most else beta_quantile(1 - (2 * tail if least else tail), hits + 1, runs - hits)
+    least, all_hit = hits == 0, hits == runs
+    low = 0.0 if least else beta_quantile(2 * tail if all_hit else tail, hits, runs - hits + 1)
+    high = (
+        1.0 if all_hit else beta_quantile(1 - (2 * tail if least else tail), hits + 1, runs - hits)
+    )
     return Estimate(hits / runs, low, high)
 
 
@@ -147,14 +149,14 @@ def average(values: Collection[float]) -> float:
 
 def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
     """A mean; its interval is Student's, and without bounds for a single value."""
-    known = list(values)
-    count = len(known)
+    numbers = list(values)
+    count = len(numbers)
     if not count:
         return Estimate(nan, -inf, inf)
-    middle = fsum(known) / count
+    middle = fsum(numbers) / count
     if count == 1:
         return Estimate(middle, -inf, inf)
-    variance = fsum((value - middle) ** 2 for value in known) / (count - 1)
+    variance = fsum((value - middle) ** 2 for value in numbers) / (count - 1)
     if variance <= (1e-12 * middle) ** 2:
         return Estimate(middle, middle, middle)  # all the same: rounding alone spreads them
     half = _student(confidence, count - 1) * sqrt(variance / count)
@@ -172,7 +174,9 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
     Raises:
         ValueError: they are not equally many.
     """
-    return mean([one - other for one, other in zip(ours, theirs, strict=True)])
+    return mean(
+        [our_value - their_value for our_value, their_value in zip(ours, theirs, strict=True)]
+    )
 
 
 def as_data(estimate: Estimate) -> dict[str, Data]:
@@ -191,16 +195,16 @@ def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
     """
     if not ordered:
         return []
-    least, most = ordered[0], quantile(ordered, _SHOWN)
-    bins = _BINS if most > least else 1
-    width = (most - least) / bins
+    least, highest = ordered[0], quantile(ordered, _SHOWN)
+    bins = _BINS if highest > least else 1
+    width = (highest - least) / bins
     counts = [0] * bins
     for value in ordered:
-        if value <= most:
+        if value <= highest:
             counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
-    shown: list[dict[str, Data]] = [
+    bars: list[dict[str, Data]] = [
         {"from_s": least + at * width, "to_s": least + (at + 1) * width, "runs": count}
         for at, count in enumerate(counts)
     ]
-    rest = len(ordered) - sum(counts)
-    return [*shown, {"from_s": most, "to_s": ordered[-1], "runs": rest}] if rest else shown
+    outliers = len(ordered) - sum(counts)
+    return [*bars, {"from_s": highest, "to_s": ordered[-1], "runs": outliers}] if outliers else bars

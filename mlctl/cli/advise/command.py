@@ -189,8 +189,8 @@ def _within_quota(
         candidate.over_quota = quota.shortage(candidate.study.scenario.cluster)
         (over if tried and candidate.over_quota else tried).append(candidate)
         if len(tried) + len(over) > _MOST_CONFIGURATIONS:
-            most = f"{_MOST_CONFIGURATIONS} configurations at most"
-            raise InvalidValue(f"these are too many: {most}", flag="--vary")
+            limit = f"{_MOST_CONFIGURATIONS} configurations at most"
+            raise InvalidValue(f"these are too many: {limit}", flag="--vary")
     if len(tried) == 1 and tried[0].over_quota is not None:
         message = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
         raise ForecastError(message, subject.label("max_instances"))

@@ -26,9 +26,9 @@ def quotas(session: Session, subject: Subject) -> Quotas:
     why = "it tells none"
     try:
         with session.backend() as backend:
-            found = known.live(subject, backend)
-        if found is not None:
-            return found
+            live = known.live(subject, backend)
+        if live is not None:
+            return live
     except (ServiceError, ScopeError) as error:
         why = str(error)
     session.note(clean(f"the quotas of the workspace are not known: {why}"))
@@ -50,14 +50,14 @@ def patch(
     from mlctl import files
     from mlctl.forecast.advice.patch import patched
 
-    changed, left = patched(subject, settings)
+    changed, unwritten = patched(subject, settings)
     for file, text in changed.items():
         try:
             files.write(file, text.encode())
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")
-    for name, why in left.items():
+    for name, why in unwritten.items():
         session.note(f"{name} is left: {why}; change it where it is said")
     if changed:
         _show_plan(session, paths, output)

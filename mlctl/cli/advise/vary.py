@@ -23,14 +23,14 @@ def varied(texts: Sequence[str]) -> dict[str, list[Data]]:
     """
     from mlctl.forecast.advice.search import FIELDS
 
-    wanted: dict[str, list[Data]] = {}
+    values_by_field: dict[str, list[Data]] = {}
     for text in texts:
         name, _, values = text.partition("=")
         name = _NAMES.get(name, name)
         if name not in FIELDS:
             raise InvalidValue(f"`{name}` is none of {', '.join(FIELDS)}", flag="--vary")
-        wanted[name] = _values(text, name, values)
-    return wanted
+        values_by_field[name] = _values(text, name, values)
+    return values_by_field
 
 
 def _values(text: str, name: str, values: str) -> list[Data]:
@@ -38,22 +38,22 @@ def _values(text: str, name: str, values: str) -> list[Data]:
     from mlctl.simulator.engine.model import Tier
 
     if name == "tier":
-        known = [tier.value for tier in Tier]
-        chosen = values.split(",") if values else known
-        if not set(chosen) <= set(known):
-            raise InvalidValue(f"`{text}`: a tier is one of {', '.join(known)}", flag="--vary")
+        tiers = [tier.value for tier in Tier]
+        chosen = values.split(",") if values else tiers
+        if not set(chosen) <= set(tiers):
+            raise InvalidValue(f"`{text}`: a tier is one of {', '.join(tiers)}", flag="--vary")
         return list(chosen)
     if name == "policy":
         chosen = values.split(",") if values else ["resubmit", "fallback:2", "dedicated"]
         try:
-            return [str(parse(one)) for one in chosen]
+            return [str(parse(text_)) for text_ in chosen]
         except ValueError as error:
             raise InvalidValue(str(error), flag="--vary") from None
     least = 0 if name == "min_instances" else 1
     try:
         low, dots, high = values.partition("..")
         numbers = (
-            _doubling(int(low), int(high)) if dots else [int(one) for one in values.split(",")]
+            _doubling(int(low), int(high)) if dots else [int(text_) for text_ in values.split(",")]
         )
     except ValueError:
         numbers = []
@@ -65,12 +65,12 @@ def _values(text: str, name: str, values: str) -> list[Data]:
 
 def _doubling(low: int, high: int) -> list[int]:
     """From `low` to `high`, both included, each twice the one before; 0 is followed by 1."""
-    found: list[int] = []
+    numbers: list[int] = []
     if low < 0 or high < low:
-        return found
+        return numbers
     if low == 0 and high:
-        found, low = [0], 1
+        numbers, low = [0], 1
     while low < high:
-        found.append(low)
+        numbers.append(low)
         low *= 2
-    return [*found, high]
+    return [*numbers, high]

@@ -183,40 +183,40 @@ def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
     return with_changes(SimulationSettings(), changes)
 
 
-def weathers(given: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weather], str]:
+def weathers(texts: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weather], str]:
     """The weather of each row, and the name of the one that the forecast is about."""
     from mlctl.forecast.weather import models as known
 
-    found = begun([weather_of(text) for text in given or [WEATHER]], begin)
-    main = found[0].name
-    names = {one.name for one in found}
+    chosen = begun([weather_of(text) for text in texts or [WEATHER]], begin)
+    main = chosen[0].name
+    names = {weather.name for weather in chosen}
     calm, stress = (known.by_name(name) for name in _ALWAYS)
     assert calm is not None
     assert stress is not None
-    before = [] if calm.name in names else [calm]
-    after = [] if stress.name in names else [stress]
-    return [*before, *found, *after], main
+    first = [] if calm.name in names else [calm]
+    last = [] if stress.name in names else [stress]
+    return [*first, *chosen, *last], main
 
 
-def begun(found: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
+def begun(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
     """The weather, as it begins by the flags.
 
     Raises:
         UsageError: a flag says where something begins that is not there.
     """
     start = None if begin.start is None else time_of_day(begin.start, "--start")
-    if start is not None and not any(one.by_hour for one in found):
+    if start is not None and not any(weather.by_hour for weather in weathers_):
         raise UsageError("--start says when weather begins that follows the hours: give some.")
-    if begin.trace_start is not None and not any(one.trace for one in found):
+    if begin.trace_start is not None and not any(weather.trace for weather in weathers_):
         raise UsageError("--trace-start says where a trace begins: give one by --weather FILE.")
     available = begin.trace_start is TraceStart.AVAILABLE
     return [
         replace(
-            one,
+            weather,
             start_s=start or 0.0,
-            trace=None if one.trace is None else replace(one.trace, available=available),
+            trace=None if weather.trace is None else replace(weather.trace, available=available),
         )
-        for one in found
+        for weather in weathers_
     ]
 
 
@@ -231,8 +231,10 @@ def weather_of(text: str) -> Weather:
     from mlctl.forecast.weather import models as known
 
     try:
-        named = known.by_name(text)
-        return named if named is not None else known.parse(read_text(Path(text)), Path(text).stem)
+        weather = known.by_name(text)
+        return (
+            weather if weather is not None else known.parse(read_text(Path(text)), Path(text).stem)
+        )
     except known.WeatherError as error:
         raise InvalidValue(str(error), flag="--weather") from None
 

@@ -77,9 +77,14 @@ class PlanForecast:
             UsageError: they say how, and not that; or they do not say how much work there is.
         """
         if not args.simulate:
-            given = [name for one in (args, work) for name in one.__slots__ if getattr(one, name)]
-            if given:
-                flag = f"--{given[0].replace('_', '-')}"
+            flags = [
+                name
+                for record in (args, work)
+                for name in record.__slots__
+                if getattr(record, name)
+            ]
+            if flags:
+                flag = f"--{flags[0].replace('_', '-')}"
                 raise UsageError(f"{flag} is about a forecast: say --simulate too.")
             return None
         if destroying:
@@ -106,37 +111,41 @@ class PlanForecast:
         options = brief.BriefOptions(
             weather_of(self.args.weather or WEATHER), self.args.runs or 1000
         )
-        found = [self._read(one, plan, graph, backend) for one in _changed(plan, graph)]
-        return brief.document(found, options)
+        deployments = [
+            self._read(address, plan, graph, backend) for address in _changed(plan, graph)
+        ]
+        return brief.document(deployments, options)
 
-    def _read(self, one: Address, plan: Plan, graph: Graph, backend: Backend) -> PlannedDeployment:
+    def _read(
+        self, address: Address, plan: Plan, graph: Graph, backend: Backend
+    ) -> PlannedDeployment:
         from mlctl.forecast.batch.brief import PlannedDeployment
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
 
-        wanted = replace(self.wanted, deployment=one, workspace=str(plan.scope))
+        wanted = replace(self.wanted, deployment=address, workspace=str(plan.scope))
         try:
-            planned = read(with_live(graph, backend, one), wanted)
+            planned = read(with_live(graph, backend, address), wanted)
         except ForecastError as error:
-            return PlannedDeployment(str(one), why=str(error))
+            return PlannedDeployment(str(address), why=str(error))
         try:
             return PlannedDeployment(
-                str(one), planned, read(with_live(Graph({}, ()), backend, one), wanted)
+                str(address), planned, read(with_live(Graph({}, ()), backend, address), wanted)
             )
         except ForecastError:
-            return PlannedDeployment(str(one), planned)
+            return PlannedDeployment(str(address), planned)
 
 
 def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
     """The deployments that score files and that change, themselves or the cluster they name."""
-    written = {one.address for one in plan.pending if one.action is not Action.DELETE}
+    written = {item.address for item in plan.pending if item.action is not Action.DELETE}
     for change in plan.changes:
         resource = change.resource
         if resource is None or resource.kind is not BATCH_DEPLOYMENT:
             continue
-        targets = {one.target for one in graph.edges_of(change.address)}
-        scores = any(one.at[-1] == "mini_batch_size" for one in resource.form.fields)
-        clusters = {one for one in targets if kind_of(one).quota.has_nodes}
+        targets = {item.target for item in graph.edges_of(change.address)}
+        scores = any(item.at[-1] == "mini_batch_size" for item in resource.form.fields)
+        clusters = {item for item in targets if kind_of(item).quota.has_nodes}
         if scores and ({change.address} | clusters) & written:
             yield change.address
 

@@ -148,25 +148,25 @@ def _forecast(
     from mlctl.forecast.batch.summary import Summary
 
     deadline = duration(study.deadline) if study.deadline is not None else None
-    known, main = weathers(study.weather, study)
+    weathers_, main = weathers(study.weather, study)
     policies = _policies(study, deadline)
     check_deadline(deadline, subject.scenario.settings)
     tiers, seed = tiers_of(study.tier), str(study.seed)
-    rows = list(report.rows(subject.scenario, known, tiers, policies, seed, main))
+    rows = list(report.rows(subject.scenario, weathers_, tiers, policies, seed, main))
     if details.events is not None:
         _write_events(session, rows, main, details.run, details.events)
     with executor_of(workers) as executor:
         gathered = _gathered(rows, study, deadline, executor)
-        done = [
+        summaries = [
             (row, Summary(row.study.scenario, histories, deadline))
             for row, histories in gathered.rows
         ]
         tornado = None
         if details.sensitivity and gathered.complete:
             with gathered.stoppable():
-                tornado = _tornado(done, main, executor)
+                tornado = _tornado(summaries, main, executor)
     flags = {"seed": study.seed, "deadline_s": deadline}
-    return report.document(subject, done, main, flags, tornado), gathered.complete
+    return report.document(subject, summaries, main, flags, tornado), gathered.complete
 
 
 def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
@@ -180,10 +180,10 @@ def _note_shortage(session: Session, read: Subject) -> None:
     """Say where the documented quotas are too small for the cluster: the forecast knows none."""
     from mlctl.forecast import quotas
 
-    known = quotas.documented(read)
-    short = known.shortage(read.scenario.cluster)
+    documented = quotas.documented(read)
+    short = documented.shortage(read.scenario.cluster)
     if short is not None:
-        session.note(clean(f"note: {short}; by {known.source}. The forecast knows no quota."))
+        session.note(clean(f"note: {short}; by {documented.source}. The forecast knows no quota."))
 
 
 _PATHS = {"skip": "shortcut", "engine": "event engine"}
@@ -196,51 +196,58 @@ def _page(data: Mapping[str, Any]) -> str:
 
 
 def _gathered(
-    rows: Sequence[Row], asked: StudyArgs, deadline: float | None, executor: Executor | None
+    rows: Sequence[Row], study: StudyArgs, deadline: float | None, executor: Executor | None
 ) -> Gathered[Row, History]:
     """The rows with their histories."""
     from mlctl.forecast.batch.study import with_deadline
     from mlctl.forecast.batch.summary import Summary
     from mlctl.forecast.gather import gather, growing
 
-    def following(row: Row, found: list[History]) -> list[range]:
-        if asked.precision is None:
-            return growing(len(found), asked.runs)
-        known = Summary(row.study.scenario, found).cancelled
-        if max(known.high - known.value, known.value - known.low) <= asked.precision:
+    def following(row: Row, histories: list[History]) -> list[range]:
+        if study.precision is None:
+            return growing(len(histories), study.runs)
+        cancelled = Summary(row.study.scenario, histories).cancelled
+        if (
+            max(cancelled.high - cancelled.value, cancelled.value - cancelled.low)
+            <= study.precision
+        ):
             return []
-        return growing(len(found), min(len(found) + max(_BATCH, len(found) // 4), MOST_RUNS))
+        return growing(
+            len(histories), min(len(histories) + max(_BATCH, len(histories) // 4), MOST_RUNS)
+        )
 
     studies = with_deadline([row.study for row in rows], deadline, executor)
-    told = [(replace(row, study=one), one) for row, one in zip(rows, studies, strict=True)]
-    return gather(told, following, executor)
+    updated = [
+        (replace(row, study=study_), study_) for row, study_ in zip(rows, studies, strict=True)
+    ]
+    return gather(updated, following, executor)
 
 
 def _policies(study: StudyArgs, deadline: float | None) -> list[RecoveryPolicy]:
     from mlctl.forecast.batch.policy import Way, parse
 
     try:
-        found = [parse(text) for text in study.policy or ["resubmit"]]
+        policies = [parse(text) for text in study.policy or ["resubmit"]]
     except ValueError as error:
         raise InvalidValue(str(error), flag="--policy") from None
-    if deadline is None and any(one.way is Way.DEADLINE for one in found):
+    if deadline is None and any(policy.way is Way.DEADLINE for policy in policies):
         raise UsageError("--policy deadline needs a --deadline.")
-    return found
+    return policies
 
 
 def _tornado(
-    done: Sequence[tuple[Row, Summary]], main: str, executor: Executor | None
+    summaries: Sequence[tuple[Row, Summary]], main: str, executor: Executor | None
 ) -> list[dict[str, Any]] | None:
     """What the main row hangs on; None where there is no such row."""
     from mlctl.forecast.advice.sensitivity import tornado
 
-    for row, summary in done:
+    for row, summary in summaries:
         if row.name == main and row.weather is not None:
             return tornado(row.study, row.weather, list(summary.histories), executor)
     return None
 
 
-def _write_events(session: Session, found: Sequence[Row], main: str, run: int, file: Path) -> None:
+def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, file: Path) -> None:
     """Write the log of the first run of a history, as `job stream --events` does.
 
     Says where in a trace the history begins: a simulated cloud is told that by `--offset`.
@@ -250,12 +257,12 @@ def _write_events(session: Session, found: Sequence[Row], main: str, run: int, f
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.control_plane.jobs.job_events import line_since
 
-    row = next((one for one in found if one.name == main), found[-1])
+    row = next((item for item in rows if item.name == main), rows[-1])
     seed = row.study.seed_of(run)
     log = timeline.events(row.study.scenario, seed)
-    for one in weather.placed(row.study.scenario.processes, seed):
-        if isinstance(one, weather.Replay):
-            session.note(f"history {run} begins the trace at --offset {one.offset}")
+    for item in weather.placed(row.study.scenario.processes, seed):
+        if isinstance(item, weather.Replay):
+            session.note(f"history {run} begins the trace at --offset {item.offset}")
     lines = "".join(line_since(0.0, event) + "\n" for event in log)
     try:
         files.write(files.expanded(file), lines.encode())

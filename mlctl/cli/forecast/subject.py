@@ -110,8 +110,8 @@ def _address(text: str) -> Address:
     The kind may stand before it.
     """
     bare = text
-    for one in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
-        bare = bare.removeprefix(f"{one.name}/")
+    for kind_ in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
+        bare = bare.removeprefix(f"{kind_.name}/")
     kind = BATCH_DEPLOYMENT.name if "/" in bare else BATCH_ENDPOINT.name
     try:
         return Address.parse(f"{kind}/{bare}")
@@ -144,13 +144,13 @@ def _default(session: Session, graph: Graph, endpoint: Address) -> Address:
 
 
 def _completed(
-    session: Session, graph: Graph, named: Address | None, edit: DocumentEdit | None
+    session: Session, graph: Graph, address: Address | None, edit: DocumentEdit | None
 ) -> tuple[Graph, str]:
     """The graph with what only the workspace has, and what to call the workspace.
 
     It is not asked where the files have everything, nor where nobody knows which one it is.
     """
-    if not _lacking(graph, named):
+    if not _lacking(graph, address):
         return graph, ""
     try:
         scope = session.scope
@@ -160,52 +160,56 @@ def _completed(
         raise
     with session.backend() as backend:
         name = f"{scope.resource_group}/{scope.workspace} ({backend.name} backend)"
-        return with_live(graph, backend, named, edit), name
+        return with_live(graph, backend, address, edit), name
 
 
 def with_live(
-    graph: Graph, backend: Backend, named: Address | None = None, edit: DocumentEdit | None = None
+    graph: Graph, backend: Backend, address: Address | None = None, edit: DocumentEdit | None = None
 ) -> Graph:
     """The graph with what only the workspace has: the deployment, then the clusters that it names.
 
     Raises:
         ServiceError: the workspace cannot be read.
     """
-    found: Iterable[Live] = ()
-    if named is not None and named not in graph.resources:
-        found = backend.read([named]).values() or backend.list(BATCH_DEPLOYMENT.name)
-    elif named is None and not _deployments(graph, named):
-        found = backend.list(BATCH_DEPLOYMENT.name)
-    graph = _joined(graph, found, backend.scope, edit)
-    return _joined(graph, backend.read(_clusters(graph, named)).values(), backend.scope, edit)
+    resources: Iterable[Live] = ()
+    if address is not None and address not in graph.resources:
+        resources = backend.read([address]).values() or backend.list(BATCH_DEPLOYMENT.name)
+    elif address is None and not _deployments(graph, address):
+        resources = backend.list(BATCH_DEPLOYMENT.name)
+    graph = _joined(graph, resources, backend.scope, edit)
+    return _joined(graph, backend.read(_clusters(graph, address)).values(), backend.scope, edit)
 
 
-def _lacking(graph: Graph, named: Address | None) -> bool:
-    return not _deployments(graph, named) or bool(_clusters(graph, named))
+def _lacking(graph: Graph, address: Address | None) -> bool:
+    return not _deployments(graph, address) or bool(_clusters(graph, address))
 
 
-def _deployments(graph: Graph, named: Address | None) -> list[Address]:
+def _deployments(graph: Graph, address: Address | None) -> list[Address]:
     """The deployments that may be meant."""
     return [
-        one
-        for one in graph.resources
-        if (one.kind == BATCH_DEPLOYMENT.name if named is None else one == named)
+        candidate
+        for candidate in graph.resources
+        if (candidate.kind == BATCH_DEPLOYMENT.name if address is None else candidate == address)
     ]
 
 
-def _clusters(graph: Graph, named: Address | None) -> list[Address]:
+def _clusters(graph: Graph, address: Address | None) -> list[Address]:
     """The clusters of these deployments that nobody declares."""
-    edges = (edge for one in _deployments(graph, named) for edge in graph.edges_of(one))
+    edges = (
+        edge for deployment in _deployments(graph, address) for edge in graph.edges_of(deployment)
+    )
     targets = (edge.target for edge in edges if kind_of(edge.target).quota.has_nodes)
     return [target for target in dict.fromkeys(targets) if not graph.declared(target)]
 
 
-def _joined(graph: Graph, found: Iterable[Live], scope: Scope, edit: DocumentEdit | None) -> Graph:
+def _joined(
+    graph: Graph, live_resources: Iterable[Live], scope: Scope, edit: DocumentEdit | None
+) -> Graph:
     """The graph with live resources, read as if files declared them."""
     from mlctl.cli.az.documents import as_document
 
     resources = dict[Address, Any](graph.resources)
-    for live in found:
+    for live in live_resources:
         kind, document = kind_of(live.address), as_document(live, scope)
         if edit is not None:
             document = edit(document, kind)
@@ -218,9 +222,9 @@ def _joined(graph: Graph, found: Iterable[Live], scope: Scope, edit: DocumentEdi
 
 def _check_flags(document: Document, kind: Kind) -> None:
     """Refuse what flags say of a live resource, where its kind has no such field or value."""
-    for found in schema.check(document, kind.schema):
-        if found.primary is not None and found.primary.span.source.name == COMMAND_LINE:
-            raise InvalidValue(found.message, flag="--override")
+    for finding in schema.check(document, kind.schema):
+        if finding.primary is not None and finding.primary.span.source.name == COMMAND_LINE:
+            raise InvalidValue(finding.message, flag="--override")
 
 
 def _counted(folder: str) -> int:
@@ -239,7 +243,7 @@ def _edit(overrides: Sequence[str] | None) -> DocumentEdit | None:
     from mlctl import source
     from mlctl.kinds import DOCUMENTS
 
-    wanted: dict[str, list[FlagValue]] = {}
+    values_by_kind: dict[str, list[FlagValue]] = {}
     for text in overrides:
         path, equals, value = text.partition("=")
         kind, *at = path.split(".")
@@ -247,11 +251,11 @@ def _edit(overrides: Sequence[str] | None) -> DocumentEdit | None:
             raise InvalidValue(
                 f"`{text}`: write KIND.FIELD=VALUE, as compute.max_instances=8", flag="--override"
             )
-        found = FlagValue(tuple(at), source.plain(value), "--override", text)
-        wanted.setdefault(kind, []).append(found)
+        flag_value = FlagValue(tuple(at), source.plain(value), "--override", text)
+        values_by_kind.setdefault(kind, []).append(flag_value)
 
     def edit(document: Any, kind: Any) -> Any:
-        values = wanted.get(kind.name)
+        values = values_by_kind.get(kind.name)
         return overlay(values, document) if values else document
 
     return edit

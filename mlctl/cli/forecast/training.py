@@ -95,11 +95,11 @@ def training(
     wanted = TrainingWanted(
         _workload(work), settings_of(delays, cloud), declared.price, declared.low_priority_ratio
     )
-    known, main = weathers(study.weather, study)
+    weathers_, main = weathers(study.weather, study)
     with refusals():
         subject = read(graph, wanted)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
-        rows = training_report.rows(subject.scenario, every, known, tiers_of(study.tier))
+        rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
         options = training_report.Options(str(study.seed), study.runs, main)
         with executor_of(workers) as executor:
             gathered = training_report.gathered(rows, options, executor)

@@ -47,13 +47,13 @@ def executor_of(args: WorkerArgs) -> Iterator[Executor | None]:
         return
     from mlctl.forecast import executors
 
-    there = (
+    executors_ = (
         executors.processes(args.workers)
         if args.scheduler is None
         else executors.cluster(args.scheduler)
     )
     try:
-        with there as executor:
+        with executors_ as executor:
             yield executor
     except executors.WorkersError as error:
         raise Permanent("NoWorkers", str(error)) from None

@@ -37,35 +37,35 @@ class Searched:
 
 
 def document(
-    subject: Subject, weather: Weather, found: Searched, wishes: Wishes, seed: int
+    subject: Subject, weather: Weather, searched: Searched, wishes: Wishes, seed: int
 ) -> dict[str, Data]:
     """The front of the configurations, with what there is now; `recommended` is an index of rows.
 
     `margin` says by how much the recommended configuration is cheaper than what there is, and than
     the next one, in USD; null where it is what there is, or where there is no other.
     """
-    now = found.tried[0]
-    keeping = [one for one in found.ranked if one.keeps]
+    now = searched.tried[0]
+    keeping = [candidate for candidate in searched.ranked if candidate.keeps]
     best = keeping[0] if keeping else None
     second = keeping[1] if len(keeping) > 1 else None
-    shown = _shown(found.ranked, now, best)
+    rows = _shown(searched.ranked, now, best)
     return {
         "$schema": SCHEMA,
         "seed": seed,
         "deployment": str(subject.deployment.address),
         "cluster": str(subject.cluster.address),
         "weather": weather.name,
-        "configurations": len(found.tried),
-        "histories": sum(len(one.found) for one in found.tried),
+        "configurations": len(searched.tried),
+        "histories": sum(len(candidate.found) for candidate in searched.tried),
         "jobs_per_month": search.MONTH_S / wishes.every_s,
         "wishes": {
             "deadline_s": wishes.deadline_s,
             "budget": wishes.budget,
             "max_cancel": wishes.most_cancelled,
         },
-        "rows": [_row(one) for one in shown],
-        "points": [_point(one, shown) for one in found.tried],
-        "recommended": None if best is None else _index(best, shown),
+        "rows": [_row(candidate) for candidate in rows],
+        "points": [_point(candidate, rows) for candidate in searched.tried],
+        "recommended": None if best is None else _index(best, rows),
         "margin": {
             "now": None
             if best is None or best is now
@@ -74,61 +74,66 @@ def document(
             "next_settings": None if second is None else dict(second.settings),
         },
         "quota": {
-            "source": found.quota,
+            "source": searched.quota,
             "over": [
-                {"settings": dict(one.settings), "why": one.over_quota} for one in found.over_quota
+                {"settings": dict(candidate.settings), "why": candidate.over_quota}
+                for candidate in searched.over_quota
             ],
         },
         "assumptions": list(_assumptions(subject, weather, now)),
     }
 
 
-def _margin(best: Candidate, other: Candidate) -> dict[str, Data]:
-    return statistics.as_data(search.margin(best, other))
+def _margin(best: Candidate, rival: Candidate) -> dict[str, Data]:
+    return statistics.as_data(search.margin(best, rival))
 
 
 def _shown(ranked: Sequence[Candidate], now: Candidate, best: Candidate | None) -> list[Candidate]:
     """What there is, the recommended one, and the front, as far as they fit."""
     chosen = [now] if best is None or best is now else [now, best]
-    chosen += [one for one in search.front(ranked) if one is not now and one is not best]
+    chosen += [
+        candidate
+        for candidate in search.front(ranked)
+        if candidate is not now and candidate is not best
+    ]
     return chosen[:_MOST_SHOWN]
 
 
-def _index(one: Candidate, shown: Sequence[Candidate]) -> int | None:
-    return next((at for at, each in enumerate(shown) if each is one), None)
+def _index(candidate: Candidate, rows: Sequence[Candidate]) -> int | None:
+    return next((at for at, row in enumerate(rows) if row is candidate), None)
 
 
-def _row(one: Candidate) -> dict[str, Data]:
-    scenario, told = one.study.scenario, one.summary.document()
+def _row(candidate: Candidate) -> dict[str, Data]:
+    scenario, summary = candidate.study.scenario, candidate.summary.document()
     return {
-        "settings": dict(one.settings),
+        "settings": dict(candidate.settings),
         "tier": scenario.cluster.tier.value,
         "nodes": scenario.nodes,
         "mini_batch_size": scenario.job.mini_batch_size,
         "concurrency": scenario.job.concurrency,
         "min_instances": scenario.cluster.min_instances,
         "timeout_s": scenario.job.timeout_s,
-        "policy": str(one.study.policy),
-        "keeps": one.keeps,
+        "policy": str(candidate.study.policy),
+        "keeps": candidate.keeps,
         "quota_cores": scenario.cluster.cores * scenario.cluster.max_instances,
-        "over_quota": one.over_quota,
-        "runs": told["runs"],
-        "cancelled": told["cancelled"],
-        "late": told["late"],
-        "cost": told["cost"]["mean"],
-        "until_done": told["until_done"],
-        "between": statistics.mean(one.between).value,
-        "total": statistics.as_data(statistics.mean(one.totals)),
+        "over_quota": candidate.over_quota,
+        "runs": summary["runs"],
+        "cancelled": summary["cancelled"],
+        "late": summary["late"],
+        "cost": summary["cost"]["mean"],
+        "until_done": summary["until_done"],
+        "between": statistics.mean(candidate.between).value,
+        "total": statistics.as_data(statistics.mean(candidate.totals)),
     }
 
 
-def _point(one: Candidate, shown: Sequence[Candidate]) -> dict[str, Data]:
+def _point(candidate: Candidate, rows: Sequence[Candidate]) -> dict[str, Data]:
     return {
-        "row": _index(one, shown),
-        "cost": one.cost,
-        "time_p95_s": one.p95_s,
-        "settings": dict(one.settings),
-        "runs": len(one.found),
+        "row": _index(candidate, rows),
+        "cost": candidate.cost,
+        "time_p95_s": candidate.p95_s,
+        "settings": dict(candidate.settings),
+        "runs": len(candidate.found),
     }
 
 

@@ -20,18 +20,18 @@ def patched(
     subject: Subject, settings: Mapping[str, Data]
 ) -> tuple[dict[Path, str], dict[str, str]]:
     """The new text of each file that changes, and why a setting is written to none."""
-    edits, left = [], {}
+    edits, unwritten = [], {}
     for name, value in settings.items():
-        found = _place(subject, _FIELDS.get(name, name))
-        told = int(value) if isinstance(value, float) else value
+        place = _place(subject, _FIELDS.get(name, name))
+        plain = int(value) if isinstance(value, float) else value
         try:
-            if found is None:
-                left[name] = "no file says it"
+            if place is None:
+                unwritten[name] = "no file says it"
             else:
-                edits.append(edit_of(*found, told))
+                edits.append(edit_of(*place, plain))
         except CannotEdit as error:
-            left[name] = str(error)
-    return edited(edits), left
+            unwritten[name] = str(error)
+    return edited(edits), unwritten
 
 
 def _place(subject: Subject, name: str) -> tuple[Resource, Pointer] | None:
@@ -39,7 +39,7 @@ def _place(subject: Subject, name: str) -> tuple[Resource, Pointer] | None:
     for resource in (subject.cluster, subject.deployment):
         if file_of(resource) is None:
             continue
-        for one in resource.form.fields:
-            if one.at[-1] == name:
-                return resource, one.at
+        for field in resource.form.fields:
+            if field.at[-1] == name:
+                return resource, field.at
     return None

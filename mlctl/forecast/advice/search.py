@@ -74,13 +74,13 @@ class Candidate:
         """What the nodes of `min_instances` cost after each history, until the next job."""
         scenario, every = self.study.scenario, self.wishes.every_s
         price = scenario.price_of(scenario.cluster.tier) / HOUR * scenario.cluster.min_instances
-        return [price * max(every - one.done_s, 0.0) for one in self.found]
+        return [price * max(every - history.done_s, 0.0) for history in self.found]
 
     @property
     def totals(self) -> list[float]:
         """USD until done of each history, and what is between."""
-        done = self.summary.costs_until_done
-        return [one + more for one, more in zip(done, self.between, strict=True)]
+        costs = self.summary.costs_until_done
+        return [one + idle_cost for one, idle_cost in zip(costs, self.between, strict=True)]
 
     @property
     def cost(self) -> float:
@@ -90,18 +90,18 @@ class Candidate:
     @property
     def p95_s(self) -> float:
         """The 95th percentile of the time until done."""
-        return statistics.quantile(sorted(one.done_s for one in self.found), 0.95)
+        return statistics.quantile(sorted(history.done_s for history in self.found), 0.95)
 
     @property
     def keeps(self) -> bool:
         """Whether it keeps what is wished, as far as its histories tell; the quota too."""
         wishes, summary = self.wishes, self.summary
-        late, most = summary.late, wishes.most_cancelled
+        late, most_cancelled = summary.late, wishes.most_cancelled
         return (
             self.over_quota is None
             and (late is None or late.value <= _LATE)
             and (wishes.budget is None or self.cost <= wishes.budget)
-            and (most is None or summary.cancelled.value <= most)
+            and (most_cancelled is None or summary.cancelled.value <= most_cancelled)
         )
 
 
@@ -118,27 +118,29 @@ def candidates(
     `max_instances` alone sets `instance_count` too: a job takes no more nodes than that. A timeout
     that would end every attempt grows.
     """
-    seen: set[Scenario | tuple[Scenario, str]] = set()
+    known_scenarios: set[Scenario | tuple[Scenario, str]] = set()
     plain: Mapping[str, Data] = {}
     tried = (dict(zip(vary, row, strict=True)) for row in product(*vary.values()))
     for values in chain([plain], tried):
         changed = _varied(scenario, values)
         plan = _policy(values.get("policy"), policy)
         if str(values.get("tier", scenario.cluster.tier.value)) == Tier.DEDICATED.value:
-            there, plan = changed.dedicated, RecoveryPolicy(Way.DEDICATED)
+            variant, plan = changed.dedicated, RecoveryPolicy(Way.DEDICATED)
         else:
-            there = changed.under(processes)
-        if (there, str(plan)) not in seen:
-            seen.add((there, str(plan)))
-            study = Study(there, plan, seed)
-            yield Candidate(_settings(scenario, there, plan, policy), study, wishes)
+            variant = changed.under(processes)
+        if (variant, str(plan)) not in known_scenarios:
+            known_scenarios.add((variant, str(plan)))
+            study = Study(variant, plan, seed)
+            yield Candidate(_settings(scenario, variant, plan, policy), study, wishes)
 
 
 def _varied(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
     job, cluster = scenario.job, scenario.cluster
-    most = int(values.get("max_instances", cluster.max_instances))
+    max_instances = int(values.get("max_instances", cluster.max_instances))
     nodes = int(
-        values.get("instance_count", most if "max_instances" in values else job.instance_count)
+        values.get(
+            "instance_count", max_instances if "max_instances" in values else job.instance_count
+        )
     )
     job = replace(
         job,
@@ -153,8 +155,8 @@ def _varied(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
     )
     if longest > job.timeout_s:
         job = replace(job, timeout_s=float(ceil(_ROOM * longest)))
-    least = min(int(values.get("min_instances", cluster.min_instances)), most)
-    cluster = replace(cluster, max_instances=most, min_instances=least)
+    least = min(int(values.get("min_instances", cluster.min_instances)), max_instances)
+    cluster = replace(cluster, max_instances=max_instances, min_instances=least)
     return replace(scenario, job=job, cluster=cluster)
 
 
@@ -163,26 +165,26 @@ def _policy(text: Data, policy: RecoveryPolicy) -> RecoveryPolicy:
 
 
 def _settings(
-    was: Scenario, there: Scenario, plan: RecoveryPolicy, usual: RecoveryPolicy
+    was: Scenario, variant: Scenario, plan: RecoveryPolicy, usual: RecoveryPolicy
 ) -> dict[str, Data]:
     """The fields in which a configuration differs from what there is."""
     pairs: dict[str, tuple[Data, Data]] = {
-        "tier": (was.cluster.tier.value, there.cluster.tier.value),
-        "max_instances": (was.cluster.max_instances, there.cluster.max_instances),
-        "min_instances": (was.cluster.min_instances, there.cluster.min_instances),
-        "instance_count": (was.job.instance_count, there.job.instance_count),
-        "mini_batch_size": (was.job.mini_batch_size, there.job.mini_batch_size),
-        "concurrency": (was.job.concurrency, there.job.concurrency),
-        "timeout": (was.job.timeout_s, there.job.timeout_s),
+        "tier": (was.cluster.tier.value, variant.cluster.tier.value),
+        "max_instances": (was.cluster.max_instances, variant.cluster.max_instances),
+        "min_instances": (was.cluster.min_instances, variant.cluster.min_instances),
+        "instance_count": (was.job.instance_count, variant.job.instance_count),
+        "mini_batch_size": (was.job.mini_batch_size, variant.job.mini_batch_size),
+        "concurrency": (was.job.concurrency, variant.job.concurrency),
+        "timeout": (was.job.timeout_s, variant.job.timeout_s),
     }
-    told = {name: new for name, (old, new) in pairs.items() if old != new}
+    changed = {name: new for name, (old, new) in pairs.items() if old != new}
     if plan.way is not Way.DEDICATED and plan != usual:
-        told["policy"] = str(plan)
-    return told
+        changed["policy"] = str(plan)
+    return changed
 
 
 def halve(
-    field_: Sequence[Candidate], executor: Executor | None, most: int
+    field_: Sequence[Candidate], executor: Executor | None, runs: int
 ) -> tuple[list[Candidate], bool]:
     """The configurations that are worth all histories, the cheapest first; the first one stays.
 
@@ -192,46 +194,50 @@ def halve(
     Raises:
         KeyboardInterrupt: not even the first histories of all of them are there.
     """
-    left = list(field_)
-    studies = with_deadline([one.study for one in left], left[0].wishes.deadline_s, executor)
-    for one, study in zip(left, studies, strict=True):
-        one.study = study
+    remaining = list(field_)
+    studies = with_deadline(
+        [candidate.study for candidate in remaining], remaining[0].wishes.deadline_s, executor
+    )
+    for candidate, study in zip(remaining, studies, strict=True):
+        candidate.study = study
     try:
-        for rung in [*(each for each in RUNGS if each < most), most]:
-            parts = [(one.study, range(len(one.found), rung)) for one in left]
-            for at, some in histories(parts, executor):
-                left[at].found.extend(some)
-            if rung < most:
-                left = _better(left, field_[0])
+        for rung in [*(size for size in RUNGS if size < runs), runs]:
+            parts = [
+                (candidate.study, range(len(candidate.found), rung)) for candidate in remaining
+            ]
+            for at, batch_histories in histories(parts, executor):
+                remaining[at].found.extend(batch_histories)
+            if rung < runs:
+                remaining = _better(remaining, field_[0])
     except KeyboardInterrupt:
-        if not all(one.found for one in left):
+        if not all(candidate.found for candidate in remaining):
             raise
-        return ranked(left), False
-    return ranked(left), True
+        return ranked(remaining), False
+    return ranked(remaining), True
 
 
-def _better(left: Sequence[Candidate], now: Candidate) -> list[Candidate]:
+def _better(remaining: Sequence[Candidate], now: Candidate) -> list[Candidate]:
     """The part of the configurations that goes on."""
-    kept = ranked(left)[: max(len(left) // _KEPT, _LEAST_KEPT)]
-    chosen = {id(one) for one in (*kept, *front(left), now)}
-    return [one for one in left if id(one) in chosen]
+    cheapest = ranked(remaining)[: max(len(remaining) // _KEPT, _LEAST_KEPT)]
+    chosen = {id(candidate) for candidate in (*cheapest, *front(remaining), now)}
+    return [candidate for candidate in remaining if id(candidate) in chosen]
 
 
-def ranked(left: Sequence[Candidate]) -> list[Candidate]:
+def ranked(candidates_: Sequence[Candidate]) -> list[Candidate]:
     """The cheapest first, after those that keep what is wished."""
-    return sorted(left, key=lambda one: (not one.keeps, one.cost))
+    return sorted(candidates_, key=lambda candidate: (not candidate.keeps, candidate.cost))
 
 
 def front(field_: Sequence[Candidate]) -> list[Candidate]:
     """Those that no other beats in both the cost until done and the 95th percentile of the time."""
     best: list[Candidate] = []
-    for one in sorted(field_, key=lambda each: (each.cost, each.p95_s)):
-        if not best or one.p95_s < best[-1].p95_s:
-            best.append(one)
+    for candidate in sorted(field_, key=lambda candidate: (candidate.cost, candidate.p95_s)):
+        if not best or candidate.p95_s < best[-1].p95_s:
+            best.append(candidate)
     return best[:_MOST_SHOWN]
 
 
-def margin(best: Candidate, other: Candidate) -> Estimate:
+def margin(best: Candidate, rival: Candidate) -> Estimate:
     """By how many USD `best` is cheaper, history by history on the same draws."""
-    count = min(len(best.found), len(other.found))
-    return statistics.difference(other.totals[:count], best.totals[:count])
+    count = min(len(best.found), len(rival.found))
+    return statistics.difference(rival.totals[:count], best.totals[:count])

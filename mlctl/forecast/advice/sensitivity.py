@@ -134,35 +134,35 @@ def _choice(
 
 
 def tornado(
-    study: Study, weather: Weather, known: list[History], executor: Executor | None
+    study: Study, weather: Weather, histories: list[History], executor: Executor | None
 ) -> list[dict[str, Data]]:
     """Every factor with what its low and its high value make, the largest swing of cost first.
 
     `known` are histories of the study itself; each is compared with the one of the same number.
     """
-    known = known[:_MOST_RUNS]
-    base = Summary(study.scenario, known)
+    histories = histories[:_MOST_RUNS]
+    base = Summary(study.scenario, histories)
     all_factors = list(factors(study.scenario, weather))
-    scenarios = [one for factor in all_factors for _, one in (factor.low, factor.high)]
-    studies = [replace(study, scenario=one) for one in scenarios]
-    found = iter(histories_of(studies, len(known), executor))
+    scenarios = [scenario for factor in all_factors for _, scenario in (factor.low, factor.high)]
+    studies = [replace(study, scenario=scenario) for scenario in scenarios]
+    results = iter(histories_of(studies, len(histories), executor))
     rows = []
     for factor in all_factors:
         sides: dict[str, Data] = {
-            side: {"value": value, **_beside(Summary(scenario, next(found)), base)}
+            side: {"value": value, **_beside(Summary(scenario, next(results)), base)}
             for side, (value, scenario) in (("low", factor.low), ("high", factor.high))
         }
         rows.append({"name": factor.name, "value": factor.value, **sides})
     return sorted(rows, key=_swing, reverse=True)
 
 
-def _beside(here: Summary, base: Summary) -> dict[str, Data]:
-    cost = statistics.difference(here.costs_until_done, base.costs_until_done)
-    time = statistics.difference(here.times_until_done, base.times_until_done)
+def _beside(summary: Summary, base: Summary) -> dict[str, Data]:
+    cost = statistics.difference(summary.costs_until_done, base.costs_until_done)
+    time = statistics.difference(summary.times_until_done, base.times_until_done)
     return {
-        "cancelled": statistics.as_data(here.cancelled),
-        "cost": statistics.mean(here.costs_until_done).value,
-        "time_s": statistics.mean(here.times_until_done).value,
+        "cancelled": statistics.as_data(summary.cancelled),
+        "cost": statistics.mean(summary.costs_until_done).value,
+        "time_s": statistics.mean(summary.times_until_done).value,
         "cost_difference": statistics.as_data(cost),
         "time_difference_s": statistics.as_data(time),
     }

@@ -36,7 +36,7 @@ class BriefOptions:
     seed: int = 0
 
 
-def document(found: Iterable[PlannedDeployment], options: BriefOptions) -> dict[str, Data]:
+def document(deployments: Iterable[PlannedDeployment], options: BriefOptions) -> dict[str, Data]:
     """The lines as data: USD and seconds until the job is done, in the tier of its cluster.
 
     `now` is null where nothing is there, or nothing that can be forecast.
@@ -45,18 +45,18 @@ def document(found: Iterable[PlannedDeployment], options: BriefOptions) -> dict[
         "weather": options.weather.document(),
         "runs": options.runs,
         "seed": options.seed,
-        "deployments": [_deployment(one, options) for one in found],
+        "deployments": [_deployment(deployment, options) for deployment in deployments],
     }
 
 
-def _deployment(one: PlannedDeployment, options: BriefOptions) -> dict[str, Data]:
-    planned, why = None, one.why or None
+def _deployment(deployment: PlannedDeployment, options: BriefOptions) -> dict[str, Data]:
+    planned, why = None, deployment.why or None
     try:
-        planned = _line(one.planned, options)
+        planned = _line(deployment.planned, options)
     except EngineError as error:
         why = str(error)
-    now = _line(one.now, options)
-    return {"deployment": one.address, "planned": planned, "now": now, "error": why}
+    now = _line(deployment.now, options)
+    return {"deployment": deployment.address, "planned": planned, "now": now, "error": why}
 
 
 def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | None:
@@ -68,12 +68,12 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
     )
     study = next(rows).study
-    told = Summary(study.scenario, study.histories(range(options.runs))).document()
+    summary = Summary(study.scenario, study.histories(range(options.runs))).document()
     return {
         "cluster": str(subject.cluster.address),
         "tier": tier.value,
         "nodes": scenario.nodes,
         "files": scenario.job.files,
-        "cancelled": told["cancelled"],
-        "until_done": told["until_done"],
+        "cancelled": summary["cancelled"],
+        "until_done": summary["until_done"],
     }

@@ -63,15 +63,15 @@ def parse(text: str) -> RecoveryPolicy:
         ValueError: it is none; says which there are.
     """
     name, colon, tries = text.partition(":")
-    for way in Way:
-        if way.value != name:
+    for option in Way:
+        if option.value != name:
             continue
-        if way is Way.FALLBACK and tries.isdecimal() and int(tries) > 0:
-            return RecoveryPolicy(way, int(tries))
-        if not colon and way is not Way.FALLBACK:
-            return RecoveryPolicy(way)
-    known = ", ".join("fallback:K" if way is Way.FALLBACK else way.value for way in Way)
-    raise ValueError(f"`{text}` is no policy; there is {known}")
+        if option is Way.FALLBACK and tries.isdecimal() and int(tries) > 0:
+            return RecoveryPolicy(option, int(tries))
+        if not colon and option is not Way.FALLBACK:
+            return RecoveryPolicy(option)
+    choices = ", ".join("fallback:K" if option is Way.FALLBACK else option.value for option in Way)
+    raise ValueError(f"`{text}` is no policy; there is {choices}")
 
 
 class History(NamedTuple):
@@ -130,8 +130,8 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
 def _run(policy: RecoveryPolicy, cloud: Cloud, files: int, began: float, tries: int) -> Try:
     """The next run, after so many."""
     elapsed, switch = cloud.now - began, policy.switch_s
-    until = LONGEST_S if switch is None or elapsed >= switch - _ROUNDING_S else switch
-    return cloud.run(files, _tier(policy, elapsed, tries), began + until)
+    longest_s = LONGEST_S if switch is None or elapsed >= switch - _ROUNDING_S else switch
+    return cloud.run(files, _tier(policy, elapsed, tries), began + longest_s)
 
 
 def _tier(policy: RecoveryPolicy, elapsed: float, tries: int) -> Tier:

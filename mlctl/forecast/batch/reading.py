@@ -70,15 +70,15 @@ class Subject:
 
     def origins(self) -> Iterator[tuple[str, Resource, str | None]]:
         """Deployment and cluster, each with its file; None where it was read in the workspace."""
-        for what, resource in (("deployment", self.deployment), ("cluster", self.cluster)):
-            yield what, resource, file_of(resource)
+        for role, resource in (("deployment", self.deployment), ("cluster", self.cluster)):
+            yield role, resource, file_of(resource)
 
     def label(self, name: str) -> Label:
         """The place of a field of the deployment, or of the cluster where that has it."""
         for resource in (self.deployment, self.cluster):
-            found = field_of(resource, name)
-            if found is not None:
-                return resource.label(found.at if written(resource, found) else ())
+            field_ = field_of(resource, name)
+            if field_ is not None:
+                return resource.label(field_.at if written(resource, field_) else ())
         return self.deployment.label()
 
 
@@ -174,7 +174,7 @@ def _check(subject: Subject, *, timeout_grows: bool) -> None:
         )
 
 
-def check_length(seconds: float, what: str) -> None:
+def check_length(seconds: float, subject: str) -> None:
     """Refuse what takes longer than any history goes on.
 
     Raises:
@@ -182,7 +182,7 @@ def check_length(seconds: float, what: str) -> None:
     """
     if seconds > LONGEST_S:
         raise ForecastError(
-            f"{what} takes {seconds:g} s, and no job is forecast for more than"
+            f"{subject} takes {seconds:g} s, and no job is forecast for more than"
             f" {LONGEST_S / DAY:g} days"
         )
 
@@ -203,23 +203,27 @@ def check_deadline(deadline_s: float | None, settings: SimulationSettings) -> No
 
 def _deployment(graph: Graph, wanted: Wanted) -> Resource:
     """The deployment that takes the job: the one that is named, or else the only one."""
-    found = {
+    deployments = {
         address: resource
         for address, resource in graph.resources.items()
         if field_of(resource, _MINI_BATCH_SIZE) is not None
     }
     named = wanted.deployment
-    if named is not None and named in found:
-        return found[named]
-    if named is None and len(found) == 1:
-        return next(iter(found.values()))
-    known = ", ".join(map(str, found)) or "none that scores mini-batches"
-    there = f"in the files or the workspace {wanted.workspace}" if wanted.workspace else "declared"
+    if named is not None and named in deployments:
+        return deployments[named]
+    if named is None and len(deployments) == 1:
+        return next(iter(deployments.values()))
+    names = ", ".join(map(str, deployments)) or "none that scores mini-batches"
+    where_declared = (
+        f"in the files or the workspace {wanted.workspace}" if wanted.workspace else "declared"
+    )
     if named is not None:
-        raise ForecastError(f"no deployment {named} is {there}: there is {known}")
-    if found:
-        raise ForecastError(f"there are {len(found)} deployments, {known}: say --deployment NAME")
-    raise ForecastError(f"no deployment that scores mini-batches is {there}")
+        raise ForecastError(f"no deployment {named} is {where_declared}: there is {names}")
+    if deployments:
+        raise ForecastError(
+            f"there are {len(deployments)} deployments, {names}: say --deployment NAME"
+        )
+    raise ForecastError(f"no deployment that scores mini-batches is {where_declared}")
 
 
 def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | None:
@@ -234,20 +238,22 @@ def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | N
         for address in graph.declared(edge.target):
             return graph.resources[address]
         name = edge.target.name
-        told = f"neither in the files nor in the workspace {workspace}" if workspace else ""
+        where_missing = (
+            f"neither in the files nor in the workspace {workspace}" if workspace else ""
+        )
         raise ForecastError(
-            f"the cluster {name} is {told or 'in none of the files: name its file too'}",
+            f"the cluster {name} is {where_missing or 'in none of the files: name its file too'}",
             job.label(edge.at),
         )
     return None
 
 
-def _work(given: Workload) -> BatchWork:
+def _work(workload: Workload) -> BatchWork:
     return BatchWork(
-        given.seconds_per_file or 0.0,
-        given.seconds_per_mini_batch or 0.0,
-        given.cv or 0.0,
-        given.fail_probability or 0.0,
-        given.times or (),
-        given.seconds_per_start or 0.0,
+        workload.seconds_per_file or 0.0,
+        workload.seconds_per_mini_batch or 0.0,
+        workload.cv or 0.0,
+        workload.fail_probability or 0.0,
+        workload.times or (),
+        workload.seconds_per_start or 0.0,
     )

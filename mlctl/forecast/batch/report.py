@@ -65,22 +65,22 @@ def rows(
 
 def document(
     subject: Subject,
-    found: Sequence[tuple[Row, Summary]],
+    summaries: Sequence[tuple[Row, Summary]],
     main: str,
-    asked: Mapping[str, Data],
+    flags: Mapping[str, Data],
     tornado: Sequence[Mapping[str, Data]] | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; `main` is the row that the sentence and the timelines are about."""
-    told = [_row(row, summary) for row, summary in found]
+    row_documents = [_row(row, summary) for row, summary in summaries]
     return {
         "$schema": SCHEMA,
-        **asked,
+        **flags,
         "scenario": _scenario(subject),
-        "rows": told,
-        "timelines": list(_timelines(found, main)),
+        "rows": row_documents,
+        "timelines": list(_timelines(summaries, main)),
         "sensitivity": None if tornado is None else list(tornado),
-        "sentence": _sentence(told, main),
-        "assumptions": list(all_assumptions(subject, [row for row, _ in found])),
+        "sentence": _sentence(row_documents, main),
+        "assumptions": list(all_assumptions(subject, [row for row, _ in summaries])),
     }
 
 
@@ -120,8 +120,8 @@ def _row(row: Row, summary: Summary) -> dict[str, Data]:
     }
 
 
-def _timelines(found: Sequence[tuple[Row, Summary]], main: str) -> Iterator[dict[str, Data]]:
-    for row, summary in found:
+def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[dict[str, Data]]:
+    for row, summary in summaries:
         if row.name != main:
             continue
         for name, q in (("p50", 0.5), ("p95", 0.95)):
@@ -133,25 +133,25 @@ def _timelines(found: Sequence[tuple[Row, Summary]], main: str) -> Iterator[dict
 
 def _sentence(rows_: Sequence[Mapping[str, Data]], main: str) -> dict[str, Data]:
     """The numbers of the one sentence: low priority in the main row beside dedicated."""
-    here, full = (
+    low, full = (
         next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
     )
     return {
-        "row": main if here is not None else None,
-        "low_priority": None if here is None else _said(here),
+        "row": main if low is not None else None,
+        "low_priority": None if low is None else _said(low),
         "dedicated": None if full is None else _said(full),
     }
 
 
 def _said(row: Mapping[str, Data]) -> dict[str, Data]:
-    done = row["until_done"]
+    until_done = row["until_done"]
     return {
-        "time_s": done["time_s"]["value"],
-        "time_p95_s": done["time_p95_s"]["value"],
-        "cost": done["cost"]["value"],
+        "time_s": until_done["time_s"]["value"],
+        "time_p95_s": until_done["time_p95_s"]["value"],
+        "cost": until_done["cost"]["value"],
         "cancelled": row["cancelled"],
         "late": row["late"],
-        "not_done": done["not_done"],
+        "not_done": until_done["not_done"],
     }
 
 

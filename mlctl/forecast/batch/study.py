@@ -65,8 +65,8 @@ def with_deadline(
     """
     late = [
         at
-        for at, one in enumerate(studies)
-        if deadline_s is not None and one.policy.way is Way.DEADLINE
+        for at, study in enumerate(studies)
+        if deadline_s is not None and study.policy.way is Way.DEADLINE
     ]
     dedicated = RecoveryPolicy(Way.DEDICATED)
     twins = [
@@ -77,10 +77,10 @@ def with_deadline(
         )
         for at in late
     ]
-    told = list(studies)
+    updated = list(studies)
     for at, runs in zip(late, histories_of(twins, _SAMPLE, executor), strict=True):
         assert deadline_s is not None
-        longest = max(one.done_s for one in runs)
+        longest = max(study.done_s for study in runs)
         switch = max(deadline_s - longest, 0.0) if isfinite(longest) else 0.0
-        told[at] = replace(told[at], policy=replace(told[at].policy, switch_s=switch))
-    return told
+        updated[at] = replace(updated[at], policy=replace(updated[at].policy, switch_s=switch))
+    return updated

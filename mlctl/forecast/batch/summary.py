@@ -26,12 +26,17 @@ class Summary:
     @property
     def completed(self) -> list[float]:
         """How long the first runs took that completed, in seconds, ascending."""
-        return sorted(one.time_s for one in self.histories if one.status is JobStatus.COMPLETED)
+        return sorted(
+            history.time_s for history in self.histories if history.status is JobStatus.COMPLETED
+        )
 
     @property
     def cancelled(self) -> Estimate:
         """P(cancelled): the first run lost all its nodes."""
-        hits = sum(one.status is JobStatus.CANCELED and not one.given_up for one in self.histories)
+        hits = sum(
+            history.status is JobStatus.CANCELED and not history.given_up
+            for history in self.histories
+        )
         return statistics.chance(hits, len(self.histories))
 
     @property
@@ -40,36 +45,36 @@ class Summary:
         deadline = self.deadline_s
         if deadline is None:
             return None
-        hits = sum(not one.done or one.done_s > deadline for one in self.histories)
+        hits = sum(not history.done or history.done_s > deadline for history in self.histories)
         return statistics.chance(hits, len(self.histories))
 
     @property
     def costs(self) -> list[float]:
         """What the first runs cost, in USD, in the order of the histories."""
         price = self.scenario.price_of(self.scenario.cluster.tier) / HOUR
-        return [one.node_s * price for one in self.histories]
+        return [history.node_s * price for history in self.histories]
 
     @property
     def costs_until_done(self) -> list[float]:
         """What all runs cost until the job was done, in USD, in the order of the histories."""
         low, full = (self.scenario.price_of(tier) / HOUR for tier in (_LOW, _DEDICATED))
-        return [one.low_s * low + one.dedicated_s * full for one in self.histories]
+        return [history.low_s * low + history.dedicated_s * full for history in self.histories]
 
     @property
     def times_until_done(self) -> list[float]:
         """How long it took until the job was done, in seconds, in the order of the histories."""
-        return [one.done_s for one in self.histories]
+        return [history.done_s for history in self.histories]
 
     def nearest(self, q: float) -> int | None:
         """The number of the history whose first run took the quantile `q` of those completed."""
         times = self.completed
         if not times:
             return None
-        wanted = statistics.quantile(times, q)
+        quantile_s = statistics.quantile(times, q)
         return next(
             number
-            for number, one in enumerate(self.histories)
-            if one.status is JobStatus.COMPLETED and one.time_s == wanted
+            for number, history in enumerate(self.histories)
+            if history.status is JobStatus.COMPLETED and history.time_s == quantile_s
         )
 
     def document(self) -> dict[str, Data]:
@@ -77,7 +82,7 @@ class Summary:
         histories, runs = self.histories, len(self.histories)
         times, costs, late = self.completed, self.costs, self.late
         cores = self.scenario.cluster.cores
-        preempted = statistics.average([one.preempted for one in histories])
+        preempted = statistics.average([history.preempted for history in histories])
         return {
             "runs": runs,
             "completed": len(times),
@@ -99,14 +104,15 @@ class Summary:
                 "time_p95_s": statistics.as_data(
                     statistics.quantile_interval(sorted(self.times_until_done), 0.95)
                 ),
-                "runs": statistics.average([one.tries for one in histories]),
-                "not_done": sum(not one.done for one in histories),
+                "runs": statistics.average([history.tries for history in histories]),
+                "not_done": sum(not history.done for history in histories),
             },
             "preempted_nodes": preempted,
             "preempted_cores": preempted * cores,
-            "lost_node_hours": statistics.average([one.lost_node_s for one in histories]) / HOUR,
-            "attempts": statistics.average([one.attempts for one in histories]),
-            "failed_mini_batches": statistics.average([one.failed for one in histories]),
+            "lost_node_hours": statistics.average([history.lost_node_s for history in histories])
+            / HOUR,
+            "attempts": statistics.average([history.attempts for history in histories]),
+            "failed_mini_batches": statistics.average([history.failed for history in histories]),
             "histogram": statistics.histogram(times),
         }
 

@@ -43,25 +43,25 @@ class Spell:
 def spells(scenario: Scenario, seed: str) -> tuple[list[Spell], float]:
     """What each node did in the first run of a history, by node and time; and how long it took."""
     log = list(events(scenario, seed, detail=False))
-    began = next(one.at for one in log if one.event == "SUBMIT")
-    ended = next((one.at for one in log if one.event == "JOB_ENDED"), log[-1].at)
-    found: list[Spell] = []
+    began = next(event.at for event in log if event.event == "SUBMIT")
+    ended = next((event.at for event in log if event.event == "JOB_ENDED"), log[-1].at)
+    spells_: list[Spell] = []
     doing: dict[int, tuple[str, float]] = {}
-    for one in log:
-        number = one.facts.get("node")
-        if one.at > ended or not isinstance(number, int) or one.event not in _STATES:
+    for event in log:
+        number = event.facts.get("node")
+        if event.at > ended or not isinstance(number, int) or event.event not in _STATES:
             continue
         if number in doing:
-            state, since = doing.pop(number)
-            if one.at > max(since, began):
-                found.append(Spell(number, state, max(since, began) - began, one.at - began))
-        following = _STATES[one.event]
+            state, begin = doing.pop(number)
+            if event.at > max(begin, began):
+                spells_.append(Spell(number, state, max(begin, began) - began, event.at - began))
+        following = _STATES[event.event]
         if following is not None:
-            doing[number] = (following, one.at)
-    for number, (state, since) in doing.items():
-        if ended > max(since, began):
-            found.append(Spell(number, state, max(since, began) - began, ended - began))
-    return sorted(found, key=lambda each: (each.node, each.begin)), ended - began
+            doing[number] = (following, event.at)
+    for number, (state, begin) in doing.items():
+        if ended > max(begin, began):
+            spells_.append(Spell(number, state, max(begin, began) - began, ended - began))
+    return sorted(spells_, key=lambda spell: (spell.node, spell.begin)), ended - began
 
 
 def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[LoggedEvent]:
@@ -76,8 +76,8 @@ def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[Lo
 
 def document(row: str, quantile: str, run: int, scenario: Scenario, seed: str) -> dict[str, Data]:
     """The timeline of a history as data."""
-    found, length = spells(scenario, seed)
-    nodes = sorted({each.node for each in found})
+    all_spells, length = spells(scenario, seed)
+    nodes = sorted({spell.node for spell in all_spells})
     return {
         "row": row,
         "quantile": quantile,
@@ -87,9 +87,9 @@ def document(row: str, quantile: str, run: int, scenario: Scenario, seed: str) -
             {
                 "node": node,
                 "spells": [
-                    {"state": each.state, "from_s": each.begin, "to_s": each.end}
-                    for each in found
-                    if each.node == node
+                    {"state": spell.state, "from_s": spell.begin, "to_s": spell.end}
+                    for spell in all_spells
+                    if spell.node == node
                 ],
             }
             for node in nodes

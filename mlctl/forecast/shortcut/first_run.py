@@ -61,8 +61,8 @@ class FirstRun:
             loss = min(self.loss)
             if loss >= min(self.losses.due, run.until):
                 return at
-            done, running = self._known(loss)
-            if done + max(running, least) >= run.total:
+            completed, running = self._known(loss)
+            if completed + max(running, least) >= run.total:
                 return at
             self._lose_until(loss)
             at = loss
@@ -86,14 +86,14 @@ class FirstRun:
         completed = attempts = 0
         lost_s = 0.0
         for node in [node for node, at in enumerate(loss) if at <= bound]:
-            at, comes, since, time = (
+            at, comes, ready, time = (
                 loss[node],
                 self.comes[node],
                 self.since[node],
                 self.times[node],
             )
             while at <= bound:
-                age = at - since
+                age = at - ready
                 if age >= 0:
                     rounds = int(age // seconds)  # `rules.progress`, without a call
                     completed += rounds
@@ -102,13 +102,13 @@ class FirstRun:
                 self.lost_at.append(at)
                 self.lived.append(at - comes)
                 comes = at + again_s
-                since = comes + preparation_s
+                ready = comes + preparation_s
                 time += 1
                 at = of(node, time, comes)
             loss[node], self.comes[node], self.since[node], self.times[node] = (
                 at,
                 comes,
-                since,
+                ready,
                 time,
             )
         run.add_progress(completed, attempts, lost_s)
@@ -127,26 +127,26 @@ class FirstRun:
 
         Nodes that are not wanted any more are let go (R2).
         """
-        since = [ready for ready in self.since if ready <= at]
+        up_since = [ready for ready in self.since if ready <= at]
         coming: list[float] = []
-        if len(since) < len(self.since):
+        if len(up_since) < len(self.since):
             coming = sorted([ready for ready in self.since if ready > at])
         while coming and not self._is_wanted(
-            coming[-1] - self.preparation_s, len(since) + len(coming)
+            coming[-1] - self.preparation_s, len(up_since) + len(coming)
         ):
             coming.pop()
         self.latest = coming[-1] if coming else at
-        end, _ = self.run.undisturbed_end(at, since, coming)
+        end, _ = self.run.undisturbed_end(at, up_since, coming)
         first = min(self.loss)
-        if first <= end and len(since) + len(coming) < len(self.since):
+        if first <= end and len(up_since) + len(coming) < len(self.since):
             nodes = zip(self.since, self.loss, strict=True)
             first = min([loss for ready, loss in nodes if ready <= self.latest])
         return None if end > min(first, self.losses.due, self.run.until) else end
 
     def _is_wanted(self, comes: float, nodes: int) -> bool:
         """R2: whether a node is still wanted when it comes, as the last of so many."""
-        done, _ = self._known(comes)
-        return done < self.run.total - (nodes - 1) * self.run.slots
+        completed, _ = self._known(comes)
+        return completed < self.run.total - (nodes - 1) * self.run.slots
 
     def lives_until(self, end: float, idle_s: float) -> list[float]:
         """How long nodes are there: those that were lost, and the others until they have idled."""
@@ -154,12 +154,12 @@ class FirstRun:
         stop, latest = end + idle_s, self.latest
         if latest > end:  # it still prepares
             return self.lived + [
-                min(loss, max(since, end) + idle_s) - comes
-                for comes, since, loss in nodes
-                if since <= latest
+                min(loss, max(ready, end) + idle_s) - comes
+                for comes, ready, loss in nodes
+                if ready <= latest
             ]
         return self.lived + [
             (loss if loss < stop else stop) - comes  # noqa: FURB136  # quicker
-            for comes, since, loss in nodes
-            if since <= latest
+            for comes, ready, loss in nodes
+            if ready <= latest
         ]

@@ -192,7 +192,7 @@ def _is_undisturbed(run: ShortRun, at: float) -> bool:
 
 def _settle(fleet: Fleet) -> None:
     """Bill nodes that are left until their idle time is over, or until they are lost."""
-    ends = {node: since + fleet.idle_s for node, since in fleet.idle_since.items()}
+    ends = {node: begin + fleet.idle_s for node, begin in fleet.idle_since.items()}
     ends |= {node: fleet.since[node] + fleet.idle_s for node in fleet.coming}
     last = max(ends.values(), default=0.0)
     while ends and fleet.due <= last:

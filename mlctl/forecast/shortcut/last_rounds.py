@@ -28,8 +28,10 @@ class LastRounds:
         fleet, seconds, slots = run.fleet, run.seconds, run.slots
         self.fleet = fleet
         fleet.tick()
-        since = [(node, fleet.since[node]) for node in fleet.up]  # in the order of time
-        ends = [(node, ready + ((at - ready) // seconds + 1) * seconds) for node, ready in since]
+        ready_since = [(node, fleet.since[node]) for node in fleet.up]  # in the order of time
+        ends = [
+            (node, ready + ((at - ready) // seconds + 1) * seconds) for node, ready in ready_since
+        ]
         flight = [(end, node, slot, seconds) for node, end in ends for slot in range(slots)]
         flight.sort(key=itemgetter(0))
         self.flight = deque(flight)
@@ -45,18 +47,18 @@ class LastRounds:
             Inexact: something happened that only the engine knows.
         """
         run, fleet, queue = self.run, self.fleet, self.queue
-        events, until, total, full = fleet.events, run.until, run.total, run.seconds
+        events, stop, total, full = fleet.events, run.until, run.total, run.seconds
         while True:
             at = min(events[0][0], fleet.due) if events else fleet.due
             flight, limit = self.flight, self._limit()
-            if not queue and limit == inf and flight[-1][0] <= min(at, until):
+            if not queue and limit == inf and flight[-1][0] <= min(at, stop):
                 run.attempts -= run.total - run.done
                 run.count_all()
                 run.complete(flight[-1][0])
                 return JobStatus.COMPLETED
             while flight and flight[0][0] <= at:
                 end, node, slot, _ = flight.popleft()
-                if end > until:
+                if end > stop:
                     run.give_up()
                     return None
                 fleet.now = end
@@ -77,7 +79,7 @@ class LastRounds:
                 if run.done >= limit and self._scale(before_nodes=True):
                     at = min(events[0][0], fleet.due) if events else fleet.due
                     limit = self._limit()
-            if at > until:
+            if at > stop:
                 run.give_up()
                 return None
             if self._happen(at):

@@ -47,7 +47,7 @@ class Fleet:
 
     def __init__(self, scenario: Scenario, seed: str, tier: Tier, bills: list[float]) -> None:
         cluster, settings = scenario.cluster, scenario.settings
-        most = cluster.max_instances
+        size = cluster.max_instances
         self.seed = seed
         self.ticks = False  # whether readiness is an event
         self.plain_s = settings.preparation_s if settings.delay_cv == 0 else None
@@ -66,15 +66,15 @@ class Fleet:
         self.coming: dict[int, None] = {}
         self.waiting: dict[int, None] = {}
         self.idle_since: dict[int, float] = {}
-        self.comes = [0.0] * most
-        self.since = [0.0] * most
-        self.loss = [inf] * most
-        self.times = [0] * most
-        self.epoch = [0] * most
-        self.billed_until = [0.0] * most
-        self.payer = [0] * most
-        self.was_lost = [False] * most
-        self.entered = [0.0] * most
+        self.comes = [0.0] * size
+        self.since = [0.0] * size
+        self.loss = [inf] * size
+        self.times = [0] * size
+        self.epoch = [0] * size
+        self.billed_until = [0.0] * size
+        self.payer = [0] * size
+        self.was_lost = [False] * size
+        self.entered = [0.0] * size
         self.to_request: list[int] = []
         self.preempted = 0
         self.lost_usable = False
@@ -145,13 +145,13 @@ class Fleet:
         self.number = count
         heapify(self.events)
 
-    def begin_job(self, wanted: int, now: float) -> None:
+    def begin_job(self, count: int, now: float) -> None:
         """Have so many nodes for a new run: those that prepare still, and new ones.
 
         Raises:
             Inexact: nodes are left of the run before, or something else happens right now.
         """
-        if self.up or self.waiting or len(self.coming) > wanted:
+        if self.up or self.waiting or len(self.coming) > count:
             raise Inexact
         if len(self.bills) > 1 and (self.due <= now or (self.events and self.events[0][0] <= now)):
             raise Inexact
@@ -159,7 +159,7 @@ class Fleet:
         self.paying = len(self.bills) - 1
         self.preempted = 0
         self.ticks = self.lost_usable = False
-        for node in self._unused(wanted - len(self.coming)):
+        for node in self._unused(count - len(self.coming)):
             self.add(node)
 
     @property
@@ -171,10 +171,10 @@ class Fleet:
 
     def _unused(self, count: int) -> list[int]:
         """The lowest numbers that no node has."""
-        taken = {*self.up, *self.coming, *self.waiting}
-        if not taken:
+        used = {*self.up, *self.coming, *self.waiting}
+        if not used:
             return list(range(count))
-        free = (number for number in range(len(self.comes)) if number not in taken)
+        free = (number for number in range(len(self.comes)) if number not in used)
         return [number for number, _ in zip(free, range(count), strict=False)]
 
     def add(self, node: int) -> None:

@@ -23,10 +23,10 @@ def carry_out(run: ShortRun) -> float | None:
             if safe > until:
                 return safe
             fleet.note_ready(safe)
-            here = safe if fleet.up else min(at, until, max(fleet.first_ready, safe))
-            following = run.safe(here)
-            if following <= here:
-                return here
+            next_at = safe if fleet.up else min(at, until, max(fleet.first_ready, safe))
+            following = run.safe(next_at)
+            if following <= next_at:
+                return next_at
             safe = following
             continue
         if at > until:

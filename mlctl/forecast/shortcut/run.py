@@ -39,15 +39,15 @@ class ShortRun:
 
     def known(self, at: float) -> tuple[int, int]:
         """How many mini-batches are done at a moment, and how many run then."""
-        seconds, slots, since, up = self.seconds, self.slots, self.fleet.since, self.fleet.up
-        done = int(sum([(at - since[node]) // seconds for node in up]))
-        return self.done + done * slots, len(up) * slots
+        seconds, slots, ready_since, up = self.seconds, self.slots, self.fleet.since, self.fleet.up
+        rounds = int(sum([(at - ready_since[node]) // seconds for node in up]))
+        return self.done + rounds * slots, len(up) * slots
 
     def count(self, at: float) -> None:
         """Count what the nodes that are up have done, and have begun."""
-        done, running = self.known(at)
-        self.attempts += done - self.done + running
-        self.done = done
+        completed, running = self.known(at)
+        self.attempts += completed - self.done + running
+        self.done = completed
 
     def safe(self, at: float) -> float:
         """Until when mini-batches are queued, and all nodes wanted, whatever happens.

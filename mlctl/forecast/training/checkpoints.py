@@ -58,10 +58,10 @@ class Expected:
 
 def expected(work: Steps, every: int, losses: NodeLosses) -> Expected:
     """The job with a checkpoint after `every` steps; 0: without any."""
-    parts = [_stretch(one, losses.rate) for one in _stretches(work, every)]
-    up = sum(one.up_s for one in parts)
-    lost = sum(one.losses for one in parts)
-    points = sum(one.points for one in parts)
+    parts = [_stretch(part, losses.rate) for part in _stretches(work, every)]
+    up = sum(part.up_s for part in parts)
+    lost = sum(part.losses for part in parts)
+    points = sum(part.points for part in parts)
     prepared = _until(losses.preparation_s, losses.rate)
     again = exp(_bounded(losses.rate * losses.preparation_s)) * losses.again_s
     waits = losses.first_s + again - losses.again_s + lost * again
@@ -74,11 +74,13 @@ def best(work: Steps, losses: NodeLosses) -> int:
 
     The smallest of several that are as good; 0 where the job is best off without checkpoints.
     """
-    found = min(_candidates(work.count), key=lambda every: expected(work, every, losses).time_s)
-    around = range(max(int(found / _GRID**2) - 1, 1), min(int(found * _GRID**2) + 2, work.count))
-    closer = min([found, *around], key=lambda every: expected(work, every, losses).time_s)
-    without = expected(work, 0, losses).time_s <= expected(work, closer, losses).time_s
-    return 0 if without else closer
+    candidate = min(_candidates(work.count), key=lambda every: expected(work, every, losses).time_s)
+    around = range(
+        max(int(candidate / _GRID**2) - 1, 1), min(int(candidate * _GRID**2) + 2, work.count)
+    )
+    closer = min([candidate, *around], key=lambda every: expected(work, every, losses).time_s)
+    is_best_without = expected(work, 0, losses).time_s <= expected(work, closer, losses).time_s
+    return 0 if is_best_without else closer
 
 
 def young(work: Steps, rate: float) -> int | None:
@@ -121,26 +123,26 @@ class _Outcome:
 
 def _stretches(work: Steps, every: int) -> Iterator[_Stretch]:
     """From one checkpoint to the next; no checkpoint is written at the end."""
-    each = every or work.count
-    whole = (work.count - 1) // each
+    steps = every or work.count
+    whole = (work.count - 1) // steps
     if not whole:
         yield _Stretch(1, work.count, work.step_s, 0.0, 0.0)
         return
-    yield _Stretch(1, each, work.step_s, work.checkpoint_s, 0.0)
+    yield _Stretch(1, steps, work.step_s, work.checkpoint_s, 0.0)
     if whole > 1:
-        yield _Stretch(whole - 1, each, work.step_s, work.checkpoint_s, work.restore_s)
-    yield _Stretch(1, work.count - whole * each, work.step_s, 0.0, work.restore_s)
+        yield _Stretch(whole - 1, steps, work.step_s, work.checkpoint_s, work.restore_s)
+    yield _Stretch(1, work.count - whole * steps, work.step_s, 0.0, work.restore_s)
 
 
-def _stretch(one: _Stretch, rate: float) -> _Outcome:
-    length = one.steps * one.step_s + one.checkpoint_s
+def _stretch(stretch: _Stretch, rate: float) -> _Outcome:
+    length = stretch.steps * stretch.step_s + stretch.checkpoint_s
     fails = -expm1(-rate * length)
-    tries = fails * exp(_bounded(rate * (one.restore_s + length)))  # after the first
-    logged = _logged(one.steps, one.step_s, rate)
+    tries = fails * exp(_bounded(rate * (stretch.restore_s + length)))  # after the first
+    logged = _logged(stretch.steps, stretch.step_s, rate)
     return _Outcome(
-        one.times * (lasts(length, rate) + fails * _until(one.restore_s + length, rate)),
-        one.times * tries,
-        one.times * logged * (1 + tries * exp(-rate * one.restore_s)),
+        stretch.times * (lasts(length, rate) + fails * _until(stretch.restore_s + length, rate)),
+        stretch.times * tries,
+        stretch.times * logged * (1 + tries * exp(-rate * stretch.restore_s)),
     )
 
 

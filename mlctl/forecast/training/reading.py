@@ -50,10 +50,12 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
         raise ForecastError("no file says how much work there is: give --steps N")
     if not work.seconds_per_step:
         raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
-    found = cluster_of(graph, job)
-    cluster, size = _serverless(job, wanted) if found is None else _cluster(found, wanted)
+    cluster_resource = cluster_of(graph, job)
+    cluster, size = (
+        _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
+    )
     nodes = number_of(job, "instance_count", 1)
-    if found is not None and nodes > cluster.max_instances:
+    if cluster_resource is not None and nodes > cluster.max_instances:
         raise ForecastError(
             f"the job wants {nodes} nodes at once, and its cluster has {cluster.max_instances}:"
             " it would wait for ever",
@@ -64,8 +66,8 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
         _JOB,
         work.steps,
         work.seconds_per_step,
-        "" if found is None else cluster.name,
-        cluster if found is None else None,
+        "" if cluster_resource is None else cluster.name,
+        cluster if cluster_resource is None else None,
         work.checkpoint_every or 0,
         work.seconds_per_checkpoint or 0.0,
         work.seconds_to_restore or 0.0,
@@ -81,27 +83,27 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
             job.label(("limits", "timeout")),
         )
     scenario = TrainingScenario(cluster, spec, wanted.settings, wanted.price_ratio)
-    return TrainingSubject(scenario, job, found, size)
+    return TrainingSubject(scenario, job, cluster_resource, size)
 
 
 def _job(graph: Graph) -> Resource:
-    found = [
-        one
-        for one in graph.resources.values()
-        if one.kind.runs and str(one.get("type") or "command").casefold() == "command"
+    jobs = [
+        job
+        for job in graph.resources.values()
+        if job.kind.runs and str(job.get("type") or "command").casefold() == "command"
     ]
-    if len(found) != 1:
-        what = ", ".join(one.document.source.name for one in found)
+    if len(jobs) != 1:
+        names = ", ".join(job.document.source.name for job in jobs)
         raise ForecastError(
-            f"the files declare {len(found)} command jobs ({what}): name one of them"
-            if found
+            f"the files declare {len(jobs)} command jobs ({names}): name one of them"
+            if jobs
             else "the files declare no command job"
         )
-    return found[0]
+    return jobs[0]
 
 
-def _cluster(found: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:
-    return cluster_spec(found, wanted.price), str(value_of(found, "size") or "")
+def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:
+    return cluster_spec(cluster, wanted.price), str(value_of(cluster, "size") or "")
 
 
 def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:

@@ -76,9 +76,9 @@ def rows(
     """Low priority in each weather with each interval, then dedicated."""
     if Tier.LOW_PRIORITY in tiers:
         for weather in weathers:
-            there = scenario.on(Tier.LOW_PRIORITY, weather.processes())
+            low_priority = scenario.on(Tier.LOW_PRIORITY, weather.processes())
             for steps in every:
-                yield Row(weather.name, there.every(steps), weather)
+                yield Row(weather.name, low_priority.every(steps), weather)
     if Tier.DEDICATED in tiers:
         for steps in every:
             yield Row(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
@@ -89,37 +89,40 @@ def gathered(
 ) -> Gathered[Row, TrainingHistory]:
     """The histories of each row. Raises what the event engine raises."""
     rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
-    return gather(rows, lambda _, found: growing(len(found), options.runs), executor)
+    return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor)
 
 
 def document(
     subject: TrainingSubject,
-    found: Gathered[Row, TrainingHistory],
+    results: Gathered[Row, TrainingHistory],
     options: Options,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; without intervals where Ctrl-C came before. Raises as the engine."""
-    known = [row for row, _ in found.rows]
+    known = [row for row, _ in results.rows]
     main = next((row for row in known if row.name == options.main and row.weather), None)
     intervals = None
-    if main is not None and found.complete and _ends(found, main):
-        with found.stoppable():
+    if main is not None and results.complete and _ends(results, main):
+        with results.stoppable():
             intervals = _intervals(main, options, executor)
     return {
         "$schema": SCHEMA,
         "seed": int(options.seed),
         "scenario": _scenario(subject),
-        "rows": [_row(row, done) for row, done in found.rows],
+        "rows": [_row(row, histories) for row, histories in results.rows],
         "main": main.name if main is not None else None,
         "intervals": intervals,
         "assumptions": list(_assumptions(subject, known)),
     }
 
 
-def _ends(found: Gathered[Row, TrainingHistory], main: Row) -> bool:
+def _ends(results: Gathered[Row, TrainingHistory], main: Row) -> bool:
     """Whether any history of the row came to its end: where none does, no interval helps."""
     return any(
-        one.status is JobStatus.COMPLETED for row, done in found.rows if row is main for one in done
+        history.status is JobStatus.COMPLETED
+        for row, histories in results.rows
+        if row is main
+        for history in histories
     )
 
 
@@ -141,8 +144,8 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
     }
 
 
-def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
-    summary = TrainingSummary(row.scenario, done)
+def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
+    summary = TrainingSummary(row.scenario, histories)
     exact = training.closed_form(row.scenario)
     price = row.scenario.price / HOUR
     return {
@@ -150,7 +153,7 @@ def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
         "tier": row.scenario.cluster.tier.value,
         "weather": row.weather.document() if row.weather is not None else None,
         "checkpoint_every": row.scenario.job.checkpoint_every,
-        "runs": len(done),
+        "runs": len(histories),
         "cancelled": statistics.as_data(summary.cancelled),
         "time_s": {
             "mean": statistics.as_data(summary.time),
@@ -170,32 +173,32 @@ def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
             "points": exact.points,
             "interruptions": exact.interruptions,
         },
-        "histogram": statistics.histogram(sorted(one.time_s for one in done)),
+        "histogram": statistics.histogram(sorted(history.time_s for history in histories)),
     }
 
 
 def _intervals(main: Row, options: Options, executor: Executor | None) -> dict[str, Data]:
     why = training.obstacle(training.unlimited(main.scenario))
     study = TrainingStudy(main.scenario, options.seed)
-    found = training.intervals(study, min(options.runs, _TRIALS), executor)
+    intervals = training.intervals(study, min(options.runs, _TRIALS), executor)
     return {
         "weather": main.name,
         "exact": not why,
         "why_not": why or None,
         "losses_per_hour": main.scenario.rate * HOUR,
-        "rows": [_interval(one) for one in found],
+        "rows": [_interval(interval) for interval in intervals],
     }
 
 
 _TRIALS = 300  # histories of each interval that is tried
 
 
-def _interval(one: Interval) -> dict[str, Data]:
+def _interval(interval: Interval) -> dict[str, Data]:
     return {
-        "name": one.name,
-        "checkpoint_every": one.every,
-        "time_s": statistics.as_data(one.time_s),
-        "saves_s": None if one.saves_s is None else statistics.as_data(one.saves_s),
+        "name": interval.name,
+        "checkpoint_every": interval.every,
+        "time_s": statistics.as_data(interval.time_s),
+        "saves_s": None if interval.saves_s is None else statistics.as_data(interval.saves_s),
     }
 
 

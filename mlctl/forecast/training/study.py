@@ -119,7 +119,7 @@ def carry_out(scenario: TrainingScenario, seed: str) -> TrainingHistory:
         job.ended - job.submitted,
         usage.job_node_seconds(world, job),
         job.metric_count,
-        job.metric_count - max((one.last for one in job.metrics), default=0),
+        job.metric_count - max((metric.last for metric in job.metrics), default=0),
         max(job.runs - 1, 0),
         job.lost_node_s,
         given_up,
@@ -136,43 +136,43 @@ class TrainingSummary:
     @property
     def cancelled(self) -> Estimate:
         """The chance that it is cancelled, or never ends."""
-        hits = sum(one.status is not JobStatus.COMPLETED for one in self.histories)
+        hits = sum(run.status is not JobStatus.COMPLETED for run in self.histories)
         return statistics.chance(hits, len(self.histories))
 
     @property
     def time(self) -> Estimate:
         """How long it takes from its submission to its end, on average, in seconds."""
-        return statistics.mean(one.time_s for one in self.histories)
+        return statistics.mean(run.time_s for run in self.histories)
 
     def time_at(self, q: float) -> Estimate:
         """A quantile of that time."""
-        return statistics.quantile_interval(sorted(one.time_s for one in self.histories), q)
+        return statistics.quantile_interval(sorted(run.time_s for run in self.histories), q)
 
     @property
     def cost(self) -> Estimate:
         """What it costs on average, in USD."""
         price = self.scenario.price / HOUR
-        return statistics.mean(one.node_s * price for one in self.histories)
+        return statistics.mean(run.node_s * price for run in self.histories)
 
     @property
     def points(self) -> Estimate:
         """The logged points of metrics, those of repeated steps too."""
-        return statistics.mean(float(one.points) for one in self.histories)
+        return statistics.mean(float(run.points) for run in self.histories)
 
     @property
     def repeated(self) -> float:
         """The points of steps that were logged before."""
-        return statistics.mean(float(one.repeated) for one in self.histories).value
+        return statistics.mean(float(run.repeated) for run in self.histories).value
 
     @property
     def interruptions(self) -> Estimate:
         """How often it starts again."""
-        return statistics.mean(float(one.interruptions) for one in self.histories)
+        return statistics.mean(float(run.interruptions) for run in self.histories)
 
     @property
     def lost_node_h(self) -> float:
         """The node-hours of work that are done again."""
-        return statistics.mean(one.lost_node_s for one in self.histories).value / HOUR
+        return statistics.mean(run.lost_node_s for run in self.histories).value / HOUR
 
 
 def obstacle(scenario: TrainingScenario) -> str:
@@ -181,9 +181,15 @@ def obstacle(scenario: TrainingScenario) -> str:
     prompt = not (settings.preparation_s or _again_s(settings))
     checks = (
         (scenario.nodes > 1 and not prompt, "several nodes, of which some wait for others"),
-        (any(not isinstance(one, Poisson) for one in scenario.processes), "losses that are shared"),
         (
-            any(isinstance(one, Poisson) and one.by_hour is not None for one in scenario.processes),
+            any(not isinstance(process, Poisson) for process in scenario.processes),
+            "losses that are shared",
+        ),
+        (
+            any(
+                isinstance(process, Poisson) and process.by_hour is not None
+                for process in scenario.processes
+            ),
             "losses that follow the hour of the day",
         ),
         (_limited(scenario), "a limit of time"),
@@ -204,11 +210,11 @@ def closed_form(scenario: TrainingScenario) -> Expected | None:
     """What is expected, exactly, of one node; None where there is no closed form (`obstacle`)."""
     if obstacle(scenario):
         return None
-    found = checkpoints.expected(scenario.work, scenario.job.checkpoint_every, losses(scenario))
+    result = checkpoints.expected(scenario.work, scenario.job.checkpoint_every, losses(scenario))
     if scenario.job.serverless is not None:
-        return found
+        return result
     idle, rate = scenario.cluster.idle_s, scenario.rate / scenario.nodes
-    return replace(found, billed_s=found.billed_s + checkpoints.lasts(idle, rate))
+    return replace(result, billed_s=result.billed_s + checkpoints.lasts(idle, rate))
 
 
 def losses(scenario: TrainingScenario) -> NodeLosses:
@@ -245,20 +251,20 @@ def intervals(
     """
     scenario = unlimited(study.scenario)
     work, rate = scenario.work, scenario.rate
-    known = {"Young": checkpoints.young(work, rate), "Daly": checkpoints.daly(work, rate)}
-    given = {name: every for name, every in known.items() if every is not None}
+    rules = {"Young": checkpoints.young(work, rate), "Daly": checkpoints.daly(work, rate)}
+    proposals = {name: every for name, every in rules.items() if every is not None}
     if scenario.job.checkpoint_every:
-        given["given"] = scenario.job.checkpoint_every
-    given["none"] = 0
+        proposals["given"] = scenario.job.checkpoint_every
+    proposals["none"] = 0
     if obstacle(scenario):
-        yield from _tried(replace(study, scenario=scenario), given, runs, executor)
+        yield from _tried(replace(study, scenario=scenario), proposals, runs, executor)
         return
     best = checkpoints.best(work, losses(scenario))
     least = checkpoints.expected(work, best, losses(scenario)).time_s
     yield Interval("best", best, _exactly(least))
-    for name, every in given.items():
-        found = checkpoints.expected(work, every, losses(scenario)).time_s
-        yield Interval(name, every, _exactly(found), _exactly(found - least))
+    for name, every in proposals.items():
+        time_s = checkpoints.expected(work, every, losses(scenario)).time_s
+        yield Interval(name, every, _exactly(time_s), _exactly(time_s - least))
 
 
 def unlimited(scenario: TrainingScenario) -> TrainingScenario:
@@ -267,20 +273,23 @@ def unlimited(scenario: TrainingScenario) -> TrainingScenario:
 
 
 def _tried(
-    study: TrainingStudy, given: Mapping[str, int], runs: int, executor: Executor | None
+    study: TrainingStudy, proposals: Mapping[str, int], runs: int, executor: Executor | None
 ) -> Iterator[Interval]:
     scenario = study.scenario
-    count, middle = scenario.work.count, given.get("Daly", scenario.work.count)
+    count, middle = scenario.work.count, proposals.get("Daly", scenario.work.count)
     tried = {min(max(round(middle * factor), 1), count) for factor in _TRIED}
-    each = sorted({*tried, *given.values()})
-    studies = [replace(study, scenario=scenario.every(every)) for every in each]
-    found = histories_of(studies, runs, executor)
-    times = {every: [one.time_s for one in done] for every, done in zip(each, found, strict=True)}
+    intervals_ = sorted({*tried, *proposals.values()})
+    studies = [replace(study, scenario=scenario.every(every)) for every in intervals_]
+    results = histories_of(studies, runs, executor)
+    times = {
+        every: [result.time_s for result in histories]
+        for every, histories in zip(intervals_, results, strict=True)
+    }
     best = min(times, key=lambda every: sum(times[every]))
     yield Interval("best", best, statistics.mean(times[best]))
-    for name, every in given.items():
+    for name, every in proposals.items():
         pairs = zip(times[every], times[best], strict=True)
-        saved = statistics.mean(here - there for here, there in pairs)
+        saved = statistics.mean(time_s - best_s for time_s, best_s in pairs)
         yield Interval(name, every, statistics.mean(times[every]), saved)
 
 

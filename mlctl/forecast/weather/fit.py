@@ -42,12 +42,12 @@ class LossCounts:
     @property
     def node_hours(self) -> float:
         """The time that nodes were there."""
-        return self.hours * sum(there * times for (there, _), times in self.counts.items())
+        return self.hours * sum(nodes * times for (nodes, _), times in self.counts.items())
 
     @property
     def lost(self) -> int:
         """The number of nodes that were lost."""
-        return sum(gone * times for (_, gone), times in self.counts.items())
+        return sum(lost_nodes * times for (_, lost_nodes), times in self.counts.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,12 @@ def fit(losses: LossCounts) -> Fit:
         raise FitError("no node was there at any time: nothing can be said of losses")
     alone = _Mixture(min(losses.lost / (losses.node_hours / losses.hours), 1.0), 0.0, 0.0)
     starts = [_Mixture(alone.p / 2, 0.001, share) for share in (0.2, 0.5, 0.9)]
-    found = max((_climb(losses, one) for one in starts), key=lambda one: _likelihood(losses, one))
-    gain = _likelihood(losses, found) - _likelihood(losses, alone)
+    mixture = max(
+        (_climb(losses, start) for start in starts), key=lambda start: _likelihood(losses, start)
+    )
+    gain = _likelihood(losses, mixture) - _likelihood(losses, alone)
     together = exp(-max(gain, 0.0)) < _SIGNIFICANT
-    best = found if together else alone
+    best = mixture if together else alone
     per_hour = _per_hour(losses.hours)
     rate = _profile(losses, best, "p", per_hour)
     if not together:
@@ -115,14 +117,16 @@ def _likelihood(losses: LossCounts, at: _Mixture) -> float:
     """Its logarithm, without the binomial coefficients, which do not depend on the parameters."""
     total = 0.0
     for (n, k), times in losses.counts.items():
-        both = (1 - at.q) * at.p**k * (1 - at.p) ** (n - k) + at.q * at.r**k * (1 - at.r) ** (n - k)
-        total += times * log(max(both, 1e-300))
+        likelihood = (1 - at.q) * at.p**k * (1 - at.p) ** (n - k) + at.q * at.r**k * (1 - at.r) ** (
+            n - k
+        )
+        total += times * log(max(likelihood, 1e-300))
     return total
 
 
 def _climb(losses: LossCounts, at: _Mixture, fixed: str = "") -> _Mixture:
     """Expectation and maximization, until nothing changes; the parameter `fixed` stays."""
-    before = _likelihood(losses, at)
+    previous = _likelihood(losses, at)
     for _ in range(_STEPS):
         hit = hit_nodes = hit_lost = all_nodes = all_lost = 0.0
         times_of_all = 0
@@ -139,9 +143,9 @@ def _climb(losses: LossCounts, at: _Mixture, fixed: str = "") -> _Mixture:
             at.r if fixed == "r" else _share(hit_lost, hit_nodes),
         )
         now = _likelihood(losses, at)
-        if now - before < _CLOSE * max(abs(now), 1.0):
+        if now - previous < _CLOSE * max(abs(now), 1.0):
             break
-        before = now
+        previous = now
     return at
 
 
@@ -155,8 +159,8 @@ def _profile(
     """The values at which the likelihood, at its best in all others, is lower by `_DROP`."""
     top, value = _likelihood(losses, best), float(getattr(best, name))
 
-    def is_likely(one: float) -> bool:
-        parts = {"p": best.p, "q": best.q, "r": best.r, name: one}
+    def is_likely(number: float) -> bool:
+        parts = {"p": best.p, "q": best.q, "r": best.r, name: number}
         return _likelihood(losses, _climb(losses, _Mixture(**parts), name)) >= top - _DROP
 
     low = _edge(is_likely, value, 0.0)
@@ -193,8 +197,8 @@ def read(text: str, *, cores_per_node: int | None = None) -> LossCounts:
     series = _series(text)
     missing = [name for name in (f"Preempted {unit}", f"Total {unit}") if name not in series]
     if missing:
-        known = ", ".join(f"`{name}`" for name in series) or "nothing"
-        raise FitError(f"there is no metric `{missing[0]}`, but {known}")
+        names = ", ".join(f"`{name}`" for name in series) or "nothing"
+        raise FitError(f"there is no metric `{missing[0]}`, but {names}")
     preempted, total = series[f"Preempted {unit}"], series[f"Total {unit}"]
     if [at for at, _ in preempted] != [at for at, _ in total]:
         raise FitError("the two metrics are not of the same intervals")
@@ -211,17 +215,19 @@ def _series(text: str) -> dict[str, _Series]:
         match json.loads(text):
             case list() as ours:
                 return {
-                    str(one["metric"]): [(str(point["time_stamp"]), point) for point in one["data"]]
-                    for one in ours
+                    str(metric["metric"]): [
+                        (str(point["time_stamp"]), point) for point in metric["data"]
+                    ]
+                    for metric in ours
                 }
             case {"value": [*metrics]}:
                 return {
-                    str(one["name"]["value"]): [
+                    str(metric["name"]["value"]): [
                         (str(point["timeStamp"]), _gauge(point))
-                        for part in one["timeseries"]
+                        for part in metric["timeseries"]
                         for point in part["data"]
                     ]
-                    for one in metrics
+                    for metric in metrics
                 }
             case _:
                 pass
@@ -247,9 +253,9 @@ def _hours(points: _Series) -> float:
     if len(moments) < 2:  # noqa: PLR2004  # an interval needs two ends
         raise FitError("there must be two intervals or more")
     seconds = (moments[1] - moments[0]).total_seconds()
-    for before, after in pairwise(moments):
-        if (after - before).total_seconds() != seconds:
-            raise FitError(f"there is a gap after {before.isoformat()}")
+    for earlier, later in pairwise(moments):
+        if (later - earlier).total_seconds() != seconds:
+            raise FitError(f"there is a gap after {earlier.isoformat()}")
     if not 0 < seconds <= _LONGEST_S:
         raise FitError(f"intervals of {seconds:g} s are no minutes: ask for metrics by the minute")
     return seconds / HOUR
@@ -257,18 +263,18 @@ def _hours(points: _Series) -> float:
 
 def _counts(preempted: _Series, total: _Series, cores: int) -> Counter[tuple[int, int]]:
     counts: Counter[tuple[int, int]] = Counter()
-    before = 0.0
+    previous = 0.0
     try:
-        for (_, lost), (_, there) in zip(preempted, total, strict=True):
-            fell = lost["total"] if "total" in lost else max(lost["maximum"] - before, 0)
-            before = lost["maximum"]
-            if lost["maximum"] >= there["maximum"] + cores:
+        for (_, lost), (_, nodes) in zip(preempted, total, strict=True):
+            fell = lost["total"] if "total" in lost else max(lost["maximum"] - previous, 0)
+            previous = lost["maximum"]
+            if lost["maximum"] >= nodes["maximum"] + cores:
                 raise FitError(
                     "more nodes were preempted than there were: the two metrics are of two clusters"
                 )
-            gone = round(fell / cores)
-            up = round((there["maximum"] - lost["minimum"]) / cores)
-            counts[max(up, gone), gone] += 1
+            lost_nodes = round(fell / cores)
+            up = round((nodes["maximum"] - lost["minimum"]) / cores)
+            counts[max(up, lost_nodes), lost_nodes] += 1
     except (KeyError, TypeError):
         raise FitError(_SHAPE) from None
     return counts

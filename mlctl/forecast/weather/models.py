@@ -101,17 +101,17 @@ class Weather:
     def processes(self) -> tuple[PreemptionProcess, ...]:
         """The processes of the event engine; a trace is `placed` when they are set."""
         by_hour = ByHour(self.by_hour, self.start_s) if self.by_hour else None
-        found: list[PreemptionProcess] = []
+        active: list[PreemptionProcess] = []
         if self.rate:
-            found.append(Poisson(self.rate, by_hour))
+            active.append(Poisson(self.rate, by_hour))
         if self.shocks is not None and self.shocks.per_hour:
-            found.append(Shock(self.shocks.per_hour, self.shocks.fraction, by_hour))
+            active.append(Shock(self.shocks.per_hour, self.shocks.fraction, by_hour))
         if self.outages is not None and self.outages.per_hour:
             length = self.outages.mean_h * HOUR
-            found.append(OnOff(self.outages.per_hour, length, None, self.outages.cv, by_hour))
+            active.append(OnOff(self.outages.per_hour, length, None, self.outages.cv, by_hour))
         if self.trace is not None:
-            found.append(self.trace)
-        return tuple(found)
+            active.append(self.trace)
+        return tuple(active)
 
     def document(self) -> dict[str, Any]:
         """The weather as `parse` reads it; of a trace, what it is like."""
@@ -135,8 +135,10 @@ def placed(processes: tuple[PreemptionProcess, ...], seed: str) -> tuple[Preempt
     """The processes of one history, whose seed says where traces begin."""
     u = rng.uniform(f"{seed}/trace-start")
     return tuple(
-        traces.begun(one, u, available=one.available) if isinstance(one, Replay) else one
-        for one in processes
+        traces.begun(process, u, available=process.available)
+        if isinstance(process, Replay)
+        else process
+        for process in processes
     )
 
 
@@ -195,13 +197,13 @@ def parse(text: str, name: str) -> Weather:
 
 def _replayed(text: str, name: str) -> Weather:
     try:
-        found = traces.trace(text)
+        trace = traces.trace(text)
     except EngineError as error:
         raise WeatherError(str(error)) from None
-    if not any(found.nodes):
+    if not any(trace.nodes):
         raise WeatherError("the trace never has a node: no job on low priority would ever run")
-    source = f"{describe(found)}, from a random place of it on, again and again"
-    return Weather(name, source=source, trace=Replay(found.gap_s, found.nodes))
+    source = f"{describe(trace)}, from a random place of it on, again and again"
+    return Weather(name, source=source, trace=Replay(trace.gap_s, trace.nodes))
 
 
 @cache
@@ -211,8 +213,8 @@ def _named() -> Mapping[str, Weather]:
 
 
 def _weather(name: str, data: Mapping[str, Any]) -> Weather:
-    known = {"name", "rate", "shocks", "outages", "by_hour", "source", "as_of", "fit"}
-    for key in data.keys() - known:
+    keys = {"name", "rate", "shocks", "outages", "by_hour", "source", "as_of", "fit"}
+    for key in data.keys() - keys:
         raise WeatherError(f"`{key}` is nothing that weather has: {_SHAPE}")
     shocks, outages = _part(data, "shocks"), _part(data, "outages")
     return Weather(
@@ -227,20 +229,20 @@ def _weather(name: str, data: Mapping[str, Any]) -> Weather:
 
 def _shocks(data: Mapping[str, Any]) -> Shocks:
     rate = _number(data, "per_hour", positive=True)
-    return Shocks(rate, _number(data, "fraction", 1.0, most=1.0, positive=True))
+    return Shocks(rate, _number(data, "fraction", 1.0, highest=1.0, positive=True))
 
 
 def _outages(data: Mapping[str, Any]) -> Outages:
     cv = _number(data, "cv") if "cv" in data else None
-    length = _number(data, "mean_h", most=_LONGEST_H, positive=True)
+    length = _number(data, "mean_h", highest=_LONGEST_H, positive=True)
     return Outages(_number(data, "per_hour", positive=True), length, cv)
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    held = data.get(name)
-    if held is not None and not isinstance(held, dict):
+    part = data.get(name)
+    if part is not None and not isinstance(part, dict):
         raise WeatherError(f"`{name}` is no object: {_SHAPE}")
-    return held
+    return part
 
 
 def _number(
@@ -248,14 +250,14 @@ def _number(
     name: str,
     default: float | None = None,
     *,
-    most: float = _MOST,
+    highest: float = _MOST,
     positive: bool = False,
 ) -> float:
     """A number that is not negative, or more than 0 if it must be `positive`."""
     value = data.get(name, default)
-    if not _is_number(value) or value < 0 or value > most or (positive and not value):
+    if not _is_number(value) or value < 0 or value > highest or (positive and not value):
         least = "more than 0" if positive else "0 or more"
-        raise WeatherError(f"`{name}` must be a number, {least}, at most {most:g}: {_SHAPE}")
+        raise WeatherError(f"`{name}` must be a number, {least}, at most {highest:g}: {_SHAPE}")
     return float(value)
 
 
@@ -263,7 +265,9 @@ def _by_hour(value: Any) -> tuple[float, ...]:
     factors = value if isinstance(value, list) else [value]
     if not factors:
         return ()
-    right = len(factors) == _HOURS and all(_is_number(one) and 0 <= one <= _MOST for one in factors)
+    right = len(factors) == _HOURS and all(
+        _is_number(factor) and 0 <= factor <= _MOST for factor in factors
+    )
     if not right or not any(factors):
         raise WeatherError("`by_hour` must be 24 numbers from 0 to 60, and not all of them 0")
     return tuple(map(float, factors))

@@ -57,14 +57,14 @@ def subject(data: Mapping[str, Any]) -> str:
 
 def rows(data: Mapping[str, Any]) -> Grid:
     """The configurations as a table of cells; their numbers are those of the scatter."""
-    found = [
+    numbered = [
         {**row, "mark": _mark(data, at), "number": at + 1} for at, row in enumerate(data["rows"])
     ]
     absent = {
         "P(late)": data["wishes"]["deadline_s"] is None,
-        "between": not any(row["between"] for row in found),
+        "between": not any(row["between"] for row in numbered),
     }
-    return cells([one for one in _COLUMNS if not absent.get(one[0])], found)
+    return cells([column for column in _COLUMNS if not absent.get(column[0])], numbered)
 
 
 def recommendation(data: Mapping[str, Any]) -> list[str]:
@@ -74,17 +74,17 @@ def recommendation(data: Mapping[str, Any]) -> list[str]:
 
 def points(data: Mapping[str, Any]) -> list[Mark]:
     """The marks of the scatter, those of rows first."""
-    found = [
+    marks = [
         Mark(
-            _settings(data["rows"][one["row"]]) if one["row"] is not None else _changed(one),
-            _log(one["time_p95_s"]),
-            _log(one["cost"]),
-            one["row"],
-            one["row"] is not None and one["row"] == data["recommended"],
+            _settings(data["rows"][point["row"]]) if point["row"] is not None else _changed(point),
+            _log(point["time_p95_s"]),
+            _log(point["cost"]),
+            point["row"],
+            point["row"] is not None and point["row"] == data["recommended"],
         )
-        for one in data["points"]
+        for point in data["points"]
     ]
-    return sorted(found, key=lambda one: (one.row is None, one.row or 0))
+    return sorted(marks, key=lambda point: (point.row is None, point.row or 0))
 
 
 def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
@@ -94,9 +94,9 @@ def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
     else:
         row, margin = data["rows"][at], data["margin"]
         yield _what(row)
-        for name, other in (("now", "what there is"), ("next", "the next best")):
+        for name, rival in (("now", "what there is"), ("next", "the next best")):
             if margin[name] is not None:
-                yield _margin(margin[name], other)
+                yield _margin(margin[name], rival)
         if "concurrency" in row["settings"]:
             yield (
                 f"That holds if {row['concurrency']} mini-batches at once on a node do not slow"
@@ -112,12 +112,13 @@ def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _what(row: Mapping[str, Any]) -> str:
-    done, text = row["until_done"], "Keep what there is"
+    totals, text = row["until_done"], "Keep what there is"
     if row["settings"]:
         text = f"Set {_changed(row)}"
     return (
-        f"{text}: {usd(done['cost']['value'])} until done, after {time(done['time_s']['value'])} on"
-        f" average, cancelled in {chance(row['cancelled'])} of the cases."
+        f"{text}: {usd(totals['cost']['value'])} until done, after"
+        f" {time(totals['time_s']['value'])} on average, cancelled in"
+        f" {chance(row['cancelled'])} of the cases."
     )
 
 
@@ -132,9 +133,9 @@ def _quota(data: Mapping[str, Any]) -> Iterator[str]:
     if now is not None:
         yield f"The quota is too small for what there is: {clean(now)}."
     if over:
-        why = Counter(one["why"].partition(":")[0] for one in over)
-        told = ", ".join(f"{clean(reason)} ({count})" for reason, count in why.items())
-        yield f"For {len(over)} configurations, not tried, the quota is too small: {told}."
+        why = Counter(entry["why"].partition(":")[0] for entry in over)
+        reasons = ", ".join(f"{clean(reason)} ({count})" for reason, count in why.items())
+        yield f"For {len(over)} configurations, not tried, the quota is too small: {reasons}."
     if over or now is not None:
         yield f"Quotas are those of {clean(data['quota']['source'])}."
 
@@ -143,32 +144,32 @@ def _tier(row: Mapping[str, Any]) -> str:
     return str(row["tier"]).replace("_", "-")
 
 
-def _margin(of: Mapping[str, Any], other: str) -> str:
+def _margin(of: Mapping[str, Any], rival: str) -> str:
     low, high = of["low"], of["high"]
     if low is None or high is None or low <= 0 <= high:
-        return f"In cost it cannot be told apart from {other}."
+        return f"In cost it cannot be told apart from {rival}."
     if high < 0:
         return (
-            f"It is {usd(-of['value'])} dearer than {other} ({usd(-high)} to {usd(-low)}, paired)."
+            f"It is {usd(-of['value'])} dearer than {rival} ({usd(-high)} to {usd(-low)}, paired)."
         )
-    return f"It is {usd(of['value'])} cheaper than {other} ({usd(low)} to {usd(high)}, paired)."
+    return f"It is {usd(of['value'])} cheaper than {rival} ({usd(low)} to {usd(high)}, paired)."
 
 
 def _mark(data: Mapping[str, Any], at: int) -> str:
-    here = "now" if at == 0 and not data["rows"][0]["settings"] else ""
-    return "best" if at == data["recommended"] else here
+    label = "now" if at == 0 and not data["rows"][0]["settings"] else ""
+    return "best" if at == data["recommended"] else label
 
 
 def _settings(row: Mapping[str, Any]) -> str:
     nodes = "1 node" if row["nodes"] == 1 else f"{row['nodes']} nodes"
-    told = [_tier(row), nodes, f"mini-batches of {row['mini_batch_size']}"]
+    words = [_tier(row), nodes, f"mini-batches of {row['mini_batch_size']}"]
     if "concurrency" in row["settings"]:
-        told.append(f"{row['concurrency']} at once")
+        words.append(f"{row['concurrency']} at once")
     if "timeout" in row["settings"]:
-        told.append(f"timeout {row['timeout_s']:g} s")
+        words.append(f"timeout {row['timeout_s']:g} s")
     if row["min_instances"]:
-        told.append(f"{row['min_instances']} stay")
-    return clean(", ".join([*told, row["policy"]]))
+        words.append(f"{row['min_instances']} stay")
+    return clean(", ".join([*words, row["policy"]]))
 
 
 _COLUMNS: tuple[Column, ...] = (
@@ -187,8 +188,8 @@ _COLUMNS: tuple[Column, ...] = (
 
 def ends(data: Mapping[str, Any]) -> tuple[tuple[str, str], tuple[str, str]]:
     """The words at the ends of the two axes of the scatter: times, then costs."""
-    times = [one["time_p95_s"] for one in data["points"]]
-    costs = [one["cost"] for one in data["points"]]
+    times = [point["time_p95_s"] for point in data["points"]]
+    costs = [point["cost"] for point in data["points"]]
     return (time(min(times)), time(max(times))), (usd(min(costs)), usd(max(costs)))
 
 
@@ -199,7 +200,8 @@ def _log(value: float) -> float:
 def _scatter(data: Mapping[str, Any], width: int) -> str:
     across, up = ends(data)
     marks = [
-        (one.x, one.y, f"{one.row + 1}" if one.row is not None else "·") for one in points(data)
+        (mark.x, mark.y, f"{mark.row + 1}" if mark.row is not None else "·")
+        for mark in points(data)
     ]
     drawn = scatter(marks, width=width, height=_HEIGHT, x=across, y=up)
     return f"{POINTS}\n{drawn}".rstrip()

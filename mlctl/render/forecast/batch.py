@@ -70,27 +70,27 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
 
 def sentence(data: Mapping[str, Any]) -> str:
     """The forecast in one or two sentences."""
-    said = data["sentence"]
-    here, full = said["low_priority"], said["dedicated"]
-    if here is None and full is None:
+    numbers = data["sentence"]
+    low, full = numbers["low_priority"], numbers["dedicated"]
+    if low is None and full is None:
         return ""
-    if here is None:
+    if low is None:
         return f"Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}."
     text = (
-        f"On low priority ({clean(said['row'])}) the job is done after {time(here['time_s'])} on"
-        f" average (95 % of the time within {time(here['time_p95_s'])}) and costs"
-        f" {usd(here['cost'])} until then; its first run is cancelled in"
-        f" {chance(here['cancelled'])} of the cases"
+        f"On low priority ({clean(numbers['row'])}) the job is done after {time(low['time_s'])} on"
+        f" average (95 % of the time within {time(low['time_p95_s'])}) and costs"
+        f" {usd(low['cost'])} until then; its first run is cancelled in"
+        f" {chance(low['cancelled'])} of the cases"
     )
-    if here["late"] is not None:
-        text += f", and it is late in {chance(here['late'])}"
+    if low["late"] is not None:
+        text += f", and it is late in {chance(low['late'])}"
     text += "."
-    if here["not_done"]:
-        text += f" In {here['not_done']} histories it was never done."
+    if low["not_done"]:
+        text += f" In {low['not_done']} histories it was never done."
     text += forecast_tornado.hangs(data["sensitivity"])
     if full is not None:
         share = (
-            f"; low priority is {here['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
+            f"; low priority is {low['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
         )
         text += f" Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}{share}."
     return text
@@ -100,8 +100,8 @@ def subject(scenario: Mapping[str, Any]) -> str:
     """What is forecast, in a line: the deployment, the cluster, the work and the nodes."""
     of = scenario
     work = f"{of['files']} files in {of['mini_batches']} mini-batches"
-    where = f"{of['nodes']} nodes of {clean(of['size'])}, {of['concurrency']} at once on each"
-    return f"{clean(of['deployment'])} on {clean(of['cluster'])}: {work}, on {where}"
+    nodes = f"{of['nodes']} nodes of {clean(of['size'])}, {of['concurrency']} at once on each"
+    return f"{clean(of['deployment'])} on {clean(of['cluster'])}: {work}, on {nodes}"
 
 
 _COLUMNS: tuple[Column, ...] = (
@@ -134,30 +134,32 @@ def _completion(row: Mapping[str, Any], name: str) -> str:
 
 def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
     """The rows as two tables of cells: of time, chance and cost; of nodes and work."""
-    first = [one for one in _COLUMNS if one[0] != "P(late)" or data["deadline_s"] is not None]
+    first = [
+        column for column in _COLUMNS if column[0] != "P(late)" or data["deadline_s"] is not None
+    ]
     return cells(first, data["rows"]), cells(_MORE, data["rows"])
 
 
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    first, more = grids(data)
-    return "\n".join([*grid(first, styler), LEGEND, "", *grid(more, styler)])
+    first, second = grids(data)
+    return "\n".join([*grid(first, styler), LEGEND, "", *grid(second, styler)])
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    wanted = data["sentence"]["row"]
-    return next((row for row in data["rows"] if row["name"] == wanted), None)
+    name = data["sentence"]["row"]
+    return next((row for row in data["rows"] if row["name"] == name), None)
 
 
 def _histogram(data: Mapping[str, Any], width: int) -> Iterator[str]:
     row = _main(data)
     if row is None or not row["histogram"]:
         return
-    shown = [
-        (f"{time(each['from_s'])} - {time(each['to_s'])}", each["runs"])
-        for each in row["histogram"]
+    ranges = [
+        (f"{time(bin_['from_s'])} - {time(bin_['to_s'])}", bin_["runs"])
+        for bin_ in row["histogram"]
     ]
     yield (
-        f"completion of the first run ({clean(row['name'])})\n" + bars(shown, width=width).rstrip()
+        f"completion of the first run ({clean(row['name'])})\n" + bars(ranges, width=width).rstrip()
     )
 
 
@@ -169,7 +171,8 @@ def _timelines(data: Mapping[str, Any], width: int) -> Iterator[str]:
             f" {time(line['seconds'])}"
         )
         rows = [
-            f"  node {one['node']:>3} {_strip(one, line['seconds'], room)}" for one in line["nodes"]
+            f"  node {node['node']:>3} {_strip(node, line['seconds'], room)}"
+            for node in line["nodes"]
         ]
         yield "\n".join([head, *rows])
     if data["timelines"]:
@@ -192,23 +195,23 @@ def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
 def assumptions(data: Mapping[str, Any], width: int) -> str:
     """The assumptions, a line each."""
     lines = [f"assumptions ({SOURCES})"]
-    for one in data["assumptions"]:
-        value = one["value"]
-        told = "" if isinstance(value, dict) else f" {scalar(value)}"
-        line = f"  {one['source']} {clean(one['name'])}{told}: {clean(one['why'])}"
+    for entry in data["assumptions"]:
+        value = entry["value"]
+        text = "" if isinstance(value, dict) else f" {scalar(value)}"
+        line = f"  {entry['source']} {clean(entry['name'])}{text}: {clean(entry['why'])}"
         lines.append(line if len(line) <= width else line[: width - 3] + "...")
     return "\n".join(lines)
 
 
-def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in row.items():
         if name in ("histogram", "weather"):
             continue
         if isinstance(value, dict) and {*value} == {"value", "low", "high"}:
-            yield before + name, value["value"]
-            yield f"{before}{name}_low", value["low"]
-            yield f"{before}{name}_high", value["high"]
+            yield prefix + name, value["value"]
+            yield f"{prefix}{name}_low", value["low"]
+            yield f"{prefix}{name}_high", value["high"]
         elif isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}_")
+            yield from _flat(value, f"{prefix}{name}_")
         else:
-            yield before + name, value
+            yield prefix + name, value

@@ -26,10 +26,14 @@ def human(data: Mapping[str, Any], *, color: bool) -> str:
     """The lines for a terminal."""
     if not data["deployments"]:
         return _NOTHING
-    shown = [(one["deployment"], _rows(one)) for one in data["deployments"]]
-    head, *told = grid(cells(_COLUMNS, [row for _, rows in shown for row in rows]), Styler(color))
-    lines, drawn = [head], iter(told)
-    for name, rows in shown:
+    deployments = [
+        (deployment["deployment"], _rows(deployment)) for deployment in data["deployments"]
+    ]
+    head, *drawn_rows = grid(
+        cells(_COLUMNS, [row for _, rows in deployments for row in rows]), Styler(color)
+    )
+    lines, drawn = [head], iter(drawn_rows)
+    for name, rows in deployments:
         lines += [f"  {clean(name)}", *(next(drawn) for _ in rows)] if rows else []
     return "\n".join([*lines, *_reasons(data), _note(data)]) + "\n"
 
@@ -39,31 +43,35 @@ def markdown(data: Mapping[str, Any]) -> str:
     if not data["deployments"]:
         return _NOTHING
     columns = (_IN_MARKDOWN, *_COLUMNS[1:])
-    rows = [row for one in data["deployments"] for row in _rows(one)]
-    heads, told = cells(columns, rows)
-    table = [heads, ("---", *["--:"] * (len(heads) - 1)), *told]
-    lines = ["| " + " | ".join(one.replace("|", "\\|") for one in row) + " |" for row in table]
-    more = [line.strip().replace("<", "&lt;") for line in (*_reasons(data), _note(data))]
-    return "\n".join([*(lines if told else []), "", *more]).lstrip() + "\n"
+    rows = [row for cell in data["deployments"] for row in _rows(cell)]
+    heads, rows_of_cells = cells(columns, rows)
+    table = [heads, ("---", *["--:"] * (len(heads) - 1)), *rows_of_cells]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
+    notes = [line.strip().replace("<", "&lt;") for line in (*_reasons(data), _note(data))]
+    return "\n".join([*(lines if rows_of_cells else []), "", *notes]).lstrip() + "\n"
 
 
-def _rows(one: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(deployment: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A deployment's lines of the table."""
     return [
-        {"deployment": one["deployment"], "name": name, **one[side]}
+        {"deployment": deployment["deployment"], "name": name, **deployment[side]}
         for side, name in _SIDES.items()
-        if one[side] is not None
+        if deployment[side] is not None
     ]
 
 
 def _reasons(data: Mapping[str, Any]) -> Iterator[str]:
-    for one in data["deployments"]:
-        if one["error"]:
-            yield f"  no forecast of {clean(one['deployment'])}: {clean(one['error'])}"
+    for entry in data["deployments"]:
+        if entry["error"]:
+            yield f"  no forecast of {clean(entry['deployment'])}: {clean(entry['error'])}"
 
 
 def _note(data: Mapping[str, Any]) -> str:
-    files = {one["planned"]["files"] for one in data["deployments"] if one["planned"]}
+    files = {
+        deployment["planned"]["files"]
+        for deployment in data["deployments"]
+        if deployment["planned"]
+    }
     jobs = f"A job of {' or '.join(map(str, sorted(files)))} files" if files else "A job"
     return (
         f"{jobs}, in the weather {clean(data['weather']['name'])}; {data['runs']} histories each."

@@ -36,9 +36,9 @@ def advice(data: Mapping[str, Any]) -> str:
 
 def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", (sentence(data),))
-    first, more = grids(data)
+    first, second = grids(data)
     yield Table("Time, chance and cost", *first, LEGEND)
-    yield Table("Nodes and work", *more)
+    yield Table("Nodes and work", *second)
     for row in data["rows"]:
         if row["histogram"]:
             yield _histogram(row)
@@ -58,17 +58,17 @@ def _histogram(row: Mapping[str, Any]) -> Histogram:
 
 def _ranges(title: str, bins: Sequence[Mapping[str, Any]], note: str) -> Histogram:
     rows = tuple(
-        Bar(f"{time(one['from_s'])} – {time(one['to_s'])}", one["runs"], str(one["runs"]))  # noqa: RUF001  # a range
-        for one in bins
+        Bar(f"{time(bin_['from_s'])} – {time(bin_['to_s'])}", bin_["runs"], str(bin_["runs"]))  # noqa: RUF001  # a range
+        for bin_ in bins
     )
     return Histogram(title, rows, note)
 
 
 def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Table("Time, chance and cost", *training_forecast.rows(data))
-    found = training_forecast.intervals(data)
-    if found is not None:
-        yield Table("Checkpoint intervals", *found[1], found[0])
+    intervals = training_forecast.intervals(data)
+    if intervals is not None:
+        yield Table("Checkpoint intervals", *intervals[1], intervals[0])
     for row in data["rows"]:
         every = training_forecast.every(row["checkpoint_every"])
         title = f"Time to the end: {row['name']}, checkpoint every {every}"
@@ -85,8 +85,8 @@ def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _scatter(data: Mapping[str, Any]) -> Scatter:
-    found = forecast_advice.points(data)
-    points = tuple(Point(one.label, one.x, one.y, one.marked) for one in found)
+    marks = forecast_advice.points(data)
+    points = tuple(Point(mark.label, mark.x, mark.y, mark.marked) for mark in marks)
     across, up = forecast_advice.ends(data)
     return Scatter(
         "Cost until done against the time",
@@ -100,10 +100,12 @@ def _scatter(data: Mapping[str, Any]) -> Scatter:
 def _timeline(line: Mapping[str, Any]) -> Timeline:
     lanes = tuple(
         Lane(
-            f"node {one['node']}",
-            tuple(Spell(each["state"], each["from_s"], each["to_s"]) for each in one["spells"]),
+            f"node {node['node']}",
+            tuple(
+                Spell(spell["state"], spell["from_s"], spell["to_s"]) for spell in node["spells"]
+            ),
         )
-        for one in line["nodes"]
+        for node in line["nodes"]
     )
     length = line["seconds"]
     ticks = tuple(time(length * at / (_TICKS - 1)) for at in range(_TICKS))
@@ -114,13 +116,13 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
 def _tornado(data: Mapping[str, Any]) -> Tornado:
     rows = tuple(
         Swing(
-            one["name"],
-            one["low"]["cost"],
-            one["high"]["cost"],
-            f"{scalar(one['low']['value'])}: {usd(one['low']['cost'])}",
-            f"{scalar(one['high']['value'])}: {usd(one['high']['cost'])}",
+            factor["name"],
+            factor["low"]["cost"],
+            factor["high"]["cost"],
+            f"{scalar(factor['low']['value'])}: {usd(factor['low']['cost'])}",
+            f"{scalar(factor['high']['value'])}: {usd(factor['high']['cost'])}",
         )
-        for one in data["sensitivity"]
+        for factor in data["sensitivity"]
     )
     base = data["sentence"]["low_priority"]["cost"]
     note = "Cost until done; each assumption from low to high, on the same draws."
@@ -130,12 +132,12 @@ def _tornado(data: Mapping[str, Any]) -> Tornado:
 def _assumptions(data: Mapping[str, Any]) -> Table:
     rows = tuple(
         (
-            one["name"],
-            "" if isinstance(one["value"], dict) else scalar(one["value"]),
-            one["source"],
-            one["why"],
+            assumption["name"],
+            "" if isinstance(assumption["value"], dict) else scalar(assumption["value"]),
+            assumption["source"],
+            assumption["why"],
         )
-        for one in data["assumptions"]
+        for assumption in data["assumptions"]
     )
     note = f"{SOURCES}."
     return Table("Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False)

@@ -28,13 +28,13 @@ def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
     if rows is None:
         return ""
     moving = [row for row in rows if row["name"] != _RATIO and any(map(_moves, _ends(row)))]
-    told = [
+    factors = [
         f"{clean(row['name'])} ({' to '.join(usd(end['cost']) for end in _ends(row))})"
         for row in moving[:_NAMED]
     ]
-    if not told:
+    if not factors:
         return " Beside the price of low priority no assumption changes the cost measurably."
-    return f" Beside the price of low priority the cost hangs most on {', '.join(told)}."
+    return f" Beside the price of low priority the cost hangs most on {', '.join(factors)}."
 
 
 _RATIO, _NAMED = "low_priority_ratio", 3
@@ -60,8 +60,8 @@ _TORNADO: tuple[Column, ...] = (
 )
 
 
-def _sides(row: Mapping[str, Any], told: Callable[[Mapping[str, Any]], str]) -> str:
-    return f"{told(row['low'])} .. {told(row['high'])}"
+def _sides(row: Mapping[str, Any], text_of: Callable[[Mapping[str, Any]], str]) -> str:
+    return f"{text_of(row['low'])} .. {text_of(row['high'])}"
 
 
 def table(data: Mapping[str, Any]) -> Grid:

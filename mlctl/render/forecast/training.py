@@ -66,28 +66,32 @@ def every(steps: int) -> str:
 
 def intervals(data: Mapping[str, Any]) -> tuple[str, Grid] | None:
     """How the intervals between checkpoints were found, and their table; None without any."""
-    found = data["intervals"]
-    if found is None:
+    document = data["intervals"]
+    if document is None:
         return None
-    how = "in closed form" if found["exact"] else f"by histories, for there are {found['why_not']}"
-    rate = f"{found['losses_per_hour']:.3g} interruptions an hour"
-    title = f"checkpoint intervals in {clean(found['weather'])} ({rate}), {how}"
+    method = (
+        "in closed form"
+        if document["exact"]
+        else f"by histories, for there are {document['why_not']}"
+    )
+    rate = f"{document['losses_per_hour']:.3g} interruptions an hour"
+    title = f"checkpoint intervals in {clean(document['weather'])} ({rate}), {method}"
     lines = tuple(
         (
-            one["name"],
-            every(one["checkpoint_every"]),
-            time(one["time_s"]["value"]),
-            _saved(one["saves_s"]),
+            interval["name"],
+            every(interval["checkpoint_every"]),
+            time(interval["time_s"]["value"]),
+            _saved(interval["saves_s"]),
         )
-        for one in found["rows"]
+        for interval in document["rows"]
     )
     return title, (("", "every", "mean", "slower than the best by"), lines)
 
 
 def _intervals(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
-    found = intervals(data)
-    if found is not None:
-        title, table = found
+    titled = intervals(data)
+    if titled is not None:
+        title, table = titled
         yield "\n".join([styler.apply(title, Style.BOLD), *grid(table, styler)])
 
 

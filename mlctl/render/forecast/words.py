@@ -90,7 +90,7 @@ def grid(table: Grid, styler: Styler) -> list[str]:
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = []
     for line in (heads, *rows):
-        first, *rest = zip(line, widths, strict=True)
-        told = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in rest)]
-        lines.append("  ".join(told).rstrip())
+        first, *others_ = zip(line, widths, strict=True)
+        padded = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in others_)]
+        lines.append("  ".join(padded).rstrip())
     return [styler.apply(lines[0], Style.BOLD), *lines[1:]]

@@ -18,12 +18,12 @@ def bars(rows: Sequence[Bar], *, width: int, plain: bool = False) -> str:
     """
     if not rows:
         return ""
-    most = max(value for _, value in rows)
+    top = max(value for _, value in rows)
     labels = max(len(label) for label, _ in rows)
     numbers = [f"{value:g}" for _, value in rows]
     room = max(width - labels - max(map(len, numbers)) - 4, 8)
     lines = [
-        f"{label:>{labels}} │{_bar(value / most if most else 0.0, room, plain=plain)} {number}"
+        f"{label:>{labels}} │{_bar(value / top if top else 0.0, room, plain=plain)} {number}"
         for (label, value), number in zip(rows, numbers, strict=True)
     ]
     text = "\n".join(line.rstrip() for line in lines) + "\n"
@@ -40,29 +40,32 @@ def scatter(
     size = max(map(len, y))
     room = max(width - size - 3, 8)
     lines = [[" "] * room for _ in range(height)]
-    across, up = _scale([one[0] for one in marks], room), _scale([one[1] for one in marks], height)
+    across, up = (
+        _scale([mark[0] for mark in marks], room),
+        _scale([mark[1] for mark in marks], height),
+    )
     for left, top, text in marks:
         line = lines[height - 1 - up(top)]
         column = _free(line, min(across(left), room - len(text)), len(text))
         if column is not None:
             line[column : column + len(text)] = text
-    told = [y[1], *[""] * (height - 2), y[0]]
+    labels = [y[1], *[""] * (height - 2), y[0]]
     drawn = [
         f"{label:>{size}} │{''.join(line)}".rstrip()
-        for label, line in zip(told, lines, strict=True)
+        for label, line in zip(labels, lines, strict=True)
     ]
     axis = f"{'':>{size}}  {x[0]}{x[1]:>{max(room - len(x[0]), 1)}}"
     return "\n".join([*drawn, axis]) + "\n"
 
 
 def _scale(values: Sequence[float], room: int) -> Callable[[float], int]:
-    least, most = min(values), max(values)
-    return lambda value: round((value - least) / ((most - least) or 1) * (room - 1))
+    least, highest = min(values), max(values)
+    return lambda value: round((value - least) / ((highest - least) or 1) * (room - 1))
 
 
-def _free(line: Sequence[str], wanted: int, length: int) -> int | None:
+def _free(line: Sequence[str], target: int, length: int) -> int | None:
     """The column nearest to the wanted one where a mark has a blank on both sides."""
-    for column in sorted(range(len(line) - length + 1), key=lambda one: abs(one - wanted)):
+    for column in sorted(range(len(line) - length + 1), key=lambda place: abs(place - target)):
         if not "".join(line[max(column - 1, 0) : column + length + 1]).strip():
             return column
     return None

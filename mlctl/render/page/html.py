@@ -106,7 +106,7 @@ def document(page: Page) -> str:
 def _part(part: Part) -> str:
     match part:
         case Prose():
-            inside = "".join(f"<p>{text(one)}</p>" for one in part.paragraphs)
+            inside = "".join(f"<p>{text(paragraph)}</p>" for paragraph in part.paragraphs)
         case Table():
             inside = _table(part) + _note(part.note)
         case Histogram():
@@ -132,15 +132,15 @@ def _table(part: Table) -> str:
 
 
 def _cells(row: Sequence[str]) -> str:
-    first, *rest = row
-    cells = "".join(f"<td>{text(cell)}</td>" for cell in rest)
+    first, *others_ = row
+    cells = "".join(f"<td>{text(cell)}</td>" for cell in others_)
     return f'<th scope="row">{text(first)}</th>{cells}'
 
 
 def _legend(lanes: Sequence[Lane]) -> str:
-    there = {spell.state for lane in lanes for spell in lane.spells}
-    shown = [state for state in STATES if state in there]
-    keys = "".join(f'<span><i class="{state}"></i>{state}</span>' for state in shown)
+    present = {spell.state for lane in lanes for spell in lane.spells}
+    legend = [state for state in STATES if state in present]
+    keys = "".join(f'<span><i class="{state}"></i>{state}</span>' for state in legend)
     return f'<p class="legend">{keys}</p>'
 
 

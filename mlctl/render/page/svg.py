@@ -76,11 +76,15 @@ def text(words: object) -> str:
 
 def bars(rows: Sequence[Bar]) -> str:
     """A bar chart: a row each, the longest bar as wide as its place."""
-    most = max((row.value for row in rows), default=0.0)
+    highest = max((row.value for row in rows), default=0.0)
     return _rows(
         "bars",
         [
-            (row.label, _strip([(0.0, row.value / most if most else 0.0, "mark", "")]), row.text)
+            (
+                row.label,
+                _strip([(0.0, row.value / highest if highest else 0.0, "mark", "")]),
+                row.text,
+            )
             for row in rows
         ],
     )
@@ -93,7 +97,10 @@ def timeline(length: float, lanes: Sequence[Lane], ticks: Sequence[str]) -> str:
         (
             lane.label,
             _strip(
-                [(one.begin * scale, one.end * scale, one.state, one.state) for one in lane.spells]
+                [
+                    (spell.begin * scale, spell.end * scale, spell.state, spell.state)
+                    for spell in lane.spells
+                ]
             ),
             "",
         )
@@ -106,12 +113,12 @@ def timeline(length: float, lanes: Sequence[Lane], ticks: Sequence[str]) -> str:
 def tornado(base: float, rows: Sequence[Swing]) -> str:
     """A row an assumption, from its low to its high result; the line is the unchanged result."""
     ends = [base, *(row.low for row in rows), *(row.high for row in rows)]
-    known = [end for end in ends if isfinite(end)]
-    least, most = min(known, default=0.0), max(known, default=0.0)
-    width = most - least
+    finite = [end for end in ends if isfinite(end)]
+    least, highest = min(finite, default=0.0), max(finite, default=0.0)
+    width = highest - least
 
     def at(value: float) -> float:
-        inside = min(max(value, least), most)
+        inside = min(max(value, least), highest)
         return (inside - least) / width if width else 0.5
 
     drawn = []
@@ -129,22 +136,22 @@ def tornado(base: float, rows: Sequence[Swing]) -> str:
 
 def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
     """Points in two dimensions, from the least to the most of each."""
-    shown = [one for one in points if isfinite(one.x) and isfinite(one.y)]
-    across = _scale([one.x for one in shown], _MARGIN, _PLOT_WIDTH - _MARGIN)
-    up = _scale([one.y for one in shown], _PLOT_HEIGHT - _MARGIN, _MARGIN)
+    drawn = [point for point in points if isfinite(point.x) and isfinite(point.y)]
+    across = _scale([point.x for point in drawn], _MARGIN, _PLOT_WIDTH - _MARGIN)
+    up = _scale([point.y for point in drawn], _PLOT_HEIGHT - _MARGIN, _MARGIN)
     marks = []
-    for one in sorted(shown, key=lambda each: each.marked):
-        left, top = across(one.x), up(one.y)
-        kind, radius = ("best", 7) if one.marked else ("mark", 4)
-        title = f"<title>{text(one.label)}</title>"
+    for point in sorted(drawn, key=lambda point: point.marked):
+        x_, top = across(point.x), up(point.y)
+        kind, radius = ("best", 7) if point.marked else ("mark", 4)
+        title = f"<title>{text(point.label)}</title>"
         marks.append(
-            f'<circle class="{kind}" cx="{left:.1f}" cy="{top:.1f}" r="{radius}">{title}</circle>'
+            f'<circle class="{kind}" cx="{x_:.1f}" cy="{top:.1f}" r="{radius}">{title}</circle>'
         )
-        if one.marked:
-            anchor, shift = ("end", -11) if left > _PLOT_WIDTH / 2 else ("start", 11)
+        if point.marked:
+            anchor, shift = ("end", -11) if x_ > _PLOT_WIDTH / 2 else ("start", 11)
             marks.append(
-                f'<text x="{left + shift:.1f}" y="{top + 5:.1f}" text-anchor="{anchor}">'
-                f"{text(one.label)}</text>"
+                f'<text x="{x_ + shift:.1f}" y="{top + 5:.1f}" text-anchor="{anchor}">'
+                f"{text(point.label)}</text>"
             )
     frame = f'<path class="frame" d="M1 0V{_PLOT_HEIGHT - 1}H{_PLOT_WIDTH}"/>'
     return (
@@ -157,8 +164,8 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
 
 
 def _scale(values: Sequence[float], begin: float, end: float) -> Callable[[float], float]:
-    least, most = min(values, default=0.0), max(values, default=0.0)
-    width = most - least
+    least, highest = min(values, default=0.0), max(values, default=0.0)
+    width = highest - least
     return lambda value: begin + (end - begin) * ((value - least) / width if width else 0.5)
 
 
@@ -182,9 +189,9 @@ def _strip(marks: Sequence[tuple[float, float, str, str]], line: float | None = 
 
 
 def _mark(begin: float, end: float, kind: str, title: str) -> str:
-    left, right = (min(max(share, 0.0), 1.0) * _WIDE for share in (begin, end))
-    told = f"<title>{text(title)}</title>" if title else ""
+    begin_x, right = (min(max(share, 0.0), 1.0) * _WIDE for share in (begin, end))
+    title_text = f"<title>{text(title)}</title>" if title else ""
     return (
-        f'<rect class="{text(kind)}" x="{left:.1f}" y="0" width="{max(right - left, 0):.1f}"'
-        f' height="10">{told}</rect>'
+        f'<rect class="{text(kind)}" x="{begin_x:.1f}" y="0" width="{max(right - begin_x, 0):.1f}"'
+        f' height="10">{title_text}</rect>'
     )
