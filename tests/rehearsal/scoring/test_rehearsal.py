@@ -113,6 +113,7 @@ def test_a_port_that_two_workers_of_a_node_take_is_found_at_its_line(tmp_path: P
     assert shown == [[], [("MLC615", 6)]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RUNS, reason="make test-rehearsal")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_rehearsals_end_leave_nothing_and_show_the_same(part: int, tmp_path: Path) -> None:
@@ -128,6 +129,7 @@ def test_random_rehearsals_end_leave_nothing_and_show_the_same(part: int, tmp_pa
     assert snapshot(rehearsed.FOLDER) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RUNS, reason="make test-rehearsal")
 def test_all_defects_are_found_at_their_lines_and_the_cured_twins_are_good(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
