@@ -24,6 +24,7 @@ def test_every_card_is_tried_once() -> None:
     assert sorted(each.card.id for each in verdicts()) == sorted(card.id for card in load())
 
 
+@pytest.mark.slow
 def test_the_emulator_answers_as_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     score = Score.of(
         verdict for verdict in verdicts() if not cards.not_met_yet(verdict.card, Direction.EMULATOR)
@@ -41,6 +42,7 @@ def test_it_does_so_too_where_workspaces_are_made_on_first_use() -> None:
     assert [(each.card.id, each.unexpected) for each in found if each.unexpected] == []
 
 
+@pytest.mark.slow
 def test_what_is_listed_as_deviating_still_deviates() -> None:
     for each in listed(Direction.EMULATOR):
         found = [

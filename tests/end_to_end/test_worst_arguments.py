@@ -34,7 +34,7 @@ LINES = [
     "plan /dev/zero",
     "apply /proc/self/mem --yes",
     "apply /dev/zero --yes",
-    f"validate {'d/' * 3000}a.yml",
+    pytest.param(f"validate {'d/' * 3000}a.yml", marks=pytest.mark.slow),
     f"plan a.yml --parallelism {DIGITS}",
     "emulator start --http --token @~nobody-at-all/token",
 ]

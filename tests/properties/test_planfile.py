@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,7 @@ def test_work_comes_back_whole_with_the_users_secrets(work: Work) -> None:
     assert as_data(filled(found_again(work)[0])) == as_data(work)
 
 
+@pytest.mark.slow
 @given(works())
 def test_no_secret_is_ever_in_the_file(work: Work) -> None:
     again, text = found_again(work)

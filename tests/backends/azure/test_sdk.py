@@ -23,6 +23,7 @@ class Broken:
             raise ImportError("cannot import name '_T' from 'marshmallow.fields'")
 
 
+@pytest.mark.slow
 def test_an_sdk_that_cannot_be_imported_is_told_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
