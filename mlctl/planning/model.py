@@ -227,7 +227,8 @@ class Plan:
     `read` has the fingerprint of every resource that was read (None: absent). `rejections` are the
     errors of the preflight checks, `refusals` what the project itself forbids (protections, limits)
     and `warnings` what else was found; a plan that has errors of either kind cannot be applied.
-    `waits` says which resources can only be written after others have given back a quota.
+    `waits` says which resources can only be written after others have given back a quota. `orphans`
+    are the project's, declared by no file any more, and left as they are.
     """
 
     backend: str
@@ -238,6 +239,7 @@ class Plan:
     waits: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
     refusals: tuple[Diagnostic, ...] = ()
+    orphans: tuple[Address, ...] = ()
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

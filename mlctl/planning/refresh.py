@@ -61,9 +61,7 @@ def refresh(
     live = {
         address: resource for address, resource in resources.items() if address not in deleting_now
     }
-    owned = tuple(
-        resource for resource in every.values() if owner(resource) == of and _stays(resource)
-    )
+    owned = _owned(every.values(), of)
     undeclared = [resource for resource in owned if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
     deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
@@ -90,6 +88,19 @@ def refresh(
         _remaining(unfinished, live),
         decoded,
     )
+
+
+def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:
+    """What has the project's tag; everything is listed for it.
+
+    Raises:
+        ServiceError: the backend cannot be read.
+    """
+    return _owned(_everything(backend).values(), project)
+
+
+def _owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
+    return tuple(resource for resource in every if owner(resource) == project and _stays(resource))
 
 
 def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict[Address, Live]:

@@ -17,11 +17,13 @@ from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership
-from mlctl.planning.ownership.pruning import Prune
+from mlctl.planning.ownership.pruning import Prune, undeclared
 from mlctl.planning.planner import plan
-from mlctl.planning.refresh import refresh
+from mlctl.planning.refresh import owned_by, refresh
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.render.plan import unfinished as unfinished_text
+from mlctl.render.terminal.terminal import clean
+from mlctl.service_errors import ServiceError
 from mlctl.workflow.model import (
     InvalidFiles,
     InvalidOption,
@@ -93,11 +95,33 @@ class _Planning:
             prune=prune,
             successors=successors,
         )
+        planned = replace(
+            planned, plan=replace(planned.plan, orphans=tuple(self._orphans(loaded, planned)))
+        )
         for note in (
             unfinished_text.notes(unfinished, live_state, planned.plan) if not successors else ()
         ):
             self.context.note(note)
         return planned
+
+    def _orphans(self, loaded: LoadedConfig, planned: Planned) -> list[Address]:
+        """What the project owns and no file declares any more; none where that is not asked."""
+        options = self.options
+        project = self.context.project.text("project")
+        part_of_it = options.targets or options.destroying or options.resuming
+        if project is None or part_of_it or options.prune or planned.plan.errors:
+            return []
+        try:
+            owned = owned_by(project, self.backend)
+            orphans = list(undeclared(loaded.graph, owned, frozenset()))
+            if orphans:  # only then are the project's other files read
+                elsewhere = _declared_elsewhere(loaded, self.backend, self.context)
+                orphans = list(undeclared(loaded.graph, orphans, elsewhere))
+        except (ServiceError, UnreadableFolder) as error:
+            self.context.note(clean(f"note: what no file declares any more is not known: {error}"))
+            return []
+        deleted = {change.address for change in planned.plan.changes if change.action.deletes}
+        return sorted({live.address for live in orphans} - deleted)
 
     def _load(self, report: Report, *, again: bool) -> LoadedConfig:
         new_loader, planning = self.context.new_loader, not self.options.destroying

@@ -60,16 +60,17 @@ def drift(
             return Exit.ERROR
         drifts = list(drifted(planned.plan))
         writes = last_writes(backend, [drifted_.address for drifted_ in drifts])
+    orphans = planned.plan.orphans
     match output:
         case PlanFormat.JSON:
-            session.out_data(as_json(render.document(drifts, writes), indent=2))
+            session.out_data(as_json(render.document(drifts, writes, orphans), indent=2))
         case PlanFormat.MARKDOWN:
-            session.out(render.markdown(drifts, writes))
+            session.out(render.markdown(drifts, writes, orphans))
         case _:
-            session.out(render.human(drifts, writes, color=session.color(sys.stdout)))
+            session.out(render.human(drifts, writes, orphans, color=session.color(sys.stdout)))
     for change in planned.plan.in_motion:
         session.note(f"{change.address} was not compared: an operation goes on on it")
-    differs = bool(drifts) or bool(planned.plan.in_motion)
+    differs = bool(drifts or orphans) or bool(planned.plan.in_motion)
     return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
 
 

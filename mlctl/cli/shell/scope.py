@@ -115,9 +115,10 @@ class Configuration:
         """The workspace; unless it is `needed`, parts of its name may be empty.
 
         Raises:
-            ScopeError: a part is missing; on the local backend every part has a default.
+            ScopeError: a part is missing (on the local backend every part has a default), or a
+                variable names another one than `mlctl.yml`, and no flag says which.
         """
-        parts = {part: flags.get(part) or self.configured(places) for part, places in PARTS.items()}
+        parts = {part: flags.get(part) or self._agreed(places) for part, places in PARTS.items()}
         if backend == "local":
             fallback = {part: getattr(LOCAL_SCOPE, part) for part in PARTS}
             return Scope(**{part: value or fallback[part] for part, value in parts.items()})
@@ -126,6 +127,24 @@ class Configuration:
         if missing and needed:
             raise ScopeError("\n".join(_ways(part) for part in missing))
         return Scope(**{part: value or "" for part, value in parts.items()})
+
+    def _agreed(self, part: ScopePart) -> str | None:
+        """A part of the workspace's name as `mlctl.yml` has it, else as it is configured.
+
+        Raises:
+            ScopeError: a variable of the shell names another one.
+        """
+        project_value = self.project.text(part.key)
+        if project_value is None or self.project.chosen.get(part.key):
+            return self.configured(part)
+        for variable in part.variables:
+            value = self.environment.get(variable)
+            if value and value.casefold() != project_value.casefold():
+                raise ScopeError(
+                    f"`{part.key}: {project_value}` in {PROJECT_FILE}, and ${variable} says"
+                    f" `{value}`; unset the variable, or say which with `{part.flag}`"
+                )
+        return project_value
 
     def configured(self, part: ScopePart) -> str | None:
         """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's.

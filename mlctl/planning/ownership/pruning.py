@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
+from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
@@ -24,13 +25,19 @@ class Prune:
 
 
 def prune_undeclared(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
-    """The deletes of what the project owns and no file declares.
+    """The deletes of what the project owns and no file declares."""
+    for live in undeclared(graph, live_state.owned, prune.elsewhere):
+        yield Change(live.address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
 
-    A version of an asset stays while any version of its name is declared: others may use it, and
-    the file only says which one is next.
+
+def undeclared(graph: Graph, owned: Iterable[Live], elsewhere: Set[Address]) -> Iterator[Live]:
+    """What of the project's resources neither these files declare nor others do `elsewhere`.
+
+    A version of an asset is declared while any version of its name is: others may use it, and the
+    file only says which one is next.
     """
-    for live in live_state.owned:
+    for live in owned:
         address = live.address
         name = address.at(None) if kind_of(address).versioned else address
-        if not (graph.declared(name) or prune.elsewhere & {address, name}):
-            yield Change(address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
+        if not (graph.declared(name) or elsewhere & {address, name}):
+            yield live

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import kind_of, routes
@@ -27,6 +27,7 @@ _NO_CHANGES_MORE = (
     "mlctl has compared the workspace with your files and found no differences,"
     " so no changes are needed."
 )
+_NO_CHANGES_DECLARED = "No changes to what the files declare."
 _NOT_COMPARED = "No changes to what could be compared."
 _SYMBOLS = "Resource actions are indicated with the following symbols:"
 _ACTIONS = "mlctl will perform the following actions:"
@@ -68,10 +69,13 @@ def human(
         parts.append("\n".join(_body(plan, styler, width, room, verbose=verbose)))
     elif plan.in_motion and not plan.errors:
         parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
+    elif plan.orphans and not plan.errors:
+        parts.append(styler.apply(_NO_CHANGES_DECLARED, Style.BOLD))
     elif not plan.errors:
         explanation = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
         parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{explanation}")
     parts += ["\n".join(textwrap.wrap(sentence, max(width, 40))) for sentence in in_motion(plan)]
+    parts += [plan_text.orphans(plan.orphans)] if plan.orphans else []
     if plan.warnings:
         parts.append(_findings(plan.warnings, color=color, width=width))
     for title, diagnostics_ in ((_REFUSED, plan.refusals), (_REJECTED, plan.rejections)):
@@ -179,7 +183,7 @@ class _View:
             yield f"because {_cause(change)}"
         if change.dependents:
             verb = "depends" if len(change.dependents) == 1 else "depend"
-            yield f"{_listed(_some(change.dependents))} {verb} on it"
+            yield f"{plan_text.listed(plan_text.some(change.dependents))} {verb} on it"
         if action is Action.CREATE and resource is not None and plan_text.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
         if change.unfinished is not None:
@@ -288,7 +292,7 @@ def _cause(change: Change) -> str:
         return f"{change.because} is replaced"
     forcing = [field for field in change.fields if field.forces_replacement]
     names = [f"`{dotted(field.at)}`{_line(change, field)}" for field in forcing]
-    return f"{_listed(names)} cannot be changed in place"
+    return f"{plan_text.listed(names)} cannot be changed in place"
 
 
 def _line(change: Change, field: FieldChange) -> str:
@@ -296,15 +300,6 @@ def _line(change: Change, field: FieldChange) -> str:
     label = change.label_of(field)
     place = f"{label.span.source.name}:{label.span.line + 1}" if label else ""
     return f" ({place})" if place and place != plan_text.place(change) else ""
-
-
-def _some(addresses: Sequence[Address], limit: int = 3) -> list[str]:
-    names = [str(address) for address in addresses[:limit]]
-    return names + ([f"{len(addresses) - limit} more"] if len(addresses) > limit else [])
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"  # noqa: PLR2004
 
 
 def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:

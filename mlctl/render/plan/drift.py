@@ -8,7 +8,7 @@ from mlctl.backends.ports.activity import Activity
 from mlctl.kinds.address import Address
 from mlctl.planning.drift import Difference, Drifted, Origin
 from mlctl.pointer import Data, dotted
-from mlctl.render.plan.text import masked_sides
+from mlctl.render.plan.text import masked_sides, orphans
 from mlctl.render.plan.tree import scalar
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import clean
@@ -24,17 +24,25 @@ _ORIGINS = {
 Writes = Mapping[Address, Activity | None]  # the last write of each; None is unknown
 
 
-def human(drifts: Sequence[Drifted], writes: Writes, *, color: bool = False) -> str:
-    """The drift as text, with a line break at its end."""
+def human(
+    drifts: Sequence[Drifted],
+    writes: Writes,
+    undeclared: Sequence[Address] = (),
+    *,
+    color: bool = False,
+) -> str:
+    """The drift as text, with a line break at its end; `undeclared` are the project's orphans."""
     styler = Styler(color)
     if not drifts:
-        return styler.apply(NO_DRIFT, Style.BOLD) + "\n"
+        text = orphans(undeclared) if undeclared else NO_DRIFT
+        return styler.apply(text, Style.BOLD) + "\n"
     lines: list[str] = []
     for drifted in drifts:
         lines.append(
             styler.apply(clean(str(drifted.address)), Style.BOLD) + f"  ({_place(drifted)})"
         )
         lines += [f"  {line}" for line in _lines(drifted, writes)] + [""]
+    lines += [orphans(undeclared), ""] if undeclared else []
     lines.append(styler.apply(summary(drifts), Style.BOLD))
     return "\n".join(lines) + "\n"
 
@@ -51,8 +59,10 @@ def summary(drifts: Sequence[Drifted]) -> str:
     return f"Drift: {', '.join(parts)}."
 
 
-def markdown(drifts: Sequence[Drifted], writes: Writes) -> str:
+def markdown(drifts: Sequence[Drifted], writes: Writes, undeclared: Sequence[Address] = ()) -> str:
     """The drift for an issue; it ends in a line break."""
+    if undeclared and not drifts:
+        return f"### mlctl drift: declared no more\n\n{_cell(orphans(undeclared))}\n"
     if not drifts:
         return f"### mlctl drift: none\n\n{NO_DRIFT}\n"
     parts = [f"### mlctl drift: {summary(drifts).removeprefix('Drift: ').removesuffix('.')}", ""]
@@ -68,10 +78,13 @@ def markdown(drifts: Sequence[Drifted], writes: Writes) -> str:
             values = " | ".join(_cell(_shown(value)) for value in (declared, live))
             name = _cell(dotted(difference.field.at))
             parts.append(f"| `{_cell(str(drifted.address))}` | `{name}` | {values} | {written} |")
+    parts += ["", _cell(orphans(undeclared))] if undeclared else []
     return "\n".join(parts) + "\n"
 
 
-def document(drifts: Sequence[Drifted], writes: Writes) -> dict[str, Data]:
+def document(
+    drifts: Sequence[Drifted], writes: Writes, undeclared: Sequence[Address] = ()
+) -> dict[str, Data]:
     """The drift as plain data, without secrets."""
     return {
         "format_version": FORMAT_VERSION,
@@ -85,6 +98,7 @@ def document(drifts: Sequence[Drifted], writes: Writes) -> dict[str, Data]:
             }
             for drifted in drifts
         ],
+        "orphans": [str(address) for address in undeclared],
     }
 
 

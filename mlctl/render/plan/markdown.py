@@ -11,7 +11,7 @@ from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.pointer import dotted
 from mlctl.render.plan import blocks as text
 from mlctl.render.plan import cost
-from mlctl.render.plan.text import SYMBOLS, masked_sides, place
+from mlctl.render.plan.text import SYMBOLS, masked_sides, orphans, place
 from mlctl.render.plan.tree import scalar
 from mlctl.render.terminal.terminal import clean
 
@@ -37,6 +37,7 @@ def plan(plan_: Plan) -> str:
     first = sorted(plan_.changes, key=lambda change: order.index(change.action))
     plan_ = replace(plan_, changes=tuple(first))
     parts = [f"### mlctl plan: {_title(plan_)}", *_findings(plan_), *_in_motion(plan_)]
+    parts += [f"- {_escaped(orphans(plan_.orphans))}"] if plan_.orphans else []
     if plan_.pending:
         costs = "\n".join(cost.markdown(of_plan(plan_)))
         parts += ["\n".join(_table(plan_)), *([costs] if costs else [])]

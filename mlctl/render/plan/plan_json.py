@@ -49,6 +49,7 @@ def lazy_document(plan: Plan) -> dict[str, Data]:
         },
         "resource_changes": (_resource_change(change, scope) for change in plan.changes),
         "in_motion": [str(change.address) for change in plan.in_motion],
+        "orphans": [str(address) for address in plan.orphans],
         "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
         "monthly_cost": cost.lazy_document(of_plan(plan)),
         "diagnostics": machine.diagnostics(report),

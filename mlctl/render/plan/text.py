@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Reference
@@ -13,6 +13,7 @@ from mlctl.masking import MASK, masked
 from mlctl.planning.model import Action, Change, FieldChange
 from mlctl.pointer import Data
 from mlctl.render.plan.tree import scalar
+from mlctl.render.terminal.terminal import clean
 
 # Terraform's signs.
 SYMBOLS = {
@@ -146,3 +147,23 @@ def _short(digest: str) -> str:
     """`sha256:1a2b3c4d`."""
     name = {64: "sha256", 32: "md5"}.get(len(digest), "hash")
     return f"{name}:{digest[:8]}"
+
+
+def orphans(addresses: Sequence[Address]) -> str:
+    """`compute/old is declared no more; --prune deletes it.`"""
+    one = len(addresses) == 1
+    return clean(
+        f"{listed(some(addresses))} {'is' if one else 'are'} declared no more;"
+        f" `--prune` deletes {'it' if one else 'them'}."
+    )
+
+
+def some(addresses: Sequence[Address], limit: int = 3) -> list[str]:
+    """The first of the addresses, and how many more there are."""
+    names = [str(address) for address in addresses[:limit]]
+    return names + ([f"{len(addresses) - limit} more"] if len(addresses) > limit else [])
+
+
+def listed(names: list[str]) -> str:
+    """The names as a person would list them."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"  # noqa: PLR2004

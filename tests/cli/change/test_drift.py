@@ -82,3 +82,26 @@ def test_drift_is_told_of_what_the_project_would_not_let_a_plan_change(
     (changed / "mlctl.yml").write_text("project: scoring\npolicies: [frozen.yml]\n")
     assert mlctl("plan", "infra").code == 5
     assert mlctl("drift", "infra", "--detailed-exitcode").code == 2
+
+
+def test_what_no_file_declares_any_more_is_told_and_no_state_as_declared(
+    mlctl: Run, changed: Path
+) -> None:
+    cluster(changed / "infra" / "old.yml")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    (changed / "infra" / "old.yml").unlink()
+    said = "compute/old is declared no more; `--prune` deletes it."
+    planned, drifted = mlctl("plan", "infra"), mlctl("drift", "infra", "--detailed-exitcode")
+    assert planned.out == f"No changes to what the files declare.\n\n{said}\n"
+    assert (drifted.code, drifted.out) == (2, f"{said}\n")
+    assert f"- {said}" in mlctl("plan", "infra", "-o", "markdown").out
+    assert said in mlctl("drift", "infra", "-o", "markdown").out
+    for command in ("plan", "drift"):
+        assert mlctl(command, "infra", "-o", "json").json["orphans"] == ["compute/old"]
+
+
+def test_what_another_file_of_the_project_declares_is_no_orphan(mlctl: Run, changed: Path) -> None:
+    cluster(changed / "more" / "other.yml")
+    assert mlctl("apply", ".", "--yes").code == 0
+    assert "declared no more" not in mlctl("plan", "infra").out
+    assert mlctl("plan", "infra", "-o", "json").json["orphans"] == []

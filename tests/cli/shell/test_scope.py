@@ -12,7 +12,7 @@ from tests.builders.shell import Run
 
 ACCOUNT = {"subscriptions": [{"id": "other"}, {"id": "account", "isDefault": True}]}
 # From the strongest to the weakest; a flag is over all of them.
-PLACES = ["MLCTL", "AZURE_DEFAULTS", "mlctl.yml", "mlctl's file", "az's file"]
+PLACES = ["MLCTL", "AZURE_DEFAULTS", "mlctl's file", "az's file"]
 
 
 def settings(folder: Path, *places: str) -> Configuration:
@@ -42,6 +42,27 @@ def ini(file: Path, text: str) -> None:
 def test_the_strongest_place_counts(tmp_path: Path, number: int) -> None:
     found = settings(tmp_path, *PLACES[number:])
     assert found.scope("local", {}).resource_group == PLACES[number]
+
+
+def test_the_project_counts_before_configuration_files(tmp_path: Path) -> None:
+    found = settings(tmp_path, "mlctl.yml", *PLACES[2:])
+    assert found.scope("local", {}).resource_group == "mlctl.yml"
+
+
+@pytest.mark.parametrize("place", PLACES[:2])
+def test_a_variable_that_names_another_workspace_than_the_project_is_refused(
+    tmp_path: Path, place: str
+) -> None:
+    found = settings(tmp_path, "mlctl.yml", place)
+    with pytest.raises(ScopeError, match=f"says `{place}`; unset the variable, or say which"):
+        found.scope("local", {})
+    assert found.scope("local", {"resource_group": "flag"}).resource_group == "flag"
+
+
+def test_a_variable_that_agrees_with_the_project_is_no_conflict(tmp_path: Path) -> None:
+    (tmp_path / "mlctl.yml").write_text("workspace: Mine\n")
+    found = Configuration.read(tmp_path / "mlctl.yml", {"AZURE_DEFAULTS_WORKSPACE": "mine"})
+    assert found.scope("local", {}).workspace == "Mine"
 
 
 def test_a_flag_counts_before_all_else(tmp_path: Path) -> None:
