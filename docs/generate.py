@@ -12,7 +12,6 @@ from typing import Any
 from docs.made import compatibility, lines, man
 from docs.made.pages import commands as pages_of_commands
 from mlctl.cli.app import build
-from mlctl.cli.parser import tree
 from mlctl.cli.shell import exits
 
 DOCS = Path(__file__).parent
@@ -20,7 +19,7 @@ DOCS = Path(__file__).parent
 
 def pages() -> dict[Path, str]:
     """Each page, and what it should say."""
-    root = tree.read(build())
+    root = build()
     flags = compatibility.az_flags((DOCS / "data" / "az-ml.csv").read_text(encoding="utf-8"))
     published = lines.lines((DOCS / "data" / "az-lines.tsv").read_text(encoding="utf-8"))
     return {

@@ -8,7 +8,7 @@ from enum import Enum
 
 from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import compatibility
-from mlctl.cli.parser import arguments, tree
+from mlctl.cli.parser import arguments
 from mlctl.cli.parser.arguments import UsageError
 
 
@@ -32,7 +32,7 @@ class Line:
         """What mlctl makes of it; variables and placeholders are names as any other."""
         _, _, *args = shlex.split(self.text)
         try:
-            arguments.read(args, tree.read(build(args[0])), compatibility().absent)
+            arguments.read(args, build(args[0]), compatibility().absent)
         except UsageError as error:
             is_named = "is not here:" in str(error)
             return Verdict.REFUSED if is_named else Verdict.UNKNOWN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from mlctl.cli.parser.completion import SCRIPTS
 from mlctl.cli.parser.tree import CommandNode
 from mlctl.cli.shell import exits
 
@@ -79,34 +80,8 @@ def _text(text: str) -> str:
     return f"\\&{plain}" if plain[:1] in (".", "'") else plain
 
 
-# As typer's `--show-completion` prints them; they ask the program itself what can follow.
 COMPLETIONS: Mapping[str, str] = {
-    "mlctl.bash": """\
-_mlctl_completion() {
-    local IFS=$'
-'
-    COMPREPLY=( $( env COMP_WORDS="${COMP_WORDS[*]}" \\
-                   COMP_CWORD=$COMP_CWORD \\
-                   _MLCTL_COMPLETE=complete_bash $1 ) )
-    return 0
-}
-
-complete -o default -F _mlctl_completion mlctl
-""",
-    "_mlctl": """\
-#compdef mlctl
-
-_mlctl_completion() {
-  eval $(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" _MLCTL_COMPLETE=complete_zsh mlctl)
-}
-
-compdef _mlctl_completion mlctl
-""",
-    "mlctl.fish": (
-        "complete --command mlctl --no-files"
-        ' --arguments "(env _MLCTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args'
-        ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl)"'
-        ' --condition "env _MLCTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args'
-        ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl"\n'
-    ),
+    "mlctl.bash": SCRIPTS["bash"],
+    "_mlctl": SCRIPTS["zsh"],
+    "mlctl.fish": SCRIPTS["fish"],
 }

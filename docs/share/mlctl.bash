@@ -1,6 +1,5 @@
 _mlctl_completion() {
-    local IFS=$'
-'
+    local IFS=$'\n'
     COMPREPLY=( $( env COMP_WORDS="${COMP_WORDS[*]}" \
                    COMP_CWORD=$COMP_CWORD \
                    _MLCTL_COMPLETE=complete_bash $1 ) )

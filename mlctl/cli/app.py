@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-import typer
-
-from mlctl.cli.shell.command import add_global_flags
+from mlctl.cli.parser import tree
+from mlctl.cli.parser.declare import CommandGroup
+from mlctl.cli.parser.tree import CommandNode
+from mlctl.cli.shell.command import GLOBAL_FLAGS
 from mlctl.kinds import KINDS
 
 AZ_VERBS = "mlctl.cli.az.commands"  # those of the kinds
-# The modules whose `register(app, verb)` adds a verb, by the sections of help; a run imports one.
+# The modules whose `register(group, verb)` adds a verb, by the sections of help; a run imports one.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "File Commands": {
         "init": "mlctl.cli.files.init",
@@ -58,20 +59,14 @@ VERBS = {verb: module for verbs in SECTIONS.values() for verb, module in verbs.i
 _SECTION_OF = {verb: section for section, verbs in SECTIONS.items() for verb in verbs}
 
 
-def build(verb: str | None = None) -> typer.Typer:
+def build(verb: str | None = None) -> CommandNode:
     """All commands, or only the branch of `verb`: a run imports no more than it needs."""
-    app = typer.Typer(
-        name="mlctl",
-        help="Declarative infrastructure as code for Azure Machine Learning: validate, plan and"
+    root = CommandGroup(
+        "Declarative infrastructure as code for Azure Machine Learning: validate, plan and"
         " apply the YAML that `az ml` users already have, on Azure or on a simulated workspace of"
         " your own.",
-        context_settings={"help_option_names": ["--help", "-h"]},
+        GLOBAL_FLAGS,
     )
-    add_global_flags(app)
     for name in [verb] if verb in VERBS else VERBS:
-        import_module(VERBS[str(name)]).register(app, name)
-    for command in app.registered_commands:
-        command.rich_help_panel = _SECTION_OF[str(command.name)]
-    for group in app.registered_groups:
-        group.rich_help_panel = _SECTION_OF[str(group.name)]
-    return app
+        import_module(VERBS[str(name)]).register(root, name)
+    return tree.read(root, sections=_SECTION_OF)

@@ -10,12 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from mlctl import files, masking
 from mlctl.cli.app import AZ_VERBS, VERBS, build
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
+from mlctl.cli.parser.tree import INSTALL_COMPLETION
 from mlctl.cli.shell import console
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -37,7 +36,7 @@ _BEFORE = (
     *("--env", "--var", "--var-file"),
 )
 _AZ = "az"  # what the executable of `mlctl az-shim` says first
-_COMPLETION = "_MLCTL_COMPLETE"  # typer's variable
+_COMPLETION = "_MLCTL_COMPLETE"  # the variable with which a shell completes a line
 _MAX_ARGUMENTS = 8 << 20  # bytes of an `@FILE`
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
 
@@ -61,7 +60,7 @@ def run(args: Sequence[str]) -> int:
 def _run(args: Sequence[str]) -> int:
     """Read the arguments as az does, and run the command that they name."""
     if _COMPLETION in os.environ:
-        return _complete(args)
+        return _complete()
     if args and args[0] == _AZ:
         from mlctl.cli.az import stand_in
 
@@ -69,9 +68,9 @@ def _run(args: Sequence[str]) -> int:
     verb = args[0] if args and args[0] in VERBS else None
     if verb and VERBS[verb] == AZ_VERBS:
         args = arguments.expand_files(args, _read)
-    line = arguments.read(args, tree.read(build(verb)), _absent(verb))
+    line = arguments.read(args, build(verb), _absent(verb))
     if line.wants_completion:
-        return _complete(args)
+        return _offer_completion(line)
     if line.wants_help or line.command.run is None:
         _help(line.command)
         return Exit.OK if line.wants_help or not line.command.path else Exit.USAGE
@@ -113,10 +112,31 @@ def _absent(verb: str | None) -> Mapping[str, str]:
     return compatibility().absent
 
 
-def _complete(args: Sequence[str]) -> int:
-    """Answer the shell that completes a line, or install that; typer does both."""
-    command = typer.main.get_command(build())
-    return int(command.main([*args], prog_name="mlctl", standalone_mode=False) or 0)
+def _complete() -> int:
+    """Answer the shell that completes a line."""
+    from mlctl.cli.parser.completion import answer, typed_words
+
+    verb = next((word for word in typed_words(os.environ)[:-1] if word in VERBS), None)
+    text, has_words = answer(build(verb), os.environ)
+    if text:
+        sys.stdout.write(f"{text}\n")
+    return Exit.OK if has_words else Exit.ERROR
+
+
+def _offer_completion(line: arguments.CommandLine) -> int:
+    """Print or install the script by which the user's shell completes lines."""
+    from mlctl.cli.parser.completion import install, script
+
+    shell = Path(os.environ.get("SHELL", "")).name
+    if INSTALL_COMPLETION not in [flag.option for flag in line.flags]:
+        sys.stdout.write(script(shell))
+        return Exit.OK
+    path = install(shell, Path.home())
+    sys.stdout.write(
+        f"{shell} completion installed in {path}\n"
+        "Completion will take effect once you restart the terminal\n"
+    )
+    return Exit.OK
 
 
 def _help(command: tree.CommandNode) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from mlctl.cli.app import build
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.tree import CommandNode
 
 
 @cache
 def command_tree() -> CommandNode:
     """Every command with its flags, as the parser and the help know it."""
-    return tree.read(build())
+    return build()

@@ -52,7 +52,7 @@ def test_no_command_imports_what_it_does_not_need(tmp_path: Path, command: tuple
 
 def test_the_version_is_told_before_anything_is_imported(tmp_path: Path) -> None:
     assert finish(start(tmp_path, "--version")).out == f"mlctl {__version__}\n"
-    assert imported(tmp_path, "--version") & {"typer", "yaml", "jsonschema", "sqlite3"} == set()
+    assert imported(tmp_path, "--version") & {"yaml", "jsonschema", "sqlite3"} == set()
 
 
 def test_validate_needs_no_database(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_validate_opens_no_connection(tmp_path: Path) -> None:
 def test_mlctl_needs_few_packages_and_no_major_version_that_nobody_has_tried() -> None:
     described = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {one: re.split(r"[<>=]", one)[0] for one in described["dependencies"]}
-    assert set(named.values()) == {"typer", "pyyaml", "jsonschema", "rich", "jmespath"}
+    assert set(named.values()) == {"pyyaml", "jsonschema", "rich", "jmespath"}
     for one in (*named, *described["optional-dependencies"]["azure"]):
         assert re.fullmatch(r"[a-z-]+>=[\d.]+,<\d+", one), one
 

@@ -7,7 +7,6 @@ from functools import cache
 from random import Random
 
 from mlctl.cli.app import build
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.tree import Arity, CommandNode, Option
 from tests.builders.shell import cluster
 from tests.fuzz.batches import Trial
@@ -37,7 +36,7 @@ BEFORE = (
 @cache
 def commands() -> tuple[CommandNode, ...]:
     """All commands."""
-    found = tree.read(build()).commands()
+    found = build().commands()
     return tuple(one for one in found if " ".join(one.path) not in NEVER)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mlctl.cli.advise import patch as advise_files
 from mlctl.cli.advise.vary import USUAL, varied
 from mlctl.cli.files.validate import SomePaths
@@ -26,6 +24,7 @@ from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -46,7 +45,7 @@ class SearchArgs(BeginArgs):
 
     weather: Annotated[
         str,
-        typer.Option(
+        OptionSpec(
             "--weather",
             metavar="NAME",
             help="What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
@@ -54,7 +53,7 @@ class SearchArgs(BeginArgs):
     ] = WEATHER
     vary: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--vary",
             metavar="FIELD=VALUES",
             help="What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
@@ -63,11 +62,9 @@ class SearchArgs(BeginArgs):
     ] = None
     runs: Annotated[
         int,
-        typer.Option(
-            "--runs", min=10, max=100_000, metavar="N", help="Histories of the best ones."
-        ),
+        OptionSpec("--runs", min=10, max=100_000, metavar="N", help="Histories of the best ones."),
     ] = 1000
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
+    seed: Annotated[int, OptionSpec("--seed", metavar="N", help="Where all chance is from.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,21 +73,21 @@ class WishArgs:
 
     deadline: Annotated[
         str | None,
-        typer.Option("--deadline", metavar="DURATION", help="Late in one case of 20 at most."),
+        OptionSpec("--deadline", metavar="DURATION", help="Late in one case of 20 at most."),
     ] = None
     budget: Annotated[
         float | None,
-        typer.Option("--budget", min=0, metavar="USD", help="What it may cost until it is done."),
+        OptionSpec("--budget", min=0, metavar="USD", help="What it may cost until it is done."),
     ] = None
     max_cancel: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--max-cancel", min=0, max=1, metavar="P", help="How likely the first run may fail so."
         ),
     ] = None
     jobs_per_month: Annotated[
         float,
-        typer.Option(
+        OptionSpec(
             "--jobs-per-month",
             min=0.01,
             metavar="N",
@@ -99,7 +96,7 @@ class WishArgs:
     ] = 30
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(advise)
 
@@ -117,7 +114,7 @@ def advise(
     wishes: WishArgs,
     patch: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--patch",
             help="Write the recommended values into the files, and show the plan of them.",
         ),

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import typer
-
 from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, kind_flags, read, wait
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
+from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.shell.command import add, fill, option
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import OutputArgs
@@ -39,17 +38,17 @@ class KindCommand(Generic[_Args]):
     fields: tuple[Flag, ...] = ()
 
 
-def register(app: typer.Typer, kind_name: str) -> None:
+def register(app: CommandGroup, kind_name: str) -> None:
     """Add the commands of a kind."""
     kind = KINDS[kind_name]
-    group = typer.Typer(help=f"Manage {_plural(kind)}.")
+    group = CommandGroup(help=f"Manage {_plural(kind)}.")
     for command in _commands(kind):
         add(group, command.name, _body(command, kind), (*command.own, *flags.OUTPUT), command.text)
     if not kind.versioned:  # nothing runs on an asset
         from mlctl.cli.az import invoke
 
         invoke.register(group, kind)
-    app.add_typer(group, name=kind_name)
+    app.groups[kind_name] = group
 
 
 def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.parser.arguments import TypedFlag
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.command import option, parameters, several, switch
 from mlctl.cli.shell.output import OutputArgs
 
@@ -26,18 +25,18 @@ class PolicyArgs:
 
     acquire_policy_token: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--acquire-policy-token",
             help="Taken for az's sake; it means nothing here.",
-            rich_help_panel=_POLICY,
+            panel=_POLICY,
         ),
     ] = False
     change_reference: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--change-reference",
             help="Taken for az's sake; it means nothing here.",
-            rich_help_panel=_POLICY,
+            panel=_POLICY,
         ),
     ] = None
 

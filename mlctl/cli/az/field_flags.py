@@ -12,7 +12,8 @@ from mlctl import pointer, schema
 from mlctl.cli.az.args import FieldText
 from mlctl.cli.az.field_values import coerce, fits, inside
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.tree import ARGUMENTS, SWITCH
+from mlctl.cli.parser.declare import ARGUMENTS
+from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell.command import flag_values, option
 from mlctl.kinds import Kind
 from mlctl.kinds.flags import Flag

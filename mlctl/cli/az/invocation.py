@@ -9,13 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from mlctl import pointer, source
 from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.command import flag_values, several
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
@@ -42,13 +41,13 @@ class BatchJobArgs:
 
     input: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--input", metavar="URI", help="What to score: a local folder or file, or a URI."
         ),
     ] = None
     input_type: Annotated[
         InputType | None,
-        typer.Option("--input-type", help="What --input is; a folder, unless it is a local file."),
+        OptionSpec("--input-type", help="What --input is; a folder, unless it is a local file."),
     ] = None
     inputs: Annotated[
         list[TypedFlag] | None,
@@ -68,11 +67,11 @@ class BatchJobArgs:
     ] = None
     output_path: Annotated[
         str | None,
-        typer.Option("--output-path", metavar="URI", help="Where the predictions go."),
+        OptionSpec("--output-path", metavar="URI", help="Where the predictions go."),
     ] = None
     mini_batch_size: Annotated[
         int | None,
-        typer.Option(
+        OptionSpec(
             "--mini-batch-size",
             "-m",
             metavar="N",
@@ -81,7 +80,7 @@ class BatchJobArgs:
     ] = None
     instance_count: Annotated[
         int | None,
-        typer.Option(
+        OptionSpec(
             "--instance-count",
             "-c",
             metavar="N",
@@ -90,11 +89,11 @@ class BatchJobArgs:
     ] = None
     job_name: Annotated[
         str | None,
-        typer.Option("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
+        OptionSpec("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
     ] = None
     experiment_name: Annotated[
         str | None,
-        typer.Option("--experiment-name", metavar="NAME", help="Experiment of the job."),
+        OptionSpec("--experiment-name", metavar="NAME", help="Experiment of the job."),
     ] = None
     tags: Annotated[
         list[TypedFlag] | None,
@@ -102,7 +101,7 @@ class BatchJobArgs:
     ] = None
     file: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--file",
             "-f",
             metavar="FILE",

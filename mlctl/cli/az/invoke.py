@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.az import input_files, invocation, jobs
 from mlctl.cli.az.common_flags import PolicyArgs
 from mlctl.cli.az.invocation import BatchJobArgs
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import OutputArgs
@@ -22,11 +21,11 @@ from mlctl.kinds import Kind
 from mlctl.workload import DEFAULT_NAME
 
 EndpointName = Annotated[
-    str, typer.Option("--name", "-n", metavar="NAME", help="Name of the batch endpoint.")
+    str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the batch endpoint.")
 ]
 
 
-def register(app: typer.Typer, kind: Kind) -> None:
+def register(app: CommandGroup, kind: Kind) -> None:
     """Add to the commands of a kind those about its jobs and its metrics."""
     commands = MORE.get(kind.name)
     if commands is not None:
@@ -39,7 +38,7 @@ def invoke(
     *,
     deployment_name: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--deployment-name",
             "-d",
             metavar="NAME",
@@ -88,10 +87,10 @@ def of_deployment(
     session: Session,
     endpoint_name: Annotated[
         str,
-        typer.Option("--endpoint-name", "-e", metavar="NAME", help="Name of the batch endpoint."),
+        OptionSpec("--endpoint-name", "-e", metavar="NAME", help="Name of the batch endpoint."),
     ],
     name: Annotated[
-        str, typer.Option("--name", "-n", metavar="NAME", help="Name of the batch deployment.")
+        str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the batch deployment.")
     ],
     _policy: PolicyArgs,
     printing: OutputArgs,
@@ -107,29 +106,29 @@ def _list(session: Session, endpoint: str, deployment: str | None, printing: Out
     return Exit.OK
 
 
-def _of_endpoints(app: typer.Typer) -> None:
+def _of_endpoints(app: CommandGroup) -> None:
     command(app, "invoke")(invoke)
     command(app, "list-jobs")(of_endpoint)
 
 
-def _of_deployments(app: typer.Typer) -> None:
+def _of_deployments(app: CommandGroup) -> None:
     command(app, "list-jobs")(of_deployment)
 
 
-def _of_clusters(app: typer.Typer) -> None:
+def _of_clusters(app: CommandGroup) -> None:
     from mlctl.cli.az import metrics
 
     command(app, "metrics")(metrics.metrics)
 
 
-def _of_pools(app: typer.Typer) -> None:
+def _of_pools(app: CommandGroup) -> None:
     from mlctl.cli.az import submit
 
     command(app, "submit")(submit.submit)
 
 
 # What a kind has beyond the commands that all kinds have; most have nothing.
-MORE: Mapping[str, Callable[[typer.Typer], None]] = {
+MORE: Mapping[str, Callable[[CommandGroup], None]] = {
     "compute": _of_clusters,
     "batch-endpoint": _of_endpoints,
     "batch-deployment": _of_deployments,

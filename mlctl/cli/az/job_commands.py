@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import typer
-
 from mlctl.cli.az import job_verify, jobs, stream, submit
+from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.shell.command import command
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Manage jobs.")
+    group = CommandGroup(help="Manage jobs.")
     command(group, "show")(jobs.show)
     command(group, "list")(jobs.list_)
     command(group, "wait")(jobs.wait)
@@ -22,4 +21,4 @@ def register(app: typer.Typer, verb: str) -> None:
     command(group, "create")(submit.create)
     command(group, "stream")(stream.stream)
     command(group, "verify")(job_verify.verify)
-    app.add_typer(group, name=verb)
+    app.groups[verb] = group

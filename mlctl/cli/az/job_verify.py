@@ -7,11 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files, pointer
 from mlctl.backends.ports.jobs import Jobs, SupportsDownloads, SupportsOutputs
 from mlctl.cli.az.jobs import opened, write
+from mlctl.cli.parser.declare import ArgumentSpec, OptionSpec
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
@@ -19,16 +18,14 @@ from mlctl.service_errors import Permanent
 
 Left = Annotated[
     str,
-    typer.Argument(metavar="JOB|FOLDER", help="A job, or the files that it has left, downloaded."),
+    ArgumentSpec(metavar="JOB|FOLDER", help="A job, or the files that it has left, downloaded."),
 ]
 Input = Annotated[
-    Path, typer.Option("--input", metavar="DIR|FILE", help="The inputs that the job was given.")
+    Path, OptionSpec("--input", metavar="DIR|FILE", help="The inputs that the job was given.")
 ]
 Key = Annotated[
     int | None,
-    typer.Option(
-        "--key", metavar="N", min=1, help="The cell of a row that names the input, from 1."
-    ),
+    OptionSpec("--key", metavar="N", min=1, help="The cell of a row that names the input, from 1."),
 ]
 
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import (
@@ -22,32 +20,33 @@ from mlctl.backends.ports.jobs import (
     SupportsOutputs,
 )
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.cli.shell.session import Session
 from mlctl.service_errors import NotFound, Permanent
 
-Name = Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="Name of the job.")]
+Name = Annotated[str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the job.")]
 Output = Annotated[
     OutputFormat | None,
-    typer.Option(
+    OptionSpec(
         "--output",
         "-o",
         help="Output format; json unless configured.",
-        rich_help_panel="Global Arguments",
+        panel="Global Arguments",
     ),
 ]
 Limit = Annotated[
     str,
-    typer.Option(
+    OptionSpec(
         "--limit",
         metavar="DURATION",
         help="Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.",
     ),
 ]
 Web = Annotated[
-    bool, typer.Option("--web", "-e", help="Taken with a note: there is no page to open.")
+    bool, OptionSpec("--web", "-e", help="Taken with a note: there is no page to open.")
 ]
 EVER = "365d"
 _MOST_DIGITS = 6  # of seconds
@@ -94,12 +93,12 @@ def show(
 def list_(
     session: Session,
     max_results: Annotated[
-        int, typer.Option("--max-results", "-r", min=1, metavar="N", help="List no more than N.")
+        int, OptionSpec("--max-results", "-r", min=1, metavar="N", help="List no more than N.")
     ] = 50,
-    all_results: Annotated[bool, typer.Option("--all-results", help="List all of them.")] = False,
+    all_results: Annotated[bool, OptionSpec("--all-results", help="List all of them.")] = False,
     parent: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--parent-job-name",
             "-p",
             metavar="NAME",
@@ -107,10 +106,10 @@ def list_(
         ),
     ] = None,
     archived_only: Annotated[
-        bool, typer.Option("--archived-only", help="List archived jobs only.")
+        bool, OptionSpec("--archived-only", help="List archived jobs only.")
     ] = False,
     include_archived: Annotated[
-        bool, typer.Option("--include-archived", help="List archived jobs, too.")
+        bool, OptionSpec("--include-archived", help="List archived jobs, too.")
     ] = False,
     output: Output = None,
     query: Query = None,
@@ -149,15 +148,13 @@ def wait(
 def download(
     session: Session,
     name: Name,
-    every: Annotated[
-        bool, typer.Option("--all", help="All: named outputs, files and logs.")
-    ] = False,
+    every: Annotated[bool, OptionSpec("--all", help="All: named outputs, files and logs.")] = False,
     output_name: Annotated[
         str | None,
-        typer.Option("--output-name", metavar="NAME", help="A named output: score, for one."),
+        OptionSpec("--output-name", metavar="NAME", help="A named output: score, for one."),
     ] = None,
     download_path: Annotated[
-        Path, typer.Option("--download-path", "-p", metavar="FOLDER", help="Where to.")
+        Path, OptionSpec("--download-path", "-p", metavar="FOLDER", help="Where to.")
     ] = Path(),
 ) -> Exit:
     """Download what a job leaves behind: its files and logs, unless told otherwise.
@@ -183,7 +180,7 @@ def metrics(
     session: Session,
     name: Name,
     output: Annotated[
-        ChartOutputFormat, typer.Option("--output", "-o", help="Output format.")
+        ChartOutputFormat, OptionSpec("--output", "-o", help="Output format.")
     ] = ChartOutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.ports.metrics import DEFAULT_METRICS, Series, SupportsMetrics
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
+from mlctl.cli.parser.declare import ArgumentSpec, OptionSpec
 from mlctl.cli.shell.command import flag_values, several
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -21,11 +20,11 @@ from mlctl.service_errors import Permanent
 def metrics(
     session: Session,
     cluster: Annotated[
-        str | None, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")
+        str | None, ArgumentSpec(metavar="CLUSTER", help="Name of the cluster.")
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", "-n", metavar="NAME", help="Name of the cluster, as a flag."),
+        OptionSpec("--name", "-n", metavar="NAME", help="Name of the cluster, as a flag."),
     ] = None,
     metric: Annotated[
         list[TypedFlag] | None,
@@ -38,16 +37,16 @@ def metrics(
     ] = None,
     interval: Annotated[
         str | None,
-        typer.Option("--interval", metavar="DURATION", help="Length of an interval: 1m, 5m, PT1H."),
+        OptionSpec("--interval", metavar="DURATION", help="Length of an interval: 1m, 5m, PT1H."),
     ] = None,
     span: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--span", metavar="DURATION", help="How far back; to the first node unless given."
         ),
     ] = None,
     output: Annotated[
-        ChartOutputFormat, typer.Option("--output", "-o", help="Output format.")
+        ChartOutputFormat, OptionSpec("--output", "-o", help="Output format.")
     ] = ChartOutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:

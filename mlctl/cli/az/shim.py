@@ -9,12 +9,11 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.az.jobs import POLLING
 from mlctl.cli.az.stand_in import MARK, PASS_THROUGH
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -36,7 +35,7 @@ hash -r 2>/dev/null || true
 """
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(az_shim)
 
@@ -45,7 +44,7 @@ def az_shim(
     session: Session,
     install: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--install",
             metavar="DIR",
             help="Put the executable `az` into this folder, and print nothing to evaluate.",
@@ -53,7 +52,7 @@ def az_shim(
     ] = None,
     pass_through: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--pass-through",
             help="Let the real az do what mlctl does not, also while the backend is local.",
         ),

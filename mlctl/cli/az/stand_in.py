@@ -15,7 +15,6 @@ from typing import NoReturn
 
 from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import compatibility
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -65,7 +64,7 @@ def _is_ours(args: Sequence[str]) -> bool:
     verb = next((word for word in args[1:] if not word.startswith("-")), None)
     if verb is None:
         return True
-    return verb in tree.read(build(group)).children[group].children
+    return verb in build(group).children[group].children
 
 
 def _lacking(args: Sequence[str]) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.ports.jobs import (
     Job,
     JobProgress,
@@ -18,6 +16,7 @@ from mlctl.backends.ports.jobs import (
 )
 from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -33,12 +32,12 @@ def stream(
     name: Name,
     events: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--events",
             metavar="FILE",
             help="Write all that happened to the job and its cluster, a JSON line each: the same"
             " lines for one seed.",
-            rich_help_panel=SIMULATED,
+            panel=SIMULATED,
         ),
     ] = None,
     limit: Limit = EVER,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, SupportsUpload
 from mlctl.cli.az import documents, jobs
@@ -19,6 +17,7 @@ from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import OutputArgs, Query
@@ -39,22 +38,22 @@ class JobArgs:
 
     file: Annotated[
         str,
-        typer.Option("--file", "-f", metavar="FILE", help="The YAML file; - for standard input."),
+        OptionSpec("--file", "-f", metavar="FILE", help="The YAML file; - for standard input."),
     ]
     name: Annotated[
         str | None,
-        typer.Option("--name", "-n", metavar="NAME", help="Name of the job; over what it says."),
+        OptionSpec("--name", "-n", metavar="NAME", help="Name of the job; over what it says."),
     ] = None
     set_: SetFlag = None
     stream: Annotated[
         bool,
-        typer.Option("--stream", "-s", help="Show what happens to it until it has ended."),
+        OptionSpec("--stream", "-s", help="Show what happens to it until it has ended."),
     ] = False
     web: Web = False
     ignore: Ignore = None
     save_as: Annotated[
         Path | None,
-        typer.Option("--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
+        OptionSpec("--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
     ] = None
 
 
@@ -99,17 +98,15 @@ def submit(
     session: Session,
     time: Annotated[
         str,
-        typer.Option("--duration", metavar="DURATION", help="How long it takes a VM: 90s, 1h30m."),
+        OptionSpec("--duration", metavar="DURATION", help="How long it takes a VM: 90s, 1h30m."),
     ],
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", "-n", metavar="NAME", help="The pool; the shared queue unless given."
-        ),
+        OptionSpec("--name", "-n", metavar="NAME", help="The pool; the shared queue unless given."),
     ] = None,
     job_name: Annotated[
         str | None,
-        typer.Option("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
+        OptionSpec("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
     ] = None,
     output: Output = None,
     query: Query = None,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces
 from mlctl.cli.az.jobs import Output
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Query, print_data
@@ -38,19 +37,19 @@ _PROPERTIES = {
 }
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Show workspaces.")
+    group = CommandGroup(help="Show workspaces.")
     command(group, "show")(show)
     command(group, "list")(list_)
-    app.add_typer(group, name=verb)
+    app.groups[verb] = group
 
 
 def show(
     session: Session,
     name: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--name", "-n", metavar="NAME", help="The workspace; the configured one unless given."
         ),
     ] = None,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.change.execution import ApplyArgs, carry_out_plan, refuse
 from mlctl.cli.change.planning import PruneArgs, ReplaceStrategy, Target, load_and_plan
 from mlctl.cli.change.saved import apply_saved
 from mlctl.cli.files.validate import Paths, PathsToApply
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.project_paths import is_plan
@@ -31,7 +30,7 @@ class WhatArgs:
 
     resume: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--resume",
             help="Put back what an apply that did not end has taken away, and nothing else;"
             " of a saved plan, carry out the rest of it.",
@@ -64,7 +63,7 @@ class WhatArgs:
         )
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add `apply` or `destroy`."""
     command(app, verb)(apply if verb == "apply" else destroy)
 

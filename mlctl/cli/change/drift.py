@@ -6,12 +6,11 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.change.planning import PlanFormat, Target, load_and_plan
 from mlctl.cli.files.validate import Paths
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -24,7 +23,7 @@ from mlctl.service_errors import ServiceError
 from mlctl.workflow.model import PlanOptions
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(drift)
 
@@ -34,11 +33,11 @@ def drift(
     paths: Paths,
     output: Annotated[
         PlanFormat,
-        typer.Option("--output", "-o", help="How it is written; markdown is for an issue."),
+        OptionSpec("--output", "-o", help="How it is written; markdown is for an issue."),
     ] = PlanFormat.HUMAN,
     detailed_exitcode: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--detailed-exitcode",
             help="Exit with 2 when something differs (or could not be compared), else 0.",
         ),

@@ -12,14 +12,13 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl.applying.events import StepEvent
 from mlctl.applying.lease import LeaseRequest, holder
 from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
 from mlctl.cli.change.planning import show_plan
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell import console
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -37,7 +36,7 @@ from mlctl.workflow.model import Planned
 if TYPE_CHECKING:
     from mlctl.render.apply import json_lines
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, OptionSpec("--yes", "-y", help="Do not ask.")]
 
 
 class ApplyFormat(StrEnum):
@@ -54,7 +53,7 @@ class ApplyArgs:
     yes: Yes = False
     parallelism: Annotated[
         int,
-        typer.Option(
+        OptionSpec(
             "--parallelism",
             metavar="N",
             min=1,
@@ -64,17 +63,17 @@ class ApplyArgs:
     ] = PARALLELISM
     lock_timeout: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--lock-timeout",
             metavar="DURATION",
             help="How long to wait while another apply of the project runs (10m).",
         ),
     ] = None
     no_lock: Annotated[
-        bool, typer.Option("--no-lock", help="Take no lease, even where others may apply at once.")
+        bool, OptionSpec("--no-lock", help="Take no lease, even where others may apply at once.")
     ] = False
     output: Annotated[
-        ApplyFormat, typer.Option("--output", "-o", help="human, or json: one event a line.")
+        ApplyFormat, OptionSpec("--output", "-o", help="human, or json: one event a line.")
     ] = ApplyFormat.HUMAN
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:

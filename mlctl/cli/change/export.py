@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files, pointer, source
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.files.fmt import canonical
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -29,7 +28,7 @@ from mlctl.source.gaps import OddLayout
 _LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and keys that are long
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(export)
 
@@ -37,21 +36,20 @@ def register(app: typer.Typer, verb: str) -> None:
 def export(
     session: Session,
     to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="The folder to write to; made if needed.")
+        Path, OptionSpec("--to", metavar="DIR", help="The folder to write to; made if needed.")
     ],
     targets: Annotated[
         list[str] | None,
-        typer.Argument(
+        ArgumentSpec(
             metavar="[KIND|ADDRESS]...",
             help="Kinds (compute) and addresses (compute/NAME); everything unless given.",
-            show_default=False,
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace files that are there already.")
+        bool, OptionSpec("--overwrite", help="Replace files that are there already.")
     ] = False,
     all_versions: Annotated[
-        bool, typer.Option("--all-versions", help="Every version of an asset, not the newest one.")
+        bool, OptionSpec("--all-versions", help="Every version of an asset, not the newest one.")
     ] = False,
 ) -> Exit:
     """Write what is live as clean YAML, of which a plan says "No changes".

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.change.execution import ApplyArgs, carry_out_plan
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -22,7 +21,7 @@ from mlctl.source.files import PROJECT_FILE
 from mlctl.workflow.model import Planned, PlanOptions
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(import_)
 
@@ -33,7 +32,7 @@ def import_(
     args: ApplyArgs,
     take_from: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--from", metavar="PROJECT", help="Take over what this project owns, too (repeatable)."
         ),
     ] = None,

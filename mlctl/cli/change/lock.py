@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
 from mlctl.cli.change.execution import Yes
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -23,12 +22,12 @@ from mlctl.source.files import PROJECT_FILE
 NONE_HELD = "No lease is held: nobody applies a project to this workspace."
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Who applies a project to the workspace now.")
+    group = CommandGroup(help="Who applies a project to the workspace now.")
     command(group, "show")(show)
     command(group, "break")(break_)
-    app.add_typer(group, name=verb)
+    app.groups[verb] = group
 
 
 def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
@@ -49,11 +48,11 @@ def break_(
     session: Session,
     project: Annotated[
         str | None,
-        typer.Option("--project", metavar="NAME", help="The project; that of mlctl.yml if absent."),
+        OptionSpec("--project", metavar="NAME", help="The project; that of mlctl.yml if absent."),
     ] = None,
     older_than: Annotated[
         str,
-        typer.Option(
+        OptionSpec(
             "--older-than", metavar="DURATION", help="Only if it is held for longer than this (1h)."
         ),
     ] = "0s",

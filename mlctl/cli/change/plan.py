@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import planfile
 from mlctl.cli.change.planning import (
     PlanFormat,
@@ -22,6 +20,7 @@ from mlctl.cli.forecast import of_plan
 from mlctl.cli.forecast.of_plan import PlanForecast, PlanForecastArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import RuleArgs
@@ -42,29 +41,29 @@ class PlanArgs:
 
     output: Annotated[
         PlanFormat,
-        typer.Option(
+        OptionSpec(
             "--output", "-o", help="How the plan is written; markdown is for a pull request."
         ),
     ] = PlanFormat.HUMAN
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`."),
+        OptionSpec("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`."),
     ] = None
     detailed_exitcode: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--detailed-exitcode",
             help="Exit with 2 when there are changes (or something could not be compared), else 0.",
         ),
     ] = False
     destroy: Annotated[
-        bool, typer.Option("--destroy", help="Plan to delete what the files declare.")
+        bool, OptionSpec("--destroy", help="Plan to delete what the files declare.")
     ] = False
     target: Target = None
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
     write: Annotated[
         bool,
-        typer.Option("--write", help="With blue-green: write the new names into the files now."),
+        OptionSpec("--write", help="With blue-green: write the new names into the files now."),
     ] = False
 
     def check(self, pruning: PruneArgs) -> None:
@@ -99,7 +98,7 @@ class PlanArgs:
         )
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(plan)
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.diagnostics import Report
@@ -31,7 +30,7 @@ from mlctl.workflow.planning import plan_files
 
 Target = Annotated[
     list[str] | None,
-    typer.Option(
+    OptionSpec(
         "--target",
         metavar="ADDRESS",
         help="Only this resource and what it needs: compute/NAME (repeatable).",
@@ -39,7 +38,7 @@ Target = Annotated[
 ]
 ReplaceStrategy = Annotated[
     Strategy,
-    typer.Option(
+    OptionSpec(
         "--replace-strategy",
         help="in-place: delete, then create. blue-green: create under a new name, which is written"
         " into the files, point what refers to it there, and delete the old one last.",
@@ -60,17 +59,17 @@ class PruneArgs:
     """The flags about ownership of the commands that plan files."""
 
     no_tags: Annotated[
-        bool, typer.Option("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
+        bool, OptionSpec("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
     ] = False
     prune: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--prune", help="Delete, too, what the project owns (by its tags) and no file declares."
         ),
     ] = False
     prune_limit: Annotated[
         int | None,
-        typer.Option(
+        OptionSpec(
             "--prune-limit",
             metavar="N",
             min=0,

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -22,7 +21,7 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.workflow.model import PlanOptions
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(pull)
 
@@ -31,7 +30,7 @@ def pull(
     session: Session,
     paths: Paths,
     write: Annotated[
-        bool, typer.Option("--write", help="Write the files; without it the changes are shown.")
+        bool, OptionSpec("--write", help="Write the files; without it the changes are shown.")
     ] = False,
     target: Target = None,
     ignore: Ignore = None,

@@ -12,11 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
@@ -39,12 +38,12 @@ class ServerArgs:
     """Where it listens, with which files, for whom."""
 
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+        int, OptionSpec("--port", min=0, max=65535, help="The port; 0 takes a free one.")
     ] = 0
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, OptionSpec("--host", help="The address to listen on.")] = "127.0.0.1"
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--allow-host",
             metavar="NAME",
             help="Another name that callers know it by (repeatable).",
@@ -52,22 +51,20 @@ class ServerArgs:
     ] = None
     db: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--db", metavar="FILE", help="The state file; that of `mlctl local` unless given."
         ),
     ] = None
     cert_dir: Annotated[
         Path,
-        typer.Option(
-            "--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."
-        ),
+        OptionSpec("--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."),
     ] = Path(".mlctl", "emulator")
     http: Annotated[
-        bool, typer.Option("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
+        bool, OptionSpec("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
     ] = False
     token: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--token",
             metavar="SECRET|@FILE",
             help="What callers must know; needed off loopback. Others can read it in the list of"
@@ -82,42 +79,42 @@ class AnswerArgs:
 
     pace: Annotated[
         str,
-        typer.Option(
+        OptionSpec(
             "--time",
             metavar="virtual|real|xN",
             help="virtual: operations end when asked about; xN: N times real.",
         ),
     ] = "virtual"
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Say where it is as one line of JSON.")
-    ] = False
+    as_json: Annotated[bool, OptionSpec("--json", help="Say where it is as one line of JSON.")] = (
+        False
+    )
     record: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--record", metavar="FILE", help="Append every request and answer, as JSON lines."
         ),
     ] = None
     strict_workspaces: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--strict-workspaces", help="Refuse workspaces that were not created; one exists."
         ),
     ] = False
     page_size: Annotated[
         int,
-        typer.Option("--page-size", min=1, max=5000, help="How many items a page of a list has."),
+        OptionSpec("--page-size", min=1, max=5000, help="How many items a page of a list has."),
     ] = 100
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the group of commands."""
     text = (
         "The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs."
     )
-    group = typer.Typer(help=text)
+    group = CommandGroup(help=text)
     command(group, "start")(start)
     command(group, "env")(env)
-    app.add_typer(group, name=verb)
+    app.groups[verb] = group
 
 
 def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:

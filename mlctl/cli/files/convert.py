@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files, source
 from mlctl.cli.files import convert_pool as to_cluster
 from mlctl.cli.files.validate import Paths
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import new_report
@@ -20,7 +19,7 @@ from mlctl.source import SourceFile
 _NAME = "<converted>"
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(convert)
 
@@ -30,13 +29,13 @@ def convert(
     paths: Paths,
     out: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--out", "-o", metavar="FILE", help="Where to write; standard output unless given."
         ),
     ] = None,
     size: Annotated[
         str,
-        typer.Option(
+        OptionSpec(
             "--size", metavar="SIZE", help="The VM size of the clusters; a pool names none."
         ),
     ] = to_cluster.SIZE,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(explain)
 
@@ -21,7 +20,7 @@ def explain(
     session: Session,
     what: Annotated[
         str,
-        typer.Argument(metavar="RULE|KIND|KIND.FIELD", help="MLC301, compute, or compute.tier."),
+        ArgumentSpec(metavar="RULE|KIND|KIND.FIELD", help="MLC301, compute, or compute.tier."),
     ],
 ) -> Exit:
     """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""

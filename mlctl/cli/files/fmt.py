@@ -9,9 +9,8 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files, schema, source
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -60,7 +59,7 @@ class _File:
         yield from unified_diff(now, then, self.path, self.path, lineterm="")
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb, of_project=False)(fmt)
 
@@ -69,16 +68,16 @@ def fmt(
     session: Session,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
+        ArgumentSpec(
             metavar="PATH...",
             help="Files, folders, globs, or - for stdin to stdout; this folder unless given.",
         ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")
+        bool, OptionSpec("--check", help="Write nothing; exit with 1 where a file would change.")
     ] = False,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Write nothing; show what would change.")
+        bool, OptionSpec("--diff", help="Write nothing; show what would change.")
     ] = False,
 ) -> Exit:
     """Lay files out in one way: order of keys, indentation, blanks, line ends.

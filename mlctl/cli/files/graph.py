@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl.cli.files.validate import Paths
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import new_report
@@ -32,7 +31,7 @@ class Picture(StrEnum):
     SVG = "svg"
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(graph)
 
@@ -42,7 +41,7 @@ def graph(
     paths: Paths,
     output: Annotated[
         Picture,
-        typer.Option(
+        OptionSpec(
             "--output",
             "-o",
             help="A tree of text, or a picture: mermaid, dot, or svg (drawn by Graphviz's `dot`).",

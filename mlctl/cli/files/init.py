@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files, schema, source
 from mlctl.cli.files.fmt import canonical
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell import console
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
@@ -90,7 +89,7 @@ _PROD = """\
 """
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb, of_project=False)(init)
 
@@ -99,18 +98,17 @@ def init(
     session: Session,
     template: Annotated[
         str | None,
-        typer.Argument(
+        ArgumentSpec(
             metavar="[TEMPLATE]",
             help=f"{', '.join(_TEMPLATES)}; asked for on a terminal.",
-            show_default=False,
         ),
     ] = None,
     to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="The folder to write to; made if needed.")
+        Path, OptionSpec("--to", metavar="DIR", help="The folder to write to; made if needed.")
     ] = Path(),
     project: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--project",
             metavar="NAME",
             help="The name of the project; the folder's unless given, or typed on a terminal.",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from mlctl import masking, source
 from mlctl.cli.files.validate import Paths
+from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -13,7 +12,7 @@ from mlctl.cli.shell.session import Session
 from mlctl.render.terminal.terminal import clean
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(render)
 

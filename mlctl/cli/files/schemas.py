@@ -5,26 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files, schema
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="The JSON Schemas of the documents, for editors.")
+    group = CommandGroup(help="The JSON Schemas of the documents, for editors.")
     command(group, "export")(export)
     command(group, "list")(names)
-    app.add_typer(group, name=verb)
+    app.groups[verb] = group
 
 
 def export(
     session: Session,
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where to write them; made if need be.")
+        Path, ArgumentSpec(metavar="DIR", help="Where to write them; made if need be.")
     ],
 ) -> Exit:
     """Write every schema to a folder, for an editor to check and complete YAML by."""

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated
 from xml.sax.saxutils import escape, quoteattr
 
-import typer
-
 from mlctl.cli.files import case_files
 from mlctl.cli.files.case_files import Result
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -36,7 +35,7 @@ class TestFormat(StrEnum):
     JUNIT = "junit"
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb, of_project=False)(run_cases)
 
@@ -45,15 +44,15 @@ def run_cases(
     session: Session,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
+        ArgumentSpec(
             metavar="PATH...", help="Case files, or folders with *.test.yml; this one unless given."
         ),
     ] = None,
     output: Annotated[
-        TestFormat, typer.Option("--output", "-o", help="How the results are written.")
+        TestFormat, OptionSpec("--output", "-o", help="How the results are written.")
     ] = TestFormat.HUMAN,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Run them again when a file here changes, until Ctrl-C.")
+        bool, OptionSpec("--watch", help="Run them again when a file here changes, until Ctrl-C.")
     ] = False,
 ) -> Exit:
     """Run a project's own tests: files, what is live before, and what is expected of them.

@@ -6,8 +6,7 @@ import sys
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
@@ -17,14 +16,14 @@ from mlctl.render.terminal.terminal import clean
 
 Paths = Annotated[
     list[str],
-    typer.Argument(
+    ArgumentSpec(
         metavar="PATH...",
         help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.",
     ),
 ]
 SomePaths = Annotated[
     list[str] | None,
-    typer.Argument(
+    ArgumentSpec(
         metavar="PATH...",
         help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; none where"
         " the workspace has all.",
@@ -32,7 +31,7 @@ SomePaths = Annotated[
 ]
 PathsToApply = Annotated[
     list[str] | None,
-    typer.Argument(
+    ArgumentSpec(
         metavar="PATH...",
         help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
         " plan. None with --resume.",
@@ -51,7 +50,7 @@ class FindingsFormat(StrEnum):
     GITLAB = "gitlab"
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(validate)
 
@@ -60,7 +59,7 @@ def validate(
     session: Session,
     paths: Paths,
     output: Annotated[
-        FindingsFormat, typer.Option("--output", "-o", help="How findings are written.")
+        FindingsFormat, OptionSpec("--output", "-o", help="How findings are written.")
     ] = FindingsFormat.HUMAN,
     ignore: Ignore = None,
     select: Select = None,

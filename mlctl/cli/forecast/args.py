@@ -8,12 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mlctl.catalog import prices
 from mlctl.cli.local.flag_text import time_of_day
 from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.durations import duration
 from mlctl.forecast import DEFAULT_WEATHER
 
@@ -47,11 +46,11 @@ class CloudArgs:
 
     delay_cv: Annotated[
         float | None,
-        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
+        OptionSpec("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
     ] = None
     setting: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--setting",
             metavar="NAME=VALUE",
             help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
@@ -65,7 +64,7 @@ class FileArgs:
 
     override: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--override",
             metavar="KIND.FIELD=VALUE",
             help="As if the files said so: compute.max_instances=8 (repeatable).",
@@ -73,7 +72,7 @@ class FileArgs:
     ] = None
     price: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--price",
             min=0,
             metavar="USD",
@@ -82,7 +81,7 @@ class FileArgs:
     ] = None
     low_priority_ratio: Annotated[
         float,
-        typer.Option(
+        OptionSpec(
             "--low-priority-ratio",
             min=0,
             max=1,
@@ -98,7 +97,7 @@ class BeginArgs:
 
     start: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--start",
             metavar="HH:MM",
             help="The time of day, for weather that follows the hours; midnight unless given.",
@@ -106,7 +105,7 @@ class BeginArgs:
     ] = None
     trace_start: Annotated[
         TraceStart | None,
-        typer.Option(
+        OptionSpec(
             "--trace-start",
             help="Where each history begins a trace: anywhere (unless given), or where there are"
             " nodes.",
@@ -120,7 +119,7 @@ class HistoryArgs(BeginArgs):
 
     weather: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--weather",
             metavar="NAME",
             help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
@@ -128,13 +127,11 @@ class HistoryArgs(BeginArgs):
             " (repeatable). calm and stress are always there.",
         ),
     ] = None
-    tier: Annotated[TierChoice, typer.Option("--tier", help="Which rows to show.")] = (
-        TierChoice.BOTH
-    )
+    tier: Annotated[TierChoice, OptionSpec("--tier", help="Which rows to show.")] = TierChoice.BOTH
     runs: Annotated[
-        int, typer.Option("--runs", min=1, max=MOST_RUNS, metavar="N", help="Histories a row.")
+        int, OptionSpec("--runs", min=1, max=MOST_RUNS, metavar="N", help="Histories a row.")
     ] = 1000
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
+    seed: Annotated[int, OptionSpec("--seed", metavar="N", help="Where all chance is from.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +140,7 @@ class SubjectArgs(FileArgs):
 
     deployment: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--deployment",
             metavar="ADDRESS",
             help="The deployment that takes the job, in the files or in the workspace:"
@@ -152,11 +149,11 @@ class SubjectArgs(FileArgs):
     ] = None
     mini_batches: Annotated[
         int | None,
-        typer.Option("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
+        OptionSpec("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
     ] = None
     input: Annotated[
         str | None,
-        typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
+        OptionSpec("--input", metavar="DIR", help="A folder whose files are counted."),
     ] = None
 
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
 from mlctl.cli.forecast.subject import wanted_of, with_live
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.session import Session
 from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address, kind_of
@@ -28,7 +27,7 @@ _PANEL = "Forecast Arguments"
 
 
 def _flag(name: str, metavar: str | None, help: str, **bounds: Any) -> Any:  # noqa: A002
-    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=_PANEL, **bounds)
+    return OptionSpec(name, metavar=metavar, help=help, panel=_PANEL, **bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

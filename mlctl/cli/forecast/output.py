@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any, Protocol
 
-import typer
-
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
@@ -25,7 +24,7 @@ class ForecastFormat(StrEnum):
 
 
 Output = Annotated[
-    ForecastFormat, typer.Option("--output", "-o", help="How it is written; html is one page.")
+    ForecastFormat, OptionSpec("--output", "-o", help="How it is written; html is one page.")
 ]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mlctl.cli.files.validate import SomePaths
 from mlctl.cli.forecast import training as simulate_training
 from mlctl.cli.forecast.args import (
@@ -26,6 +24,7 @@ from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -52,7 +51,7 @@ class StudyArgs(HistoryArgs):
 
     policy: Annotated[
         list[str] | None,
-        typer.Option(
+        OptionSpec(
             "--policy",
             metavar="POLICY",
             help="What follows a cancelled run: resubmit (unless given), once, dedicated,"
@@ -61,11 +60,11 @@ class StudyArgs(HistoryArgs):
     ] = None
     deadline: Annotated[
         str | None,
-        typer.Option("--deadline", metavar="DURATION", help="When the job has to be done: 4h."),
+        OptionSpec("--deadline", metavar="DURATION", help="When the job has to be done: 4h."),
     ] = None
     precision: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--precision",
             min=0.0001,
             max=0.5,
@@ -75,12 +74,12 @@ class StudyArgs(HistoryArgs):
     ] = None
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command, and those beneath it."""
     command(app, verb)(simulate)
-    below = typer.Typer(name=verb)
+    below = CommandGroup()
     simulate_training.register(below)
-    app.add_typer(below, name=verb)
+    app.groups[verb] = below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,19 +88,19 @@ class DetailArgs:
 
     sensitivity: Annotated[
         bool,
-        typer.Option("--sensitivity", help="Show what it hangs on: each assumption low and high."),
+        OptionSpec("--sensitivity", help="Show what it hangs on: each assumption low and high."),
     ] = False
     events: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--events", metavar="FILE", help="Write what happens in the first run of --run N."
         ),
     ] = None
     run: Annotated[
-        int, typer.Option("--run", min=0, metavar="N", help="The history of --events.")
+        int, OptionSpec("--run", min=0, metavar="N", help="The history of --events.")
     ] = 0
     explain_path: Annotated[
-        bool, typer.Option("--explain-path", help="Say which rows took the exact shortcut.")
+        bool, OptionSpec("--explain-path", help="Say which rows took the exact shortcut.")
     ] = False
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast.args import (
     CloudArgs,
@@ -21,6 +19,7 @@ from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, w
 from mlctl.cli.forecast.subject import read_graph
 from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
@@ -33,15 +32,15 @@ class StepArgs:
     """The work: its steps, and what checkpoints take."""
 
     steps: Annotated[
-        int | None, typer.Option("--steps", min=1, metavar="N", help="Steps to train.")
+        int | None, OptionSpec("--steps", min=1, metavar="N", help="Steps to train.")
     ] = None
     seconds_per_step: Annotated[
         float | None,
-        typer.Option("--seconds-per-step", min=0, metavar="S", help="Time of a step."),
+        OptionSpec("--seconds-per-step", min=0, metavar="S", help="Time of a step."),
     ] = None
     checkpoint_every: Annotated[
         list[int] | None,
-        typer.Option(
+        OptionSpec(
             "--checkpoint-every",
             min=0,
             metavar="N",
@@ -50,19 +49,19 @@ class StepArgs:
     ] = None
     seconds_per_checkpoint: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--seconds-per-checkpoint", min=0, metavar="S", help="Time to write a checkpoint."
         ),
     ] = None
     seconds_to_restore: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--seconds-to-restore", min=0, metavar="S", help="Time to go on from a checkpoint."
         ),
     ] = None
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandGroup) -> None:
     """Add the command."""
     command(app, "training")(training)
 

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
@@ -21,11 +20,11 @@ class WorkerArgs:
     """Who is at work; it changes nothing but the time."""
 
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
+        int, OptionSpec("--workers", min=1, max=256, metavar="N", help="Processes at work.")
     ] = 1
     scheduler: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--scheduler",
             metavar="ADDRESS",
             help="The workers of a Dask cluster instead: tcp://HOST:PORT.",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flag_text import parse_file, parse_numbers
 from mlctl.cli.local.preemption import TRACE_SHAPE
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
@@ -23,12 +22,12 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 _TIERS = ("dedicated", "low_priority")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandGroup) -> None:
     """Add these commands to those of `mlctl local`."""
-    capacity = typer.Typer(help="How many nodes a region has.")
+    capacity = CommandGroup(help="How many nodes a region has.")
     command(capacity, "set")(capacity_set)
     command(capacity, "show")(capacity_show)
-    app.add_typer(capacity, name="capacity")
+    app.groups["capacity"] = capacity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +35,11 @@ class CapacityArgs:
     """The process that says how many nodes there are; `nodes` goes with `outages` too."""
 
     nodes: Annotated[
-        int | None, typer.Option("--nodes", metavar="N", help="As many nodes, always.")
+        int | None, OptionSpec("--nodes", metavar="N", help="As many nodes, always.")
     ] = None
     outages: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--outages",
             metavar="PER_HOUR,SECONDS",
             help="Times without any node, at random, of this mean length; --nodes between them.",
@@ -48,7 +47,7 @@ class CapacityArgs:
     ] = None
     outage_cv: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--outage-cv",
             metavar="X",
             help="Spread of outages: log-normal of this coefficient of variation (real ones: 3);"
@@ -56,21 +55,21 @@ class CapacityArgs:
         ),
     ] = None
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE", help=f"As many as {TRACE_SHAPE}.")
+        str | None, OptionSpec("--trace", metavar="FILE", help=f"As many as {TRACE_SHAPE}.")
     ] = None
     script: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--script", metavar="FILE", help="As many as [[seconds, nodes from then on], ...]."
         ),
     ] = None
-    none: Annotated[bool, typer.Option("--none", help="As many as anybody asks for.")] = False
+    none: Annotated[bool, OptionSpec("--none", help="As many as anybody asks for.")] = False
     tier: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--tier",
             help="Of this tier; of each unless given.",
-            autocompletion=lambda: [*_TIERS],
+            suggest=_TIERS,
         ),
     ] = None
 

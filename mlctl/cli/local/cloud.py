@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-import typer
-
 from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog import prices
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -26,16 +25,16 @@ from mlctl.simulator.control_plane.resources import quota as quotas
 
 Location = Annotated[
     str | None,
-    typer.Option(
+    OptionSpec(
         "--location", "-l", metavar="REGION", help="The region; the workspace's unless given."
     ),
 ]
 
 
-def register(group: typer.Typer) -> None:
+def register(group: CommandGroup) -> None:
     """Add the commands of the clock and the quotas to `mlctl local`."""
-    quota = typer.Typer(help="Core quotas of a region.")
-    group.add_typer(quota, name="quota")
+    quota = CommandGroup(help="Core quotas of a region.")
+    group.groups["quota"] = quota
     command(group, "status")(status)
     command(group, "advance")(advance)
     command(group, "reset")(reset)
@@ -90,7 +89,7 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
 
 def advance(
     session: Session,
-    time: Annotated[str, typer.Argument(metavar="DURATION", help="90s, 15m, 1h30m, 30d or PT90S.")],
+    time: Annotated[str, ArgumentSpec(metavar="DURATION", help="90s, 15m, 1h30m, 30d or PT90S.")],
     output: Output = OutputFormat.NONE,
     query: Query = None,
 ) -> Exit:
@@ -110,9 +109,9 @@ def advance(
 def reset(
     session: Session,
     seed: Annotated[
-        str, typer.Option("--seed", help="What all chance in the new cloud comes from.")
+        str, OptionSpec("--seed", help="What all chance in the new cloud comes from.")
     ] = "0",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, OptionSpec("--yes", "-y", help="Do not ask.")] = False,
 ) -> Exit:
     """Make the cloud new: no workspace, the clock at its start, quotas and faults as at first."""
     with opened(session) as local:
@@ -125,19 +124,19 @@ def reset(
 def quota_set(
     session: Session,
     low_priority_cores: Annotated[
-        int | None, typer.Option(min=0, help="Low-priority cores, all families.")
+        int | None, OptionSpec(min=0, help="Low-priority cores, all families.")
     ] = None,
     dedicated_cores: Annotated[
-        int | None, typer.Option(min=0, help="Dedicated cores, all families.")
+        int | None, OptionSpec(min=0, help="Dedicated cores, all families.")
     ] = None,
     family: Annotated[
         list[str] | None,
-        typer.Option(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable)."),
+        OptionSpec(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable)."),
     ] = None,
-    computes: Annotated[int | None, typer.Option(min=0, help="How many computes.")] = None,
-    pools: Annotated[int | None, typer.Option(min=0, help="How many Batch Pools.")] = None,
+    computes: Annotated[int | None, OptionSpec(min=0, help="How many computes.")] = None,
+    pools: Annotated[int | None, OptionSpec(min=0, help="How many Batch Pools.")] = None,
     vms_per_pool: Annotated[
-        int | None, typer.Option(min=0, help="How many VMs in each Batch Pool.")
+        int | None, OptionSpec(min=0, help="How many VMs in each Batch Pool.")
     ] = None,
     location: Location = None,
 ) -> Exit:
@@ -201,7 +200,7 @@ def usage(
     session: Session,
     ratio: Annotated[
         float,
-        typer.Option(
+        OptionSpec(
             "--low-priority-ratio",
             min=0,
             max=1,

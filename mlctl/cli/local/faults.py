@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -48,12 +47,12 @@ class FaultOperation(StrEnum):
     DELETE = "delete"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandGroup) -> None:
     """Add these commands to those of `mlctl local`."""
-    fault = typer.Typer(
+    fault = CommandGroup(
         help="Faults: make calls fail, be throttled, take long or lose their answer.",
     )
-    app.add_typer(fault, name="fault")
+    app.groups["fault"] = fault
     command(fault, "add")(add)
     command(fault, "list")(list_)
     command(fault, "clear")(clear)
@@ -64,48 +63,48 @@ class FaultArgs:
     """Which calls or requests go wrong, when, and how."""
 
     operation: Annotated[
-        FaultOperation | None, typer.Option("--operation", help="Which calls of the cloud; any.")
+        FaultOperation | None, OptionSpec("--operation", help="Which calls of the cloud; any.")
     ] = None
     target: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
         ),
     ] = None
     method: Annotated[
         str | None,
-        typer.Option("--method", metavar="METHOD", help="Requests to the emulator: GET."),
+        OptionSpec("--method", metavar="METHOD", help="Requests to the emulator: GET."),
     ] = None
     path: Annotated[
         str | None,
-        typer.Option("--path", metavar="PATTERN", help="Requests to the emulator: '*/computes/*'."),
+        OptionSpec("--path", metavar="PATTERN", help="Requests to the emulator: '*/computes/*'."),
     ] = None
-    nth: Annotated[int, typer.Option("--nth", min=1, help="The first call that it strikes.")] = 1
+    nth: Annotated[int, OptionSpec("--nth", min=1, help="The first call that it strikes.")] = 1
     times: Annotated[
-        int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")
+        int, OptionSpec("--times", min=0, help="How many calls in a row; 0 for all to come.")
     ] = 1
-    every: Annotated[bool, typer.Option("--every", help="Strike each n-th call instead.")] = False
+    every: Annotated[bool, OptionSpec("--every", help="Strike each n-th call instead.")] = False
     seconds: Annotated[
-        str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
+        str, OptionSpec("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
     ] = "1"
-    code: Annotated[str | None, typer.Option("--code", help="The service's error code.")] = None
+    code: Annotated[str | None, OptionSpec("--code", help="The service's error code.")] = None
     status: Annotated[
-        int | None, typer.Option("--status", min=200, max=599, help="The HTTP status.")
+        int | None, OptionSpec("--status", min=200, max=599, help="The HTTP status.")
     ] = None
-    message: Annotated[
-        str | None, typer.Option("--message", help="The service's error message.")
-    ] = None
+    message: Annotated[str | None, OptionSpec("--message", help="The service's error message.")] = (
+        None
+    )
     retry_after: Annotated[
         RetryAfter | None,
-        typer.Option("--retry-after", help="How a refusal says when to ask again; none."),
+        OptionSpec("--retry-after", help="How a refusal says when to ask again; none."),
     ] = None
     length: Annotated[
         int | None,
-        typer.Option("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
+        OptionSpec("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
     ] = None
     style: Annotated[
         OperationStyle | None,
-        typer.Option("--style", help="How the emulator reports that a write goes on."),
+        OptionSpec("--style", help="How the emulator reports that a write goes on."),
     ] = None
 
     def fault(self, name: FaultName) -> faults.AnyFault:
@@ -128,7 +127,7 @@ class FaultArgs:
 
 def add(
     session: Session,
-    trouble: Annotated[FaultName, typer.Argument(help="What happens to the call.")],
+    trouble: Annotated[FaultName, ArgumentSpec(help="What happens to the call.")],
     flags: FaultArgs,
 ) -> Exit:
     """Make calls to come go wrong, in the cloud or on the way to its emulator.
@@ -162,7 +161,7 @@ def clear(
     session: Session,
     numbers: Annotated[
         list[int] | None,
-        typer.Argument(metavar="NUMBER", help="Which ones; all of them unless given."),
+        ArgumentSpec(metavar="NUMBER", help="Which ones; all of them unless given."),
     ] = None,
 ) -> Exit:
     """Remove faults, those of the cloud and of the wire alike."""

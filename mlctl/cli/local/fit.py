@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.cli.local.flag_text import read_text
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
@@ -24,7 +23,7 @@ def preemption_fit(
     session: Session,
     source: Annotated[
         Path,
-        typer.Option(
+        OptionSpec(
             "--from",
             metavar="FILE",
             help="Preempted Nodes and Total Nodes by the minute: what Azure Monitor or"
@@ -33,13 +32,11 @@ def preemption_fit(
     ],
     cores_per_node: Annotated[
         int | None,
-        typer.Option(
-            "--cores-per-node", min=1, metavar="N", help="The metrics are those of cores."
-        ),
+        OptionSpec("--cores-per-node", min=1, metavar="N", help="The metrics are those of cores."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--out", "-o", metavar="FILE", help="Write it as weather, for `set --weather FILE`."
         ),
     ] = None,

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mlctl import files
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.fit import preemption_fit
 from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
@@ -42,19 +41,19 @@ def _weathers() -> list[str]:
     return [*weather.names(), *(weather.BAND + band for band in weather.BANDS)]
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandGroup) -> None:
     """Add these commands to those of `mlctl local`."""
-    preemption = typer.Typer(help="What takes low-priority nodes away.")
+    preemption = CommandGroup(help="What takes low-priority nodes away.")
     command(preemption, "set")(preemption_set)
     command(preemption, "show")(preemption_show)
     command(preemption, "fit")(preemption_fit)
-    app.add_typer(preemption, name="preemption")
+    app.groups["preemption"] = preemption
     command(app, "preempt")(preempt)
     command(app, "lock")(lock)
 
 
-def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002  # typer's word
-    return typer.Option(name, metavar=metavar, help=help)
+def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002
+    return OptionSpec(name, metavar=metavar, help=help)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +62,12 @@ class PreemptionArgs:
 
     weather: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--weather",
             metavar="NAME",
             help="calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
             " `mlctl local preemption fit`.",
-            autocompletion=_weathers,
+            suggest=_weathers,
         ),
     ] = None
     start: Annotated[
@@ -80,11 +79,11 @@ class PreemptionArgs:
     ] = None
     eviction_rate: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--eviction-rate",
             metavar="BAND",
             help="Each node, as a band of Azure's eviction rates or a percentage an hour says.",
-            autocompletion=_bands,
+            suggest=_bands,
         ),
     ] = None
     shock: Annotated[
@@ -125,18 +124,18 @@ class PreemptionArgs:
     offset: Annotated[int | None, _flag("--offset", "N", "Where the trace begins.")] = None
     trace_start: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--trace-start",
             metavar="any|available",
             help="Begin the trace at random: anywhere, or where there are nodes.",
-            autocompletion=lambda: [*_TRACE_STARTS],
+            suggest=_TRACE_STARTS,
         ),
     ] = None
     script: Annotated[
         str | None,
         _flag("--script", "FILE", 'Exact losses: [[seconds, node index or "all"], ...].'),
     ] = None
-    none: Annotated[bool, typer.Option("--none", help="Nothing takes nodes away.")] = False
+    none: Annotated[bool, OptionSpec("--none", help="Nothing takes nodes away.")] = False
 
     @property
     def any_process(self) -> bool:
@@ -185,11 +184,11 @@ def preemption_show(
 
 def preempt(
     session: Session,
-    cluster: Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")],
+    cluster: Annotated[str, ArgumentSpec(metavar="CLUSTER", help="Name of the cluster.")],
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, metavar="N", help="How many; 1 unless given.")
+        int | None, OptionSpec("--nodes", min=1, metavar="N", help="How many; 1 unless given.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are up.")] = False,
+    every: Annotated[bool, OptionSpec("--all", help="All that are up.")] = False,
 ) -> Exit:
     """Take nodes of a low-priority cluster away, now."""
     from mlctl.simulator.control_plane import disruptions
@@ -208,9 +207,9 @@ def lock(
     session: Session,
     clusters: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CLUSTER", help="Names; every cluster unless given."),
+        ArgumentSpec(metavar="CLUSTER", help="Names; every cluster unless given."),
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the lock away.")] = False,
+    remove: Annotated[bool, OptionSpec("--remove", help="Take the lock away.")] = False,
 ) -> Exit:
     """Put a resource lock on clusters: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import OptionSpec
 
 
-def _delay(name: str, help: str) -> Any:  # noqa: A002  # typer's word
-    return typer.Option(name, metavar="S", help=help)
+def _delay(name: str, help: str) -> Any:  # noqa: A002
+    return OptionSpec(name, metavar="S", help=help)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,12 @@ from dataclasses import asdict
 from enum import Enum
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
@@ -22,23 +21,23 @@ from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandGroup) -> None:
     """Add these commands to those of `mlctl local`."""
-    delays = typer.Typer(help="How long nodes take to come and to go.")
+    delays = CommandGroup(help="How long nodes take to come and to go.")
     command(delays, "set")(delays_set)
     command(delays, "show")(delays_show)
-    app.add_typer(delays, name="delays")
-    settings = typer.Typer(help="How the cloud behaves, and why.")
+    app.groups["delays"] = delays
+    settings = CommandGroup(help="How the cloud behaves, and why.")
     command(settings, "set")(settings_set)
     command(settings, "list")(settings_list)
-    app.add_typer(settings, name="settings")
-    tenancy = typer.Typer(help="The queue that classic jobs share.")
+    app.groups["settings"] = settings
+    tenancy = CommandGroup(help="The queue that classic jobs share.")
     command(tenancy, "set")(tenancy_set)
-    app.add_typer(tenancy, name="tenancy")
-    workload = typer.Typer(help="How long jobs take.")
+    app.groups["tenancy"] = tenancy
+    workload = CommandGroup(help="How long jobs take.")
     command(workload, "set")(workload_set)
     command(workload, "list")(workload_list)
-    app.add_typer(workload, name="workload")
+    app.groups["workload"] = workload
 
 
 def delays_set(
@@ -46,7 +45,7 @@ def delays_set(
     delays: DelayArgs,
     cv: Annotated[
         float | None,
-        typer.Option("--cv", metavar="X", help="Their spread: coefficient of variation."),
+        OptionSpec("--cv", metavar="X", help="Their spread: coefficient of variation."),
     ] = None,
 ) -> Exit:
     """Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not given stays as it is."""
@@ -83,7 +82,7 @@ def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Qu
 def settings_set(
     session: Session,
     pairs: Annotated[
-        list[str], typer.Argument(metavar="NAME=VALUE", help="See `mlctl local settings list`.")
+        list[str], ArgumentSpec(metavar="NAME=VALUE", help="See `mlctl local settings list`.")
     ],
 ) -> Exit:
     """Set how the simulated cloud behaves where no resource says so."""
@@ -122,14 +121,14 @@ def settings_list(
 def tenancy_set(
     session: Session,
     slots: Annotated[
-        int, typer.Option("--slots", min=1, metavar="N", help="Jobs that run at once.")
+        int, OptionSpec("--slots", min=1, metavar="N", help="Jobs that run at once.")
     ] = 4,
     arrivals: Annotated[
         float,
-        typer.Option("--arrivals", min=0, metavar="PER_HOUR", help="Jobs of others, at random."),
+        OptionSpec("--arrivals", min=0, metavar="PER_HOUR", help="Jobs of others, at random."),
     ] = 0.0,
     mean: Annotated[
-        str, typer.Option("--mean", metavar="DURATION", help="How long those take on average.")
+        str, OptionSpec("--mean", metavar="DURATION", help="How long those take on average.")
     ] = "1h",
 ) -> Exit:
     """Set how the queue behaves that classic jobs without a pool share with other people's.
@@ -151,7 +150,7 @@ def workload_set(
     training: TrainingFlags,
     name: Annotated[
         str,
-        typer.Option(
+        OptionSpec(
             "--name",
             "-n",
             metavar="NAME",

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mlctl.cli.local.flag_text import parse_file
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.workload import DEFAULT_NAME, Workload
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from mlctl.backends.ports.jobs import Jobs
 
 
-def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002  # typer's word
-    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=SIMULATED)
+def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002
+    return OptionSpec(name, metavar=metavar, help=help, panel=SIMULATED)
 
 
 WorkloadName = Annotated[

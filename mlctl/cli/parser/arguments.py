@@ -16,7 +16,7 @@ from types import MappingProxyType
 from mlctl.cli.parser.tree import BEFORE_COMMAND, COMPLETION, HELP, Arity, CommandNode, Option
 from mlctl.schema.text import nearest
 
-_BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
+BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
 
@@ -168,7 +168,7 @@ class _Reader:
             case _ if attached is not None:
                 return option, (attached,)
             case Arity.BOOLEAN:
-                follows = bool(self._args) and self._args[0].casefold() in _BOOLEANS
+                follows = bool(self._args) and self._args[0].casefold() in BOOLEANS
                 return option, (self._args.popleft() if follows else "true",)
             case Arity.ONE if self._has_value():
                 return option, (self._args.popleft(),)

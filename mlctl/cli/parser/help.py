@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from mlctl.cli.parser.declare import ARGUMENTS
 from mlctl.cli.parser.examples import Example
-from mlctl.cli.parser.tree import ARGUMENTS, GLOBAL, CommandNode, Option
+from mlctl.cli.parser.tree import GLOBAL, CommandNode, Option
 from mlctl.render.terminal.style import Style, Styler
 
 _LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them

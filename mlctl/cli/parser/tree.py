@@ -1,4 +1,4 @@
-"""The commands and their flags as plain values, read from typer's declarations.
+"""The commands and their flags as plain values, read from their declarations.
 
 Command lines are read, and help is written, by these values.
 """
@@ -9,14 +9,19 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
-import typer
-from typer.models import ArgumentInfo, OptionInfo
+from mlctl.cli.parser.declare import (
+    ARGUMENTS,
+    COMMANDS,
+    ArgumentSpec,
+    CommandGroup,
+    CommandSpec,
+    OptionSpec,
+    Suggest,
+)
 
-ARGUMENTS = "Arguments"
-COMMANDS = "Commands"
 GLOBAL = "Global Arguments"
 SIMULATED = "Simulated Cloud Arguments"  # flags that az does not have
 SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where no value follows
@@ -71,6 +76,7 @@ class Option:
     default: str = ""
     parameter: FlagParameter = FlagParameter()
     metavar: str = ""
+    suggest: Suggest = ()
 
     @property
     def long(self) -> str:
@@ -91,9 +97,12 @@ class Option:
 HELP = Option(("--help", "-h"), help="Show this message and exit.", panel=GLOBAL)
 # Flags of commands that print data, which az takes before the command too.
 BEFORE_COMMAND = (Option(("--output", "-o"), Arity.ONE), Option(("--query",), Arity.ONE))
-# Flags that typer adds to the root.
+# Flags of the root alone.
+INSTALL_COMPLETION = Option(
+    ("--install-completion",), help="Install completion for this shell.", panel=GLOBAL
+)
 COMPLETION = (
-    Option(("--install-completion",), help="Install completion for this shell.", panel=GLOBAL),
+    INSTALL_COMPLETION,
     Option(("--show-completion",), help="Show the completion, to copy it.", panel=GLOBAL),
 )
 
@@ -143,93 +152,73 @@ class CommandNode:
             yield from node.commands()
 
 
-def read(app: typer.Typer, path: tuple[str, ...] = ()) -> CommandNode:
-    """The node of a group, with all below it."""
-    children: dict[str, CommandNode] = {}
-    for command in app.registered_commands:
-        assert command.name is not None
-        assert command.callback is not None
-        node = _command(command.callback, command.help or "", (*path, command.name))
-        children[command.name] = replace(node, section=_section(command.rich_help_panel))
-    for group in app.registered_groups:
-        assert isinstance(group.name, str)
-        assert group.typer_instance is not None
-        below = read(group.typer_instance, (*path, group.name))
-        command_ = children.get(group.name)
-        node = below if command_ is None else replace(command_, children=below.children)
-        children[group.name] = replace(node, section=_section(group.rich_help_panel))
-    root = app.registered_callback
-    shared = _options(_parameters(root.callback)) if root is not None and root.callback else ()
-    options = (*shared, *(() if path else COMPLETION), HELP)
-    return CommandNode(path, inspect.cleandoc(app.info.help or ""), options, (), children)
+def read(
+    group: CommandGroup,
+    path: tuple[str, ...] = (),
+    sections: Mapping[str, str] = MappingProxyType({}),
+) -> CommandNode:
+    """The node of a group, with all below it; `sections` are those of its help, by the name."""
+    children = {name: _command(spec, (*path, name)) for name, spec in group.commands.items()}
+    for name, inner_group in group.groups.items():
+        below, command = read(inner_group, (*path, name)), children.get(name)
+        children[name] = below if command is None else replace(command, children=below.children)
+    for name, section in sections.items():
+        if name in children:
+            children[name] = replace(children[name], section=section)
+    options = (*_options(group.shared), *(() if path else COMPLETION), HELP)
+    return CommandNode(path, inspect.cleandoc(group.help), options, (), children)
 
 
-def _section(panel: object) -> str:
-    return panel if isinstance(panel, str) else COMMANDS
-
-
-def _command(run: Run, text: str, path: tuple[str, ...]) -> CommandNode:
-    parameters = _parameters(run)
+def _command(spec: CommandSpec, path: tuple[str, ...]) -> CommandNode:
     return CommandNode(
         path,
-        inspect.cleandoc(text),
-        (*_options(parameters), HELP),
-        tuple(_positionals(parameters)),
+        inspect.cleandoc(spec.help),
+        (*_options(spec.parameters), HELP),
+        tuple(_positionals(spec.parameters)),
         {},
-        run,
-        {parameter.name: parameter.default for parameter in parameters},
+        spec.run,
+        {parameter.name: parameter.default for parameter in spec.parameters},
     )
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return [*inspect.signature(function).parameters.values()]
 
 
 def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
     for parameter in parameters:
-        base, info = _annotation(parameter)
-        if isinstance(info, OptionInfo):
-            is_switch = info.metavar == SWITCH
+        base, spec = _annotation(parameter)
+        if isinstance(spec, OptionSpec):
+            is_switch = spec.metavar == SWITCH
             yield Option(
-                _names(parameter.name, info),
-                _arity(base, info.metavar or ""),
-                info.help or "",
-                info.rich_help_panel or ARGUMENTS,
+                spec.names or (f"--{parameter.name.replace('_', '-')}",),
+                _arity(base, spec.metavar),
+                spec.help,
+                spec.panel,
                 parameter.default is inspect.Parameter.empty,
                 ("false", "true") if is_switch else _choices(base),
                 _default(parameter.default),
-                _parameter(parameter.name, base, info),
-                "" if is_switch else info.metavar or "",
+                _parameter(parameter.name, base, spec),
+                "" if is_switch else spec.metavar,
+                spec.suggest,
             )
 
 
 def _positionals(parameters: Iterable[inspect.Parameter]) -> Iterator[Positional]:
     for parameter in parameters:
-        base, info = _annotation(parameter)
-        if isinstance(info, ArgumentInfo):
+        base, spec = _annotation(parameter)
+        if isinstance(spec, ArgumentSpec):
             required = parameter.default is inspect.Parameter.empty
-            name = info.metavar or parameter.name.upper()
-            yield Positional(
-                name, info.help or "", required, _parameter(parameter.name, base, info)
-            )
+            name = spec.metavar or parameter.name.upper()
+            yield Positional(name, spec.help, required, _parameter(parameter.name, base, spec))
 
 
-def _parameter(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> FlagParameter:
+def _parameter(name: str, base: Any, spec: OptionSpec | ArgumentSpec) -> FlagParameter:
     is_list = get_origin(base) is list
-    return FlagParameter(name, get_args(base)[0] if is_list else base, is_list, info.min, info.max)
-
-
-def _names(name: str, info: OptionInfo) -> tuple[str, ...]:
-    """The names as declared; in `Annotated`, typer's first argument is one of them."""
-    first = (info.default,) if isinstance(info.default, str) else ()
-    return (*first, *(info.param_decls or ())) or (f"--{name.replace('_', '-')}",)
+    return FlagParameter(name, get_args(base)[0] if is_list else base, is_list, spec.min, spec.max)
 
 
 def _annotation(parameter: inspect.Parameter) -> tuple[Any, Any]:
-    """The type, without `None`, and what is declared to typer about it."""
-    base, info, *_ = (*get_args(parameter.annotation), None, None)
+    """The type, without `None`, and what is declared about it."""
+    base, spec, *_ = (*get_args(parameter.annotation), None, None)
     members = [member for member in get_args(base) if member is not NoneType]
-    return (members[0] if NoneType in get_args(base) else base), info
+    return (members[0] if NoneType in get_args(base) else base), spec
 
 
 def _arity(base: Any, metavar: str) -> Arity:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl import files
+from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.rehearse import scoring as rehearse_scoring
 from mlctl.cli.rehearse import training as rehearse_training
 from mlctl.cli.rehearse.options import (
@@ -30,17 +29,17 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 
 ScriptOrYaml = Annotated[
     str,
-    typer.Argument(
+    ArgumentSpec(
         metavar="PATH",
         help="A scoring or training script, or the YAML of a deployment, pipeline or command job.",
     ),
 ]
 Form = Annotated[
-    RehearsalFormat, typer.Option("--output", "-o", help="How the rehearsal is written.")
+    RehearsalFormat, OptionSpec("--output", "-o", help="How the rehearsal is written.")
 ]
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(rehearse)
 

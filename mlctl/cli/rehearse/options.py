@@ -6,11 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.cli.local.flag_text import read_text
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import OptionSpec
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.stage import KillSchedule
@@ -26,27 +25,25 @@ class CodeArgs:
 
     input: Annotated[
         str | None,
-        typer.Option("--input", metavar="DIR|FILE", help="A few inputs as the job would get them."),
+        OptionSpec("--input", metavar="DIR|FILE", help="A few inputs as the job would get them."),
     ] = None
     deployment: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--deployment", metavar="ADDRESS", help="Which of several deployments or steps of PATH."
         ),
     ] = None
     tabular: Annotated[
         bool,
-        typer.Option("--tabular", help="Give `run` rows, as parallel jobs do, and not files."),
+        OptionSpec("--tabular", help="Give `run` rows, as parallel jobs do, and not files."),
     ] = False
     arguments: Annotated[
         str | None,
-        typer.Option("--arguments", metavar="WORDS", help="Arguments of the scoring script."),
+        OptionSpec("--arguments", metavar="WORDS", help="Arguments of the scoring script."),
     ] = None
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model", metavar="DIR|FILE", help="The model of a scoring script by itself."
-        ),
+        OptionSpec("--model", metavar="DIR|FILE", help="The model of a scoring script by itself."),
     ] = None
 
 
@@ -56,29 +53,29 @@ class KillArgs:
 
     preempt: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--preempt", metavar="RATE", min=0, help="Losses per node-hour, all in one run."
         ),
     ] = None
     weather: Annotated[
         str | None,
-        typer.Option("--weather", metavar="NAME", help="Losses by a weather, all in one run."),
+        OptionSpec("--weather", metavar="NAME", help="Losses by a weather, all in one run."),
     ] = None
     script: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--script", metavar="FILE", help="Losses as lines of `SECOND NODE|all`, all in one run."
         ),
     ] = None
     kills: Annotated[
-        int, typer.Option("--kills", metavar="N", min=0, max=1000, help="Runs with one kill each.")
+        int, OptionSpec("--kills", metavar="N", min=0, max=1000, help="Runs with one kill each.")
     ] = 10
     kill: Annotated[
         int | None,
-        typer.Option("--kill", metavar="K", min=1, max=1000, help="Only this kill, once more."),
+        OptionSpec("--kill", metavar="K", min=1, max=1000, help="Only this kill, once more."),
     ] = None
     seed: Annotated[
-        int, typer.Option("--seed", metavar="S", min=0, help="Another seed, other kills.")
+        int, OptionSpec("--seed", metavar="S", min=0, help="Another seed, other kills.")
     ] = 0
 
     def schedule(self) -> KillSchedule:
@@ -100,24 +97,24 @@ class RunArgs:
 
     nodes: Annotated[
         int | None,
-        typer.Option(
+        OptionSpec(
             "--nodes", metavar="N", min=1, max=64, help="Nodes; the deployment's, at least 2."
         ),
     ] = None
     python: Annotated[
         str | None,
-        typer.Option("--python", metavar="EXE", help="The Python with what the script imports."),
+        OptionSpec("--python", metavar="EXE", help="The Python with what the script imports."),
     ] = None
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Leave what the runs wrote in this new folder."),
+        OptionSpec("--keep", metavar="DIR", help="Leave what the runs wrote in this new folder."),
     ] = None
-    network: Annotated[
-        bool, typer.Option("--network", help="Let the script reach the network.")
-    ] = False
+    network: Annotated[bool, OptionSpec("--network", help="Let the script reach the network.")] = (
+        False
+    )
     stub: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--stub",
             help="Answer by a hash in place of packages that are absent, and of an MLflow model.",
         ),
@@ -130,17 +127,17 @@ class TrainingArgs:
 
     steps: Annotated[
         int | None,
-        typer.Option("--steps", metavar="N", min=1, help="Let a training make so many steps."),
+        OptionSpec("--steps", metavar="N", min=1, help="Let a training make so many steps."),
     ] = None
     seconds_per_step: Annotated[
         float | None,
-        typer.Option(
+        OptionSpec(
             "--seconds-per-step", metavar="S", min=0.001, help="Time of a step on a node; 60 s."
         ),
     ] = None
     kill_at_any_time: Annotated[
         bool,
-        typer.Option(
+        OptionSpec(
             "--kill-at-any-time",
             help="Kill a training anywhere: at any line, before and in the middle of any write.",
         ),

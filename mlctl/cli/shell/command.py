@@ -1,4 +1,4 @@
-"""How a function becomes a command of typer's; every command takes the global flags besides."""
+"""How a function becomes a command; every command takes the global flags besides."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-import typer
-
 from mlctl.cli.parser.arguments import TypedFlag
-from mlctl.cli.parser.tree import ARGUMENTS, SEVERAL
+from mlctl.cli.parser.declare import ARGUMENTS, CommandGroup, CommandSpec, OptionSpec
+from mlctl.cli.parser.tree import SEVERAL
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import paths_of
@@ -20,12 +19,12 @@ Body = Callable[..., Exit | None]
 _T = TypeVar("_T")
 
 
-def command(app: typer.Typer, name: str, *, of_project: bool = True) -> Callable[[Body], Body]:
-    """Register a function `(session, ...) -> Exit` as the command `name` of `app`.
+def command(group: CommandGroup, name: str, *, of_project: bool = True) -> Callable[[Body], Body]:
+    """Register a function `(session, ...) -> Exit` as the command `name` of `group`.
 
     What its parameters name belongs to one project, unless it is not `of_project`.
 
-    The parameters are annotated as typer wants them; one that is a dataclass stands for its fields.
+    One of its parameters that is a dataclass stands for the fields of that.
     """
 
     def register(body: Body) -> Body:
@@ -39,14 +38,14 @@ def command(app: typer.Typer, name: str, *, of_project: bool = True) -> Callable
 
         parameters_ = [one for one in parameters(body) if one.name != "session"]
         text = inspect.getdoc(body) or ""
-        add(app, name, run, parameters_, text, of_project=of_project)
+        add(group, name, run, parameters_, text, of_project=of_project)
         return body
 
     return register
 
 
 def add(
-    app: typer.Typer,
+    group: CommandGroup,
     name: str,
     body: Body,
     own: Iterable[inspect.Parameter],
@@ -67,25 +66,14 @@ def add(
                 session.check_state()  # of what nobody foresaw, a damaged state may be the cause
             raise
 
-    _sign(run, (*own, *_GLOBAL))
-    app.command(name, help=text)(run)
-
-
-def add_global_flags(app: typer.Typer) -> None:
-    """Let the global flags stand before the command too: `mlctl --backend azure plan`."""
-
-    def callback(**_values: Any) -> None:
-        """Do nothing: the flags are read with those of the command."""
-
-    _sign(callback, _GLOBAL)
-    app.callback()(callback)
+    group.commands[name] = CommandSpec(run, (*own, *GLOBAL_FLAGS), text)
 
 
 def option(
     name: str,
     *names: str,
     type_: Any = str | None,
-    help: str,  # noqa: A002  # typer's word
+    help: str,  # noqa: A002
     metavar: str | None = None,
     panel: str = ARGUMENTS,
     choices: Sequence[str] = (),
@@ -96,20 +84,14 @@ def option(
     `choices` are what completion offers. With a metavar that ends in SEVERAL, the parameter is a
     `list[TypedFlag]`.
     """
-    complete = (lambda: list(choices)) if choices else None
-    info = typer.Option(
-        *names, help=help, metavar=metavar, rich_help_panel=panel, autocompletion=complete
-    )
-    if metavar is not None and metavar.endswith(SEVERAL):
-        type_, info = (
-            list[TypedFlag] | None,
-            several(*names, help=help, metavar=metavar, panel=panel),
-        )
+    spec = OptionSpec(*names, help=help, metavar=metavar, panel=panel, suggest=tuple(choices))
+    if spec.metavar.endswith(SEVERAL):
+        type_ = list[TypedFlag] | None
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[type_, info],
+        annotation=Annotated[type_, spec],
     )
 
 
@@ -118,10 +100,10 @@ def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect
     return option(name, *names, type_=bool, help=help, panel=panel, default=False)
 
 
-def several(*names: str, help: str, metavar: str, panel: str = ARGUMENTS) -> Any:  # noqa: A002
-    """The typer.Option of a flag that several values follow, for a `list[TypedFlag]`."""
+def several(*names: str, help: str, metavar: str, panel: str = ARGUMENTS) -> OptionSpec:  # noqa: A002
+    """The declaration of a flag that several values follow, for a `list[TypedFlag]`."""
     assert metavar.endswith(SEVERAL)
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, parser=str)
+    return OptionSpec(*names, help=help, metavar=metavar, panel=panel)
 
 
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
@@ -151,12 +133,6 @@ def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
     return fill(hint, values) if is_group else values[name]
 
 
-_GLOBAL = tuple(parameters(GlobalArgs))
-_GLOBAL_NAMES = frozenset(one.name for one in _GLOBAL)
-
-
-def _sign(function: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
-    """Give a function the signature that its declarations are read from, by typer too."""
-    signed = list(parameters)
-    function.__signature__ = inspect.Signature(signed)  # type: ignore[attr-defined]
-    function.__annotations__ = {parameter.name: parameter.annotation for parameter in signed}
+# They may stand before the command, too: `mlctl --backend azure plan`.
+GLOBAL_FLAGS = tuple(parameters(GlobalArgs))
+_GLOBAL_NAMES = frozenset(one.name for one in GLOBAL_FLAGS)

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell.command import command, flag_values, several
 from mlctl.cli.shell.exits import Exit
@@ -25,7 +24,7 @@ from mlctl.source.files import PROJECT_FILE
 _KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(configure)
 
@@ -43,7 +42,7 @@ def configure(
     ] = None,
     list_defaults: Annotated[
         str | None,
-        typer.Option(
+        OptionSpec(
             "--list-defaults",
             "-l",
             metavar=SWITCH,

@@ -12,8 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.health import (
@@ -22,6 +20,7 @@ from mlctl.backends.ports.health import (
     SupportsHealthChecks,
     SupportsReport,
 )
+from mlctl.cli.parser.declare import CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.scope import ScopeError
@@ -40,7 +39,7 @@ class DoctorFormat(StrEnum):
     JSON = "json"
 
 
-def register(app: typer.Typer, verb: str) -> None:
+def register(app: CommandGroup, verb: str) -> None:
     """Add the command."""
     command(app, verb)(doctor)
 
@@ -48,11 +47,11 @@ def register(app: typer.Typer, verb: str) -> None:
 def doctor(
     session: Session,
     output: Annotated[
-        DoctorFormat, typer.Option("--output", "-o", help="How findings are written.")
+        DoctorFormat, OptionSpec("--output", "-o", help="How findings are written.")
     ] = DoctorFormat.HUMAN,
     report: Annotated[
         Path | None,
-        typer.Option(
+        OptionSpec(
             "--report",
             metavar="FILE",
             help="Write down in which form the service answers: codes, names of headers, keys of"

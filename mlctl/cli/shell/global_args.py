@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from mlctl.cli.parser.declare import OptionSpec
 
 if TYPE_CHECKING:
     from mlctl.backends.ports.backend import ConnectionOptions
@@ -15,7 +15,7 @@ _LONGEST = 86_400  # seconds
 
 def _flag(*names: str, help: str, metavar: str | None = None, **bounds: Any) -> Any:  # noqa: A002
     panel = "Global Arguments"
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **bounds)
+    return OptionSpec(*names, help=help, metavar=metavar, panel=panel, **bounds)
 
 
 @dataclass(frozen=True, slots=True)

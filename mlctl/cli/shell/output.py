@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.shell.query import compiled
 from mlctl.cli.shell.session import Session
@@ -42,14 +41,10 @@ class ChartOutputFormat(StrEnum):
     YAML = "yaml"
 
 
-Output = Annotated[
-    OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=GLOBAL)
-]
+Output = Annotated[OutputFormat, OptionSpec("--output", "-o", help="Output format.", panel=GLOBAL)]
 Query = Annotated[
     str | None,
-    typer.Option(
-        "--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=GLOBAL
-    ),
+    OptionSpec("--query", metavar="JMESPATH", help="JMESPath query of the output.", panel=GLOBAL),
 ]
 
 
@@ -59,11 +54,11 @@ class OutputArgs:
 
     output: Annotated[
         OutputFormat | None,
-        typer.Option(
+        OptionSpec(
             "--output",
             "-o",
             help="Output format; json unless configured.",
-            rich_help_panel=GLOBAL,
+            panel=GLOBAL,
         ),
     ] = None
     query: Query = None

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.command import option
 from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
@@ -16,14 +15,14 @@ from mlctl.diagnostics import Report
 _IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
 Select = Annotated[
     list[str] | None,
-    typer.Option(
+    OptionSpec(
         "--select",
         metavar="CODE",
         help="Check only these rules (codes, names or prefixes; repeatable).",
     ),
 ]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODE", help=_IGNORE)]
-Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
+Ignore = Annotated[list[str] | None, OptionSpec("--ignore", metavar="CODE", help=_IGNORE)]
+Strict = Annotated[bool, OptionSpec("--strict", help="Warnings fail too.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from mlctl.cli.parser.arguments import UsageError, expand_files, read
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.parser.tree import Arity, CommandNode, Option
-from mlctl.cli.run import run
 from mlctl.kinds import KINDS
 from tests.builders.commands import command_tree
 
@@ -288,23 +287,6 @@ def test_what_is_not_said_has_its_default() -> None:
 def test_every_parameter_of_a_command_has_a_flag_or_a_place(node: CommandNode) -> None:
     slots = [*(one.parameter for one in node.options), *(one.parameter for one in node.positionals)]
     assert sorted(slot.name for slot in slots if slot.name) == sorted(node.defaults)
-
-
-@pytest.mark.slow
-def test_completion_offers_commands_flags_and_words(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("_MLCTL_COMPLETE", "complete_bash")
-    for typed, offered in (
-        ("mlctl compute cr", ["create"]),
-        ("mlctl compute create --tier ", ["dedicated", "low_priority"]),
-        ("mlctl compute create --max", ["--max-instances"]),
-    ):
-        monkeypatch.setenv("COMP_WORDS", typed)
-        monkeypatch.setenv("COMP_CWORD", str(len(typed.split(" ")) - 1))
-        with pytest.raises(SystemExit):
-            run([])
-        assert capsys.readouterr().out.split() == offered
 
 
 def test_a_command_may_have_others_beneath_it() -> None:

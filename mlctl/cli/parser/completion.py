@@ -1,0 +1,172 @@
+"""Completing a command line in bash, zsh and fish: their scripts, and what they ask mlctl.
+
+A script asks with environment variables; their names are typer's, so that older scripts work.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from mlctl import files
+from mlctl.cli.parser.arguments import BOOLEANS, UsageError
+from mlctl.cli.parser.tree import BEFORE_COMMAND, Arity, CommandNode, Option
+
+VARIABLE = "_MLCTL_COMPLETE"  # `complete_bash` asks for words, `source_bash` for the script
+_LINE, _FISH_ACTION = "_TYPER_COMPLETE_ARGS", "_TYPER_COMPLETE_FISH_ACTION"
+_LARGEST_STARTUP_FILE = 16 << 20  # bytes
+SCRIPTS: Mapping[str, str] = {
+    "bash": """\
+_mlctl_completion() {
+    local IFS=$'\\n'
+    COMPREPLY=( $( env COMP_WORDS="${COMP_WORDS[*]}" \\
+                   COMP_CWORD=$COMP_CWORD \\
+                   _MLCTL_COMPLETE=complete_bash $1 ) )
+    return 0
+}
+
+complete -o default -F _mlctl_completion mlctl
+""",
+    "zsh": """\
+#compdef mlctl
+
+_mlctl_completion() {
+  eval $(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" _MLCTL_COMPLETE=complete_zsh mlctl)
+}
+
+compdef _mlctl_completion mlctl
+""",
+    "fish": (
+        "complete --command mlctl --no-files"
+        ' --arguments "(env _MLCTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args'
+        ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl)"'
+        ' --condition "env _MLCTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args'
+        ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl"\n'
+    ),
+}
+# Where a shell's script is below the home folder; the file that loads it, and how.
+_PLACES = {
+    "bash": (".bash_completions/mlctl.sh", ".bashrc", "source '{script}'"),
+    "zsh": (".zfunc/_mlctl", ".zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
+    "fish": (".config/fish/completions/mlctl.fish", "", ""),
+}
+
+
+def typed_words(environment: Mapping[str, str]) -> list[str]:
+    """The words after `mlctl` up to the cursor, the last of which may be begun or empty."""
+    if environment[VARIABLE].endswith("bash"):
+        words = _split(environment.get("COMP_WORDS", ""))
+        cursor = int(environment.get("COMP_CWORD", "0"))
+        return [*words[1:cursor], words[cursor] if cursor < len(words) else ""]
+    line = environment.get(_LINE, "")
+    return [*_split(line)[1:], *([""] if line.endswith(" ") else [])] or [""]
+
+
+def answer(root: CommandNode, environment: Mapping[str, str]) -> tuple[str, bool]:
+    """What the shell that completes a line is told, and whether mlctl has words for it."""
+    action, _, shell = environment[VARIABLE].partition("_")
+    if action == "source":
+        return script(shell), True
+    *before, begun = typed_words(environment)
+    words = {word: text for word, text in _words(root, before, begun) if word.startswith(begun)}
+    if shell == "fish" and environment.get(_FISH_ACTION) == "is-args":
+        return "", bool(words)
+    return _WRITERS.get(shell, _for_bash)(words), True
+
+
+def script(shell: str) -> str:
+    """The script of a shell.
+
+    Raises:
+        UsageError: there is none for the shell.
+    """
+    if shell not in SCRIPTS:
+        raise UsageError(f"completion is made for {', '.join(SCRIPTS)}; $SHELL names `{shell}`.")
+    return SCRIPTS[shell]
+
+
+def install(shell: str, home: Path) -> Path:
+    """Write the script of a shell below the home folder, and let the shell load it.
+
+    Raises:
+        UsageError: there is none for the shell.
+    """
+    text = script(shell)
+    place, startup, command = _PLACES[shell]
+    path, startup_file = home / place, home / startup
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, text.encode())
+    line = command.format(script=path)
+    if startup:
+        present = files.is_file(startup_file)
+        old = files.read(startup_file, _LARGEST_STARTUP_FILE).decode() if present else ""
+        if line not in old:
+            files.write(startup_file, f"{old.rstrip()}\n{line}\n".lstrip().encode())
+    return path
+
+
+def _words(root: CommandNode, before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
+    """The words that can follow, with what they mean; none where the shell's files are it."""
+    node, open_option = _position(root, before)
+    if begun.startswith("-"):
+        yield from ((name, option.help) for option in node.options for name in option.names)
+    elif open_option is not None:
+        suggest = open_option.suggest
+        suggested = suggest() if callable(suggest) else suggest
+        yield from ((word, "") for word in open_option.choices or suggested)
+    else:
+        yield from ((name, below.summary) for name, below in node.children.items())
+
+
+def _position(root: CommandNode, before: Sequence[str]) -> tuple[CommandNode, Option | None]:
+    """The command that the words name, and the flag whose value comes next."""
+    node, open_option = root, None
+    for word in before:
+        if word.startswith("-") and word != "-":
+            options = (*node.options, *BEFORE_COMMAND)
+            option = next((option for option in options if word in option.names), None)
+            open_option = None if option is None or option.arity is Arity.NONE else option
+        elif open_option is not None:
+            is_value = open_option.arity is not Arity.BOOLEAN or word.casefold() in BOOLEANS
+            open_option = open_option if open_option.arity is Arity.MANY else None
+            node = node if is_value else node.children.get(word, node)
+        else:
+            node = node.children.get(word, node)
+    return node, open_option
+
+
+def _split(line: str) -> list[str]:
+    """The words of a line, the last of which may have a quote that is not closed."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        words.extend(lexer)
+    except ValueError:
+        words.append(lexer.token)
+    return words
+
+
+def _for_bash(words: Mapping[str, str]) -> str:
+    return "\n".join(words)
+
+
+def _for_zsh(words: Mapping[str, str]) -> str:
+    if not words:
+        return "_files"
+    listed = (_quoted(word) + (f":{_quoted(text)}" if text else "") for word, text in words.items())
+    return "_arguments '*: :((" + "\n".join(listed) + "))'"
+
+
+def _quoted(text: str) -> str:
+    for mark, escaped in (('"', '""'), ("'", "''"), ("$", "\\$"), ("`", "\\`"), (":", "\\\\:")):
+        text = text.replace(mark, escaped)
+    return f'"{text}"'
+
+
+def _for_fish(words: Mapping[str, str]) -> str:
+    return "\n".join(f"{word}\t{' '.join(text.split())}".strip() for word, text in words.items())
+
+
+_WRITERS = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
