@@ -51,6 +51,11 @@ class FilledDocument(Document):
         assert self.below is not None
         return self.below.label(at, text, key=key)
 
+    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
+        """The documents with the value; none where it is a part of what a variable has."""
+        assert self.below is not None
+        return self.below.holders(at)
+
     def written(self, at: Pointer) -> str | None:
         """The text as written; None for a value that no file has."""
         assert self.below is not None

@@ -1,51 +1,220 @@
-"""A field of a resource written into the document that declares it."""
+"""Fields of resources written into the documents that declare them.
+
+A file is rewritten only where reading the result gives what was meant: anchors, merge keys and
+unusual layouts are found out by that, whatever they are.
+"""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl import pointer, source
+from mlctl.diagnostics import Report, SourceText
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
-from mlctl.source.edit import CannotEdit, Edit, inserted, removed, replaced
+from mlctl.source import Document
+from mlctl.source.edit import (
+    CannotEdit,
+    Edit,
+    Rewrite,
+    edited,
+    inserted,
+    removed,
+    replaced,
+    written,
+)
+
+_LONG = 120  # characters of a value that a message repeats
+_BY_VARIABLE = "the file says it by a variable"
 
 
-def edit_of(resource: Resource, at: Pointer, value: Data) -> Edit:
+@dataclass(frozen=True, eq=False)
+class FieldEdit:
+    """A field (or a key of a map) of a file's document that gets a value; None takes it away.
+
+    The resource stands at `at[:depth]`; `order` is that of its fields.
+    """
+
+    document: Document
+    at: Pointer
+    value: Data
+    depth: int = 0
+    order: Sequence[Pointer] = ()
+
+    def edit(self, document: Document) -> Edit:
+        """The edit of the document, or of what has become of it.
+
+        Raises:
+            CannotEdit: it cannot be written there; says why, and what to write where.
+        """
+        try:
+            return self._edit(document)
+        except CannotEdit as error:
+            raise CannotEdit(self.by_hand(str(error))) from None
+
+    def by_hand(self, why: str) -> str:
+        """Why it is not written, and what its user is to write where."""
+        span = self.document.label(self.at).span
+        name = pointer.dotted(self.at[self.depth :])
+        text = "" if self.value is None else written(self.value)
+        text = f"{text[:_LONG]}…" if len(text) > _LONG else text
+        what = f"take `{name}` away" if self.value is None else f"write `{name}: {text}`"
+        return f"{why}; {what} in {span.source.name}:{span.line + 1} by hand"
+
+    def _edit(self, document: Document) -> Edit:
+        at, data = self.at, document.data
+        span = document.label(at).span
+        if self.value is None:
+            above = pointer.get(data, at[:-1])
+            if len(at) > self.depth + 1 and isinstance(above, dict) and len(above) == 1:
+                return replaced(document.label(at[:-1]).span, {})
+            return removed(document.label(at, key=True).span, span)
+        if pointer.get(data, at) is not None:
+            return replaced(span, self.value)
+        for length in range(len(at) - 1, self.depth - 1, -1):
+            container = pointer.get(data, at[:length])
+            if container == {} and length > self.depth:
+                nested = pointer.nest({at[length:]: self.value})
+                return replaced(document.label(at[:length]).span, nested)
+            if isinstance(container, dict) and container:
+                sibling = (*at[:length], self._successor(at[:length], container))
+                keys = tuple(map(str, at[length:]))
+                return inserted(document.label(sibling, key=True).span, keys, self.value)
+        raise CannotEdit("there is no mapping to write it in")
+
+    def _successor(self, above: Pointer, container: dict[str, Data]) -> str:
+        """The key before which a new one is written: the next in az's order, else the first."""
+        inside = above[self.depth :]
+        length = len(inside)
+        order = [at[length] for at in self.order if at[:length] == inside and len(at) > length]
+        key = self.at[len(above)]
+        later = order[order.index(key) + 1 :] if key in order else []
+        keys = [name for name in container if name != "$schema"]
+        return next((str(name) for name in later if name in keys), keys[0] if keys else "$schema")
+
+
+def edit_of(resource: Resource, at: Pointer, value: Data) -> FieldEdit:
     """The edit that gives a field (or a key of a map) another value; None takes it away.
 
     Raises:
         CannotEdit: it cannot be written there, or a variable says it; says why.
     """
-    exists = resource.get(*map(str, at)) is not None
-    if exists and "${{" in resource.label(at).span.text:
-        raise CannotEdit("the file says it by a variable")
-    if value is None:
-        if not exists:
-            raise CannotEdit("the file does not say it")
-        above = resource.get(*map(str, at[:-1]))
-        if len(at) > 1 and isinstance(above, dict) and len(above) == 1:
-            return replaced(resource.label(at[:-1]).span, {})
-        return removed(resource.label(at, key=True).span, resource.label(at).span)
-    if exists:
-        return replaced(resource.label(at).span, value)
-    first = _first(resource, at)
-    if len(at) > 1 and resource.get(*map(str, at[:-1])) == {}:
-        return replaced(resource.label(at[:-1]).span, {str(at[-1]): value})
-    keys = tuple(map(str, at[len(first) - 1 :]))
-    return inserted(resource.label(first, key=True).span, keys, value)
+    whole = (*resource.root, *_spelling(resource, at))
+    document, place = _holder(resource, whole, value)
+    depth = len(place) - len(whole) + len(resource.root)
+    prefixes = (pointer.get(document.data, place[:length]) for length in range(depth, len(place)))
+    if any(isinstance(above, str) and "${{" in above for above in prefixes):
+        raise CannotEdit(_BY_VARIABLE)
+    current = pointer.get(document.data, place)
+    if current is not None and "${{" in document.label(place).span.text:
+        raise CannotEdit(_BY_VARIABLE)
+    order = [field.at for field in resource.form.fields]
+    field_edit = FieldEdit(document, place, value, depth, order)
+    field_edit.edit(document)
+    return field_edit
 
 
-def _first(resource: Resource, at: Pointer) -> Pointer:
-    """A key of the innermost mapping that is there, before which a new one is written.
+def rewritten(
+    field_edits: Iterable[FieldEdit],
+) -> tuple[list[Rewrite], list[tuple[FieldEdit, str]]]:
+    """The new texts of files, and what is not written and why."""
+    by_source: dict[SourceText, list[FieldEdit]] = defaultdict(list)
+    for field_edit in field_edits:
+        by_source[field_edit.document.source].append(field_edit)
+    rewrites, refused = [], []
+    for old, changes in by_source.items():
+        text = _new_text(old, [change.edit(change.document) for change in changes])
+        documents = _read(old.name, old.text)
+        if not _says(text, old.name, documents, changes):
+            text, why = _one_by_one(old, changes)
+            refused += why
+        if text != old.text:
+            rewrites.append(Rewrite(old, text))
+    return rewrites, refused
 
-    It is the first that follows in az's order of fields, else the first of all.
+
+def _spelling(resource: Resource, at: Pointer) -> Pointer:
+    """Where the document has a field, which may be under an alias."""
+    aliases = (field.at for field in resource.form.aliases if field.alias_of == at)
+    alias = next((place for place in aliases if resource.get(*map(str, place)) is not None), at)
+    return at if resource.get(*map(str, at)) is not None else alias
+
+
+def _holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, Pointer]:
+    """The document of a file into which a value is written, and where.
+
+    Raises:
+        CannotEdit: no file says it, or several do.
     """
-    for length in range(len(at) - 1, -1, -1):
-        container = resource.get(*map(str, at[:length])) if length else resource.document.data
-        if isinstance(container, dict) and container:
-            keys = [key for key in container if key != "$schema"]
-            order = [
-                field.at[length]
-                for field in resource.form.fields
-                if field.at[:length] == at[:length]
-            ]
-            later = order[order.index(at[length]) + 1 :] if at[length] in order else []
-            return (*at[:length], next((key for key in later if key in keys), keys[0]))
+    data = resource.document.data
+    if pointer.get(data, whole) is not None:
+        holders = resource.document.holders(whole)
+        if not holders:
+            raise CannotEdit(_BY_VARIABLE)
+        if value is None and len(holders) > 1:
+            raise CannotEdit("an overlay says it, and so does the file below")
+        return holders[0]
+    if value is None:
+        raise CannotEdit("the file does not say it")
+    for length in range(len(whole) - 1, len(resource.root) - 1, -1):
+        if pointer.get(data, whole[:length]) is not None:
+            holders = resource.document.holders(whole[:length])
+            if not holders:
+                raise CannotEdit(_BY_VARIABLE)
+            document, place = holders[0]
+            return document, (*place, *whole[length:])
     raise CannotEdit("there is no mapping to write it in")
+
+
+def _new_text(old: SourceText, edits: Iterable[Edit]) -> str:
+    return edited(edits).get(Path(old.name), old.text)
+
+
+def _one_by_one(
+    old: SourceText, changes: Iterable[FieldEdit]
+) -> tuple[str, list[tuple[FieldEdit, str]]]:
+    """The text with each change of which reading the result gives what was meant; the others."""
+    text, refused = old.text, list[tuple[FieldEdit, str]]()
+    for change in changes:
+        documents = _read(old.name, text)
+        try:
+            document = documents[change.document.index]
+            new = _new_text(document.source, [change.edit(document)])
+        except CannotEdit as error:
+            refused.append((change, str(error)))
+            continue
+        if _says(new, old.name, documents, [change]):
+            text = new
+        else:
+            why = "it cannot be changed without changing something else"
+            refused.append((change, change.by_hand(why)))
+    return text, refused
+
+
+def _read(name: str, text: str) -> dict[int, Document]:
+    return {document.index: document for document in source.load(name, text, Report())}
+
+
+def _says(text: str, name: str, before: dict[int, Document], changes: Iterable[FieldEdit]) -> bool:
+    """Whether a text says what the documents said, with changes, and nothing else."""
+    meant = {index: pointer.copied(document.data) for index, document in before.items()}
+    for change in changes:
+        data = meant[change.document.index]
+        if change.value is None:
+            pointer.drop(data, change.at)
+        else:
+            pointer.put(data, change.at, change.value)
+    report = Report()
+    documents = source.load(name, text, report)
+    return not report.failed and _spelt(meant) == _spelt(
+        {document.index: document.data for document in documents}
+    )
+
+
+def _spelt(data: dict[int, Data]) -> str:
+    """Plain data as text, in which `1`, `1.0` and `true` are not the same."""
+    return json.dumps(data, sort_keys=True)

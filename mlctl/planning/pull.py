@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from mlctl import masking
-from mlctl.kinds.edit import edit_of
+from mlctl.kinds.edit import FieldEdit, edit_of, rewritten
 from mlctl.kinds.resource import Resource, is_local
 from mlctl.planning.drift import Difference, Drifted
 from mlctl.pointer import dotted
 from mlctl.source.document import STDIN
-from mlctl.source.edit import CannotEdit, Edit, edited
+from mlctl.source.edit import CannotEdit, Rewrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +25,31 @@ class Left:
 
 @dataclass(frozen=True, eq=False)
 class Pulled:
-    """The new text of each file, how many values were written, and what is left."""
+    """The new text of each file, and what is left."""
 
-    texts: dict[Path, str]
-    count: int
+    rewrites: list[Rewrite]
     left: list[Left] = field(default_factory=list)
 
 
 def pulled(drifted: Iterable[Drifted]) -> Pulled:
     """The files with the live values in them."""
-    edits: list[Edit] = []
+    pending: dict[FieldEdit, Left] = {}
     not_pulled: list[Left] = []
     for drift in drifted:
         if drift.missing:
             not_pulled.append(Left(drift, "", "it is not in the workspace"))
         for difference in drift.differences:
+            name = dotted(difference.field.at)
             try:
-                edits.append(_edit(drift.resource, difference))
+                pending[_edit(drift.resource, difference)] = Left(drift, name, "")
             except CannotEdit as error:
-                not_pulled.append(Left(drift, dotted(difference.field.at), str(error)))
-    return Pulled(edited(edits), len(edits), not_pulled)
+                not_pulled.append(Left(drift, name, str(error)))
+    rewrites, refused = rewritten(pending)
+    not_pulled += [replace(pending[field_edit], why=why) for field_edit, why in refused]
+    return Pulled(rewrites, not_pulled)
 
 
-def _edit(resource: Resource, difference: Difference) -> Edit:
+def _edit(resource: Resource, difference: Difference) -> FieldEdit:
     """The edit for one difference.
 
     Raises:

@@ -34,6 +34,13 @@ def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
     return source
 
 
+def encoded(text: str, raw: bytes) -> bytes:
+    """`text` in the encoding of `raw`, with its byte order mark."""
+    encoding = _UTF_16.get(raw[:2], "utf-8")
+    mark = "\ufeff" if encoding != "utf-8" or raw.startswith(codecs.BOM_UTF8) else ""
+    return (mark + text).encode(encoding)
+
+
 def too_big(name: str) -> Diagnostic:
     """The finding about a file of more than `MAX_BYTES`."""
     message = f"`{name}` is bigger than {MAX_BYTES // 1024 // 1024} MiB"

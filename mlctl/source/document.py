@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from mlctl import pointer
 from mlctl.diagnostics import Label, Report, SourceText, Span
 from mlctl.inert import in_yaml, needs_quotes
 from mlctl.pointer import Data, Pointer
@@ -69,6 +70,10 @@ class Document:
             at = at[:-1]
             span = self._positions.span(at, key=True)
         return Label(span or Span(self.source, self.line, 0, self.line, 0), text)
+
+    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
+        """The documents of files that say a value, uppermost first, and where in each it stands."""
+        return [] if pointer.get(self.data, at) is None else [(self, at)]
 
     def written(self, at: Pointer) -> str | None:
         """The text of the scalar at `at` as written (`1.10`, `yes`); None for anything else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections import defaultdict
@@ -9,8 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlctl.diagnostics import SourceText, Span
+from mlctl import files
+from mlctl.diagnostics import Report, SourceText, Span
 from mlctl.pointer import Data
+from mlctl.source.decode import MAX_BYTES, decode, encoded
 from mlctl.source.document import dump
 
 _ENDS_FLOW = set("\n,[]{}")  # what a plain text cannot hold on a line of a flow mapping
@@ -29,6 +32,31 @@ class Edit:
     begin: int
     end: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A file and its new text."""
+
+    source: SourceText
+    text: str
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.source.name)
+
+    def write(self) -> None:
+        """Write it in the file's own encoding.
+
+        Raises:
+            OSError: it cannot be written, or says something else by now.
+        """
+        raw = files.read(self.path, MAX_BYTES)
+        current = decode(self.source.name, raw, Report())
+        if current is None or current.text != self.source.text:
+            raise OSError(errno.EBUSY, "it has changed since it was read", str(self.path))
+        files.write(self.path, encoded(self.text, raw))
 
 
 def replaced(span: Span, value: Data) -> Edit:

@@ -49,6 +49,10 @@ class OverlaidDocument(Document):
             return self.below[0].label(at, text, key=key)
         return Label(Span(self.source, 0, 0, 0, len(self.source.text)), text)
 
+    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
+        """The documents below with the value, uppermost first."""
+        return [holder for document in self.below for holder in document.holders(at)]
+
     def written(self, at: Pointer) -> str | None:
         """The text as typed; that of the documents below where no flag gave the value."""
         if at in self.places:
@@ -90,6 +94,11 @@ class Part(Document):
         """A label in the whole document."""
         assert self.whole is not None
         return self.whole.label((*self.root, *at), text, key=key)
+
+    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
+        """The whole document, and where the value stands in it."""
+        assert self.whole is not None
+        return self.whole.holders((*self.root, *at))
 
     def written(self, at: Pointer) -> str | None:
         """The text of the scalar at `at` as written."""

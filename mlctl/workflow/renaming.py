@@ -22,6 +22,7 @@ from mlctl.planning.blue_green.renaming import (
 )
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.render.terminal.terminal import clean
+from mlctl.source.decode import encoded
 from mlctl.source.files import STDIN
 from mlctl.workflow.model import NewText, PlanContext, Planned
 
@@ -121,7 +122,8 @@ def write_texts(texts: Mapping[Path, NewText], note: Callable[[str], object]) ->
             if files.read(path, _MOST) != text.before:
                 message = f"{path} has changed since it was read: nothing was written; run it again"
                 raise WriteError(message)
-        files.write_all({path: text.after.encode() for path, text in texts.items()})
+        contents = {path: encoded(text.after, text.before) for path, text in texts.items()}
+        files.write_all(contents)
     except OSError as error:
         why = error.strerror or error
         raise WriteError(f"cannot write {error.filename}: {why}; nothing was changed") from None

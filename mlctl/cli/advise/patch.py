@@ -47,13 +47,13 @@ def patch(
     Raises:
         Permanent: a file cannot be written.
     """
-    from mlctl import files
     from mlctl.forecast.advice.patch import patched
 
     changed, unwritten = patched(subject, settings)
-    for file, text in changed.items():
+    for rewrite in changed:
+        file = rewrite.path
         try:
-            files.write(file, text.encode())
+            rewrite.write()
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Annotated
 
-from mlctl import files
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.parser.declare import CommandGroup, OptionSpec
@@ -18,6 +16,7 @@ from mlctl.planning.drift import drifted
 from mlctl.planning.pull import pulled
 from mlctl.render.plan.patch import patch_of
 from mlctl.render.terminal.terminal import clean
+from mlctl.source.edit import Rewrite
 from mlctl.workflow.model import PlanOptions
 
 
@@ -47,23 +46,25 @@ def pull(
             return Exit.ERROR
         changes = pulled(drifted(planned.plan))
     if not write:
-        session.out(patch_of(changes.texts))
-    elif not _write(session, changes.texts):
-        return Exit.ERROR
+        session.out(patch_of({rewrite.path: rewrite.text for rewrite in changes.rewrites}))
+    failed = write and not _write(session, changes.rewrites)
     for left in changes.left:
         field = f" {left.field}" if left.field else ""
         session.say(clean(f"WARNING: {left.drifted.address}{field} is left: {left.why}"))
-    if not changes.texts and not changes.left:
+    if not changes.rewrites and not changes.left:
         session.note("Nothing to pull: the files say what is live.")
-    return Exit.ERROR if changes.left else Exit.OK
+    return Exit.ERROR if changes.left or failed else Exit.OK
 
 
-def _write(session: Session, texts: Mapping[Path, str]) -> bool:
-    for path, text in texts.items():
+def _write(session: Session, rewrites: Iterable[Rewrite]) -> bool:
+    """Write what can be written; whether that is all."""
+    complete = True
+    for rewrite in rewrites:
         try:
-            files.write(path, text.encode())
+            rewrite.write()
+            session.note(f"wrote {rewrite.path}")
         except OSError as error:
-            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
-            return False
-        session.note(f"wrote {path}")
-    return True
+            complete = False
+            why = error.strerror or error
+            session.say(clean(f"ERROR: cannot write {rewrite.path}: {why}"))
+    return complete

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.fields import file_of
-from mlctl.kinds.edit import edit_of
+from mlctl.kinds.edit import FieldEdit, edit_of, rewritten
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
-from mlctl.source.edit import CannotEdit, edited
+from mlctl.source.edit import CannotEdit, Rewrite
 
 # The names of settings, where the files call them otherwise.
 _FIELDS = {"concurrency": "max_concurrency_per_instance"}
 
 
-def patched(
-    subject: Subject, settings: Mapping[str, Data]
-) -> tuple[dict[Path, str], dict[str, str]]:
+def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[list[Rewrite], dict[str, str]]:
     """The new text of each file that changes, and why a setting is written to none."""
-    edits, unwritten = [], {}
+    pending: dict[FieldEdit, str] = {}
+    unwritten: dict[str, str] = {}
     for name, value in settings.items():
         place = _place(subject, _FIELDS.get(name, name))
         plain = int(value) if isinstance(value, float) else value
@@ -28,10 +26,12 @@ def patched(
             if place is None:
                 unwritten[name] = "no file says it"
             else:
-                edits.append(edit_of(*place, plain))
+                pending[edit_of(*place, plain)] = name
         except CannotEdit as error:
             unwritten[name] = str(error)
-    return edited(edits), unwritten
+    rewrites, refused = rewritten(pending)
+    unwritten |= {pending[field_edit]: why for field_edit, why in refused}
+    return rewrites, unwritten
 
 
 def _place(subject: Subject, name: str) -> tuple[Resource, Pointer] | None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlctl import files
+from mlctl.diagnostics import Report
+from mlctl.source.decode import decode
 
 _MOST = 1 << 26  # bytes of a file
 _FIRST = "These files change first:"
@@ -16,9 +18,10 @@ def patch_of(texts: Mapping[Path, str]) -> str:
     """The patch that makes files say the texts; "" without any."""
     lines: list[str] = []
     for path, text in texts.items():
-        old = files.read(path, _MOST).decode(errors="replace").splitlines(keepends=True)
-        new = text.splitlines(keepends=True)
-        lines += difflib.unified_diff(old, new, str(path), str(path))
+        name = str(path)
+        old = decode(name, files.read(path, _MOST), Report())
+        before = old.text.splitlines(keepends=True) if old else []
+        lines += difflib.unified_diff(before, text.splitlines(keepends=True), name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
