@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from threading import Thread
 from types import MappingProxyType
 from typing import BinaryIO
 
@@ -21,6 +22,7 @@ _unwritten: ContextVar[Mapping[str, bytes]] = ContextVar("unwritten", default=Ma
 
 _CHUNK = 1 << 20
 _MAX_LINKS = 40
+_PIPE_S = 5.0  # seconds that a pipe is given to find a writer
 _OTHERS = 0o077  # the access rights of group and others
 _DESCRIPTORS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd")
 
@@ -60,6 +62,27 @@ def open_regular(path: Path) -> BinaryIO:
     return stream
 
 
+def open_any(path: Path) -> BinaryIO:
+    """A file, a device or a pipe, open for reading; a pipe once somebody writes to it.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe that nobody opens for writing in a while.
+    """
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        return path.open("rb")
+    streams: list[BinaryIO] = []
+    opening = Thread(target=lambda: streams.append(path.open("rb")), daemon=True)
+    opening.start()
+    opening.join(_PIPE_S)
+    if not streams:
+        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))  # lets the thread go on
+        opening.join()
+        for stream in streams:
+            stream.close()
+        raise OSError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))
+    return streams[0]
+
+
 @contextmanager
 def as_if_written(contents: Mapping[Path, bytes]) -> Iterator[None]:
     """Let all that reads files in this thread find these contents, which are yet to be written."""
@@ -96,7 +119,7 @@ def read(path: Path, limit: int, *, pipes: bool = False) -> bytes:
         return unwritten_content
     content = bytearray()
     try:
-        with path.open("rb") if pipes else open_regular(path) as stream:
+        with open_any(path) if pipes else open_regular(path) as stream:
             while len(content) <= limit and (chunk := stream.read(_CHUNK)):
                 content += chunk  # all at once, Python would make room for the most
     except OSError as error:

@@ -69,6 +69,25 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def test_a_pipe_is_read_once_somebody_writes_to_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b"text"))
+    writer.start()
+    with files.open_any(pipe) as stream:
+        assert stream.read() == b"text"
+    writer.join()
+
+
+def test_a_pipe_to_which_nobody_writes_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlctl.files._PIPE_S", 0.01)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="nobody writes to this pipe"):
+        files.open_any(tmp_path / "pipe")
+
+
 def test_a_device_stays_a_device(tmp_path: Path) -> None:
     """A node of our own like `/dev/null`: a write that replaced it has broken machines."""
     device = tmp_path / "null"

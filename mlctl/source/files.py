@@ -1,9 +1,10 @@
 """Finds the files that paths, folders and globs name, and reads their documents."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
-# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH207, PTH208
+# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH207, PTH208
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import open_regular, unwritten
+from mlctl.files import open_any, open_regular, unwritten
 from mlctl.source.decode import MAX_BYTES, too_big
 from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
@@ -41,7 +42,7 @@ def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Doc
     if content is not None:
         return load(name, content, report, explicit=explicit)
     try:
-        with open(path, "rb") if explicit else open_regular(Path(path)) as file:
+        with open_any(Path(path)) if explicit else open_regular(Path(path)) as file:
             if os.fstat(file.fileno()).st_size > MAX_BYTES:
                 report.add(too_big(name))
                 return []
@@ -165,6 +166,8 @@ def _unreadable(name: str, error: Exception) -> Diagnostic:
         (error.strerror or "").lower() if isinstance(error, OSError) else "no file has such a name"
     )
     hint = "check the spelling and the working directory"
+    if isinstance(error, OSError) and error.errno == errno.EINVAL:  # a pipe where none may be
+        hint = "`-` reads what is piped in"
     if isinstance(error, PermissionError):
         hint = "check the file's permissions"
     if isinstance(error, IsADirectoryError):

@@ -14,7 +14,7 @@ from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
-from mlctl.diagnostics import Diagnostic, Report
+from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.render.terminal.terminal import clean
@@ -24,7 +24,7 @@ from mlctl.source import MAX_BYTES, Document
 from mlctl.source.files import CASES, PROJECT_FILE, STDIN
 from mlctl.source.gaps import OddLayout
 from mlctl.source.layout import lay_out
-from mlctl.source.rules import UNREADABLE, UNREADABLE_RULES
+from mlctl.source.rules import UNREADABLE_RULES
 
 _STDIN_NAME = "<stdin>"
 
@@ -109,10 +109,7 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
             else:
                 raw = files.read(Path(name), MAX_BYTES)
         except (OSError, ValueError):
-            source.read(name, findings)  # says why, but for a pipe that is named
-            message = f"`{name}` is no regular file"
-            pipe = Diagnostic(UNREADABLE, message, None, "pipe it into `mlctl fmt -`")
-            report.extend([*findings] or [pipe])
+            source.read(name, report, explicit=False)  # says why
             continue
         documents = source.load(name, raw, findings, explicit=False)
         unreadable = [finding for finding in findings if finding.rule in UNREADABLE_RULES]

@@ -121,8 +121,17 @@ def otherwise(default: Data) -> Rule:
 
 
 def section(shape: Shape) -> Rule:
-    """An object of its own shape, whether anything of it is stored or not."""
-    return lambda field: render(shape, field.stored or {}, field.occasion, field.sent)
+    """An object of its own shape, whether anything of it is stored or not.
+
+    What somebody has sent in place of an object is shown as it is.
+    """
+
+    def value(field: ResponseField) -> Data:
+        if field.stored and not isinstance(field.stored, Mapping):
+            return field.stored
+        return render(shape, field.stored or {}, field.occasion, field.sent)
+
+    return value
 
 
 def if_any(shape: Shape, nothing: Rule = null) -> Rule:

@@ -134,7 +134,14 @@ def test_a_pipe_that_is_named_is_an_error_for_it_cannot_be_written(
     os.close(reader)
     assert done.code == 1
     assert "is no regular file" in done.err
-    assert "pipe it into `mlctl fmt -`" in done.err
+    assert "`-` reads what is piped in" in done.err
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(mlctl: Run, project: Path) -> None:
+    os.mkfifo(project / "pipe.yml")
+    done = mlctl("fmt", ".")
+    assert done.code == 1
+    assert "`pipe.yml` cannot be read: it is no regular file" in done.err
 
 
 def test_what_export_writes_is_laid_out(mlctl: Run, project: Path) -> None:

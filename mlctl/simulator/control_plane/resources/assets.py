@@ -145,8 +145,9 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
     ):
         name, version = short.groups()
         out["environment"] = f"azureml://registries/azureml/environments/{name}/versions/{version}"
-    if out.get("type") == "command":
-        out["resources"] = {"instance_count": "1", **(out.get("resources") or {})}
+    resources = out.get("resources") or {}
+    if out.get("type") == "command" and isinstance(resources, dict):
+        out["resources"] = {"instance_count": "1", **resources}
     return out
 
 
