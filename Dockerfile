@@ -3,15 +3,18 @@
 #   docker build -t mlctl .
 #   docker run --rm -v "$PWD:/work" mlctl validate .
 #
-# Python and the wheel, nothing else; it runs as a user, and writes to /work alone.
+# Python, mlctl and what constraints.txt names, by its hashes; it runs as a user, and writes to /work
+# alone.
 FROM python:3.13-slim AS build
 COPY . /src
-RUN pip wheel --no-cache-dir --wheel-dir /wheels "/src[azure,emulator]"
+RUN python -m venv /mlctl \
+    && /mlctl/bin/pip install --no-cache-dir --require-hashes --requirement /src/constraints.txt \
+    && /mlctl/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
 
 FROM python:3.13-slim
-RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links /wheels "mlctl[azure,emulator]" \
-    && useradd --create-home mlctl
+COPY --from=build /mlctl /mlctl
+RUN useradd --create-home mlctl
+ENV PATH="/mlctl/bin:$PATH"
 USER mlctl
 WORKDIR /work
 ENTRYPOINT ["mlctl"]

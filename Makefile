@@ -10,7 +10,7 @@ PARALLEL ?= -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE # tests are rewritten before they run, at each run unless kept
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo clean
+.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -31,6 +31,7 @@ help:
 	@echo "make mutants   changes of FILE=mlctl/x.py that the tests of its room do not see; takes minutes"
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
 	@echo "make audit     known vulnerabilities and licences of what is installed; asks the package index"
+	@echo "make constraints  the versions and hashes that the image and the action install"
 	@echo "make clean     remove .venv and every cache"
 
 setup: $(READY)
@@ -51,6 +52,7 @@ $(READY): pyproject.toml
 	  echo "Building $(VENV) with $$($$found --version)"; \
 	  $$found -m venv --clear $(VENV); \
 	fi
+	@$(BIN)/python -m pip uninstall --quiet --yes mlctl 2>/dev/null # what mlctl-azure was called before
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(EXTRAS:%=,%)]'
 	@touch $@
 
@@ -136,6 +138,12 @@ audit: $(READY)
 bench: $(READY)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.run
+
+# What the image and the action install: versions and hashes, for all platforms.
+constraints: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	echo hatchling | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra azure --extra emulator --generate-hashes \
+	  --custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml -
 
 # Which changes of one module its tests do not see; takes minutes.
 mutants: $(READY)

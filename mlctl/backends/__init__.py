@@ -77,6 +77,6 @@ def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOpti
     try:
         from mlctl.backends.azure import connect
     except ModuleNotFoundError as error:
-        message = f"the azure backend needs `{error.name}`: pip install 'mlctl[azure]'"
+        message = f"the azure backend needs `{error.name}`: pip install 'mlctl-azure[azure]'"
         raise Permanent("MissingExtra", message) from None
     return connect(scope, environment, options)

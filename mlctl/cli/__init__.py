@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """The `mlctl` command."""
+    _warn_of_namesakes()
     if sys.argv[1:] in (["--version"], ["version"]):  # answered before anything heavy is imported
         from mlctl.version import __version__
 
@@ -17,3 +19,25 @@ def main() -> None:
 
     streams.prepare()
     sys.exit(run(sys.argv[1:]))
+
+
+def _warn_of_namesakes() -> None:
+    """Tell of a distribution `mlctl`: it is not this one, which is `mlctl-azure`.
+
+    Both write the folder `mlctl` and the command. Nothing is imported to look: a list of names.
+    """
+    for folder in sys.path:
+        if not folder.endswith("-packages"):
+            continue
+        try:
+            installed = "\n".join(["", *os.listdir(folder)])  # noqa: PTH208 - pathlib takes 5 ms
+        except OSError:
+            continue
+        _, namesake, rest = installed.partition("\nmlctl-")
+        if namesake:
+            version = rest.partition("\n")[0].removesuffix(".dist-info").removesuffix(".egg-info")
+            print(  # noqa: T201
+                f"warning: the package `mlctl` {version} is somebody else's and overwrites files of"
+                " mlctl-azure: pip uninstall mlctl, then pip install --force-reinstall mlctl-azure",
+                file=sys.stderr,
+            )

@@ -104,7 +104,7 @@ def cluster(address: str) -> Iterator[Executor]:
         from distributed import Client, KilledWorker  # noqa: PLC0415  # takes a second
     except ImportError:
         raise WorkersError(
-            "--scheduler needs Dask, which is not installed: pip install 'mlctl[distributed]'"
+            "--scheduler needs Dask, which is not installed: pip install 'mlctl-azure[distributed]'"
         ) from None
     _check_scheduler(address)
     try:

@@ -177,7 +177,7 @@ class SimulatedWorkspace:
         import pytest
 
         pytest.importorskip(
-            "azure.ai.ml", reason="azure-ai-ml is not installed: pip install 'mlctl[azure]'"
+            "azure.ai.ml", reason="azure-ai-ml is not installed: pip install 'mlctl-azure[azure]'"
         )
         sdk.LEADING.begin()
         scope = self.scope

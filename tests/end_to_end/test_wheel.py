@@ -77,7 +77,7 @@ def test_every_schema_is_in_the_wheel(wheel: Path) -> None:
 
 def test_the_wheel_brings_mlctl_alone(wheel: Path) -> None:
     parts = [Path(name).parts for name in ZipFile(wheel).namelist()]
-    assert {part[0] for part in parts if not part[0].startswith("mlctl-")} == {"mlctl"}
+    assert {part[0] for part in parts if not part[0].startswith("mlctl_azure-")} == {"mlctl"}
     assert not any("recorded" in part for part in parts)  # of conformance/
 
 

@@ -23,7 +23,7 @@ def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any
     try:
         from azure.ai.ml import MLClient
     except ImportError as error:
-        text = f"azure-ai-ml cannot be loaded ({error}): pip install --upgrade 'mlctl[azure]'"
+        text = f"azure-ai-ml cannot be loaded ({error}): pip install --upgrade 'mlctl-azure[azure]'"
         raise Permanent("BrokenExtra", text) from None
 
     names = (scope.subscription, scope.resource_group, scope.workspace)

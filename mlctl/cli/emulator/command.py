@@ -187,7 +187,7 @@ def _require_extras(*, http: bool) -> None:
     modules = ["uvicorn"] if http else ["uvicorn", "cryptography"]
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
-        why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
+        why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl-azure[emulator]'"
         raise Permanent("MissingExtra", why)
 
 
