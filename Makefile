@@ -10,7 +10,7 @@ PARALLEL ?= -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE # tests are rewritten before they run, at each run unless kept
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints clean
+.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints lint-workflows pin clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -32,6 +32,8 @@ help:
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
 	@echo "make audit     known vulnerabilities and licences of what is installed; asks the package index"
 	@echo "make constraints  the versions and hashes that the image and the action install"
+	@echo "make lint-workflows  zizmor and actionlint on the action and the workflow that others copy"
+	@echo "make pin       let the samples of CI name the commit that is checked out"
 	@echo "make clean     remove .venv and every cache"
 
 setup: $(READY)
@@ -129,6 +131,14 @@ coverage: $(READY)
 	$(BIN)/coverage run -m pytest $(PARALLEL)
 	$(BIN)/coverage combine
 	$(BIN)/coverage report
+
+# The action and the workflow that others copy, by zizmor and actionlint; CI runs it.
+lint-workflows: $(READY)
+	@.ci/lint-workflows $(BIN)/python
+
+# The samples name the commit that is checked out now: after a release, or a change of the action.
+pin:
+	sed -i -E "s#(mlctl/mlctl@|rev: )[0-9a-f]{40}#\1$$(git rev-parse HEAD)#" samples/ci/github-actions.yml samples/ci/README.md
 
 audit: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[audit]'

@@ -96,6 +96,21 @@ def test_the_pipeline_and_its_template_are_valid_for_azure(name: str) -> None:
     assert list(Draft7Validator(vendored("azure-pipelines.json")).iter_errors(load(name))) == []
 
 
+@pytest.mark.parametrize(
+    "file", [ACTION, CI / "github-actions.yml", CI / "README.md"], ids=lambda file: file.name
+)
+def test_every_action_is_pinned_by_the_hash_of_a_commit(file: Path) -> None:
+    used = re.findall(r"uses: (\S+)", file.read_text())
+    assert used
+    assert [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)] == []
+
+
+def test_no_checkout_leaves_its_token_behind() -> None:
+    jobs = load("github-actions.yml")["jobs"].values()
+    steps = [step for job in jobs for step in job["steps"] if "checkout@" in step.get("uses", "")]
+    assert [step["with"]["persist-credentials"] for step in steps] == [False] * 3
+
+
 def test_the_pipeline_is_valid_for_gitlab() -> None:
     schema = vendored("gitlab-ci.json")
     assert list(Draft7Validator(schema).iter_errors(load("gitlab-ci.yml"))) == []

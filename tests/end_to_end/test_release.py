@@ -71,6 +71,20 @@ def test_versions_that_pages_and_pipelines_name_are_this_one() -> None:
     assert set(named.values()) == {__version__}
 
 
+def test_commits_and_tags_of_mlctl_that_samples_name_are_there() -> None:
+    pattern = re.compile(r"mlctl/mlctl@([\w.]+)|github\.com/mlctl/mlctl\s+rev: (\S+)")
+    texts = [file.read_text(errors="replace") for file in tracked() if file != Path(__file__)]
+    named = {first or second for text in texts for first, second in pattern.findall(text)}
+    assert named
+    git = ["git", "-C", str(ROOT)]
+    shallow = subprocess.check_output([*git, "rev-parse", "--is-shallow-repository"], text=True)
+    if shallow.strip() == "true":
+        pytest.skip("this clone has not all commits")
+    for commit in named:
+        action = f"{commit}:action.yml"
+        assert subprocess.run([*git, "cat-file", "-e", action], check=False).returncode == 0, commit
+
+
 def test_every_package_that_mlctl_needs_has_an_upper_bound() -> None:
     extras = PROJECT["optional-dependencies"]
     needed = [*PROJECT["dependencies"], *extras["azure"], *extras["emulator"]]
