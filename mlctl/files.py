@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import glob
+import io
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from itertools import chain
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
@@ -81,6 +84,18 @@ def open_any(path: Path) -> BinaryIO:
             stream.close()
         raise OSError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))
     return streams[0]
+
+
+def places(named: Collection[str]) -> frozenset[Path]:
+    """The real paths of files, folders and globs that were named."""
+    globs = (glob.iglob(path, recursive=True) for path in named)  # noqa: PTH207 - as pathlib raises
+    return frozenset(map(real, map(Path, chain(named, *globs))))
+
+
+def leads_out(file: Path, named: frozenset[Path]) -> bool:
+    """Whether links lead a file out of all the `places` that were named."""
+    target = real(file)
+    return named.isdisjoint((target, *target.parents))
 
 
 @contextmanager
@@ -156,31 +171,36 @@ def write(path: Path, content: bytes, *, private: bool = False, durable: bool = 
     With `durable` it is on the disk once this returns, whatever happens to the machine then.
 
     What is no regular file (a device, a pipe, `/dev/stdout`) is written into, and never replaced.
-    Of a link the target is written, and the link stays. The folder must be there.
+    Of a link the target is written, and the link stays. A file that is there keeps its mode, its
+    owner and its other names (hard links), unless it is to be private. The folder must be there.
 
     Raises:
         OSError: it cannot be written; a regular file is as it was.
     """
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
     except FileNotFoundError:
-        mode = stat.S_IFREG | 0o666
-    if not stat.S_ISREG(mode) or _is_descriptor(path):
+        status = None
+    if status and (not stat.S_ISREG(status.st_mode) or _is_descriptor(path)):
         with path.open("ab") as file:
             file.write(content)
         return
     target = Path(os.path.realpath(path))
-    scratch = target.with_name(f".{target.name[:200]}.{os.urandom(4).hex()}")
+    keep = None if private else status
+    if keep and keep.st_nlink > 1:
+        _overwrite(target, content, durable=durable)
+        return
+    scratch = target.with_name(f".mlctl.{os.urandom(8).hex()}")  # any name beside may be too long
     create = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(scratch, create, 0o600 if private else 0o666), "wb") as file:
-            if target.exists() and not private:
-                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            owned = keep is None or _gives_owner(file.fileno(), keep)
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        _replace(scratch, target, content)
+        if not (owned and _has_replaced(scratch, target)):
+            _overwrite(target, content, durable=durable)
         if durable:
             _sync_folder(target.parent)
     finally:
@@ -206,13 +226,48 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
         raise
 
 
-def _replace(scratch: Path, target: Path, content: bytes) -> None:
+def _gives_owner(descriptor: int, status: os.stat_result) -> bool:
+    """Give an open file the owner and the mode of another; whether that is allowed."""
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
+        try:
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        except OSError:
+            return False
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+    return True
+
+
+def _has_replaced(scratch: Path, target: Path) -> bool:
+    """Put a file in the place of another; False where that is mounted, as in a container."""
     try:
         scratch.replace(target)
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
-        target.write_bytes(content)  # a file that a container has mounted cannot be replaced
+        return False
+    return True
+
+
+def _overwrite(target: Path, content: bytes, *, durable: bool) -> None:
+    """Write into a file that must stay the one that it is; on an error it gets its content back."""
+    with target.open("r+b", buffering=0) as file:
+        old_content = file.read()
+        try:
+            _fill(file, content)
+        except OSError:
+            _fill(file, old_content)
+            raise
+        if durable:
+            os.fsync(file.fileno())
+
+
+def _fill(file: io.FileIO, content: bytes) -> None:
+    file.seek(0)
+    view = memoryview(content)
+    while view:
+        view = view[file.write(view) :]
+    file.truncate()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import subprocess
@@ -233,3 +234,64 @@ def test_what_is_yet_to_be_written_is_read_as_if_it_were(tmp_path: Path) -> None
         assert list(files.chunks(file)) == [b"longer"]
         assert files.unwritten(tmp_path / "c") is None
     assert (files.read(file, 10), files.size(link)) == (b"old", 3)
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "\u00e9" * 125, "\u4e2d" * 83])
+def test_the_longest_names_can_be_written(tmp_path: Path, name: str) -> None:
+    for content in (b"new", b"again"):
+        files.write(tmp_path / name, content)
+        assert (tmp_path / name).read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_of_several_names_stays_one(tmp_path: Path) -> None:
+    file, other = tmp_path / "a", tmp_path / "b"
+    file.write_text("older and longer")
+    other.hardlink_to(file)
+    files.write(file, b"new")
+    assert (other.read_bytes(), file.stat().st_ino) == (b"new", other.stat().st_ino)
+
+
+def test_a_private_file_leaves_its_other_names_alone(tmp_path: Path) -> None:
+    file, other = tmp_path / "a", tmp_path / "b"
+    file.write_text("old")
+    other.hardlink_to(file)
+    files.write(file, b"secret", private=True)
+    assert (file.read_bytes(), other.read_bytes()) == (b"secret", b"old")
+
+
+def test_where_a_file_of_several_names_cannot_be_written_it_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"old")
+    (tmp_path / "b").hardlink_to(file)
+    fill = files._fill
+
+    def full(stream: io.FileIO, content: bytes) -> None:
+        fill(stream, content[:2])
+        if content != b"old":
+            raise OSError(28, "no space left", str(file))
+        fill(stream, content)
+
+    monkeypatch.setattr(files, "_fill", full)
+    with pytest.raises(OSError, match="no space"):
+        files.write(file, b"new content")
+    assert file.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="to give files away takes root")
+def test_a_file_of_another_user_stays_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a"
+    for allowed in (True, False):
+        file.write_text("old")
+        file.chmod(0o640)
+        os.chown(file, 1234, 2345)
+        if not allowed:
+            monkeypatch.setattr(os, "fchown", lambda *_: os.chown("/nowhere/at/all", 0, 0))
+        files.write(file, b"new")
+        status = file.stat()
+        assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, 0o640)
+        assert file.read_bytes() == b"new"

@@ -128,6 +128,11 @@ class Project:
         documents = _overlays(self._below(self.values.get("overlays", ())))
         return Overlays(documents, frozenset(file.resolve() for file in self._overlay_files))
 
+    @property
+    def overlay_folders(self) -> list[str]:
+        """Where the overlays of all environments lie."""
+        return [str(folder) for folder in {file.parent for file in self._overlay_files}]
+
     def every_overlay(self) -> tuple[Document, ...]:
         """The overlays of all environments.
 

@@ -46,12 +46,15 @@ class Rewrite:
         """The file."""
         return Path(self.source.name)
 
-    def write(self) -> None:
-        """Write it in the file's own encoding.
+    def write(self, named: frozenset[Path]) -> None:
+        """Write it in the file's own encoding, unless it lies outside of what was `named`.
 
         Raises:
             OSError: it cannot be written, or says something else by now.
         """
+        if files.leads_out(self.path, named):
+            why = "a link leads out of the folder: name the file that it leads to"
+            raise OSError(errno.EXDEV, why, str(self.path))
         raw = files.read(self.path, MAX_BYTES)
         current = decode(self.source.name, raw, Report())
         if current is None or current.text != self.source.text:

@@ -10,10 +10,12 @@ from typing import Protocol
 
 from mlctl import files, source
 from mlctl.backends.ports.backend import Backend, SupportsNames
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.renaming import (
+    NO_SUCCESSOR,
+    CannotRename,
     left_over,
     mentions,
     new_address,
@@ -73,6 +75,12 @@ def with_new_names(
         error = left_over(planned.graph, renames)
         if error is not None:
             raise error
+    named = files.places([*paths, *context.project.overlay_folders])
+    outside = next((path for path in texts if files.leads_out(path, named)), None)
+    if outside is not None:
+        message = f"{outside} is not written: a link leads out of the folder"
+        hint = "name the file that it leads to, or replace in place"
+        raise CannotRename(Diagnostic(NO_SUCCESSOR, message, None, hint))
     for note in _untouched(context, paths, renames, texts) if texts else ():
         context.note(clean(f"note: {note}"))
     return replace(

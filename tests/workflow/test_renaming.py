@@ -736,3 +736,15 @@ def test_a_document_from_standard_input_has_no_file_to_write(
     text = resized(infra).read_text()
     done = mlctl("plan", "-", str(infra / "blue.yml"), *FLAG, given=text)
     assert (done.code, "the document came from standard input" in done.err) == (1, True)
+
+
+def test_nothing_is_written_through_a_link_out_of_the_folder(
+    mlctl: Run, tmp_path: Path, here: Snapshots
+) -> None:
+    file = resized(project(mlctl, tmp_path))
+    file.rename(tmp_path / "mine.yml")
+    file.symlink_to(tmp_path / "mine.yml")
+    before = file.read_text()
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code, file.read_text()) == (1, before)
+    assert "infra/cpu.yml is not written: a link leads out of the folder" in done.err

@@ -47,13 +47,15 @@ def patch(
     Raises:
         Permanent: a file cannot be written.
     """
+    from mlctl import files
     from mlctl.forecast.advice.patch import patched
 
     changed, unwritten = patched(subject, settings)
+    named = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
     for rewrite in changed:
         file = rewrite.path
         try:
-            rewrite.write()
+            rewrite.write(named)
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -70,7 +71,7 @@ def export(
             to / _path(live.address): laid_out(document(live, scope, location, placeholders))
             for live in sorted(resources.values(), key=lambda live: live.address)
         }
-    if not _written(session, texts, overwrite=overwrite):
+    if not _written(session, to, texts, overwrite=overwrite):
         return Exit.ERROR
     session.note(f"{counted(len(texts), 'file')} written; check them with: mlctl plan {to}")
     if placeholders.values:
@@ -146,10 +147,15 @@ def _path(address: Address) -> Path:
     return Path(address.kind, address.parent or "", f"{address.name}{version}.yml")
 
 
-def _written(session: Session, texts: dict[Path, str], *, overwrite: bool) -> bool:
-    existing = next((path for path in texts if path.exists()), None)
+def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
+    existing = next((path for path in texts if os.path.lexists(path)), None)
     if existing and not overwrite:
         raise UsageError(f"{existing} is there already: name another folder, or pass --overwrite")
+    outside = next(
+        (path for path in texts if files.leads_out(path, frozenset([files.real(to)]))), None
+    )
+    if outside:
+        raise UsageError(f"{outside} is not written: a link leads out of {to}")
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

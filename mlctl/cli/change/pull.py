@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
+from mlctl import files
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.parser.declare import CommandGroup, OptionSpec
@@ -47,7 +49,8 @@ def pull(
         changes = pulled(drifted(planned.plan))
     if not write:
         session.out(patch_of({rewrite.path: rewrite.text for rewrite in changes.rewrites}))
-    failed = write and not _write(session, changes.rewrites)
+    named = files.places([*paths, *session.settings.project.overlay_folders])
+    failed = write and not _write(session, changes.rewrites, named)
     for left in changes.left:
         field = f" {left.field}" if left.field else ""
         session.say(clean(f"WARNING: {left.drifted.address}{field} is left: {left.why}"))
@@ -56,12 +59,12 @@ def pull(
     return Exit.ERROR if changes.left or failed else Exit.OK
 
 
-def _write(session: Session, rewrites: Iterable[Rewrite]) -> bool:
+def _write(session: Session, rewrites: Iterable[Rewrite], named: frozenset[Path]) -> bool:
     """Write what can be written; whether that is all."""
     complete = True
     for rewrite in rewrites:
         try:
-            rewrite.write()
+            rewrite.write(named)
             session.note(f"wrote {rewrite.path}")
         except OSError as error:
             complete = False

@@ -87,7 +87,9 @@ def fmt(
     safely, with a note. Prints the files that change.
     """
     report = Report()
-    found = [_laid_out(session, file) for file in _files(paths or ["."], report)]
+    named = paths or ["."]
+    places = files.places(named)
+    found = [_laid_out(session, file, places) for file in _files(named, report)]
     session.show(report)
     changed = [file for file in found if file.differs]
     if diff:
@@ -118,8 +120,11 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
             yield _File(name, raw, documents)
 
 
-def _laid_out(session: Session, file: _File) -> _File:
+def _laid_out(session: Session, file: _File, named: frozenset[Path]) -> _File:
     """The file in canonical layout; as it is, with a note, where it cannot be laid out."""
+    if file.path != _STDIN_NAME and files.leads_out(Path(file.path), named):
+        session.note(clean(f"note: {file.path}: left as it is, a link leads out of the folder"))
+        return file
     try:
         text = canonical(file.path, file.documents)
     except OddLayout as odd:

@@ -139,3 +139,21 @@ def test_a_folder_that_cannot_be_written_is_an_error(mlctl: Run, sample: Path) -
     done = mlctl("export", "--to", "out")
     assert (done.code, "ERROR: cannot write" in done.err) == (1, True)
     assert Path("out").is_file()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_nothing_is_written_through_a_link_out_of_the_folder(
+    mlctl: Run, sample: Path, tmp_path: Path, overwrite: bool
+) -> None:
+    mlctl("apply", "sample", "--yes")
+    file = tmp_path / "out" / "model" / "heart-classifier-1.yml"
+    file.parent.mkdir(parents=True)
+    file.symlink_to(tmp_path / "elsewhere.yml")
+    done = mlctl("export", "model", "--to", "out", *(["--overwrite"] if overwrite else []))
+    why = "a link leads out of out" if overwrite else "is there already"
+    assert (done.code, why in done.err) == (1, True)
+    assert not (tmp_path / "elsewhere.yml").exists()
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.symlink_to(tmp_path, target_is_directory=True)
+    assert mlctl("export", "model", "--to", "out", "--overwrite").code == 1

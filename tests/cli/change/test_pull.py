@@ -169,3 +169,14 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_others(
     assert "ERROR: cannot write infra/cpu.yml: No space left on device" in done.err
     assert "max_instances: 9" in other.read_text()
     assert first.read_text() == CLUSTER
+
+
+def test_a_link_out_of_the_folder_is_not_written(mlctl: Run, tmp_path: Path) -> None:
+    file = changed(mlctl, tmp_path)
+    file.rename(tmp_path / "mine.yml").chmod(0o644)
+    file.symlink_to(tmp_path / "mine.yml")
+    done = mlctl("pull", "infra", "--write")
+    assert done.code == 1
+    assert "cannot write infra/cpu.yml: a link leads out of the folder" in done.err
+    assert (tmp_path / "mine.yml").read_text() == CLUSTER
+    assert mlctl("pull", "infra/cpu.yml", "--write").code == 0

@@ -149,3 +149,19 @@ def test_what_export_writes_is_laid_out(mlctl: Run, project: Path) -> None:
     assert mlctl("apply", "begun", "--yes", "--var", "stage=dev").code == 0
     assert mlctl("export", "--to", "out").code == 0
     assert mlctl("fmt", "--check", "out").out == ""
+
+
+def test_a_link_out_of_the_folder_is_left_alone(mlctl: Run, project: Path) -> None:
+    inside, outside = project / "inside", project / "messy.yml"
+    (inside / "deep").mkdir(parents=True)
+    (inside / "link.yml").symlink_to(outside)
+    (inside / "folder").symlink_to(project)
+    (inside / "deep" / "own.yml").write_text(MESSY)
+    (inside / "own-link.yml").symlink_to(inside / "deep" / "own.yml")
+    done = mlctl("fmt", "inside")
+    assert done.code == 0
+    assert "inside/link.yml: left as it is, a link leads out of the folder" in done.err
+    assert outside.read_text() == MESSY
+    assert (inside / "deep" / "own.yml").read_text() == NEAT
+    assert mlctl("fmt", "inside/link.yml").out == "inside/link.yml\n"
+    assert outside.read_text() == NEAT
