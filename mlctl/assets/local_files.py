@@ -24,9 +24,9 @@ from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.records.code import CODE
-from mlctl.kinds.records.component import COMPONENT
-from mlctl.kinds.records.data import DATA
+from mlctl.kinds.records.code import KIND as CODE
+from mlctl.kinds.records.component import KIND as COMPONENT
+from mlctl.kinds.records.data import KIND as DATA
 from mlctl.kinds.resource import Resource, is_local, local_path
 from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.kinds.upload import Upload, UploadTarget
@@ -133,7 +133,7 @@ class _Resolver:
         self, resource: Resource, field: Field, value: Data, parents: tuple[Path, ...]
     ) -> Resource | None:
         """The asset that an inline mapping or a local path becomes; None for other values."""
-        if isinstance(value, dict) and field.refers_to in KINDS:
+        if isinstance(value, dict) and field.refers_to and field.refers_to in KINDS:
             kind = KINDS[field.refers_to]
             form = kind.form_of(value)
             body = {"name": "", **value} if resource.kind.content.names_inline else {}

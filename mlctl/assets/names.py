@@ -14,7 +14,7 @@ from mlctl.kinds import component_hash
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import canonical_values, complete, encode
 from mlctl.pointer import Data

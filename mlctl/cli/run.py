@@ -15,7 +15,7 @@ from mlctl.cli.app import AZ_VERBS, VERBS, build
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.parser.tree import INSTALL_COMPLETION
-from mlctl.cli.shell import console
+from mlctl.cli.shell import streams
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.session import Session
@@ -184,7 +184,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
             message, code = str(error), Exit.ERROR
         case _:
             if "--debug" in args:
-                console.say("".join(traceback.format_exception(error)))
+                streams.say("".join(traceback.format_exception(error)))
             message, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
             message += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"
     return _fail(message, code)
@@ -230,5 +230,5 @@ def _is_plan_family(args: Sequence[str]) -> bool:
 
 
 def _fail(message: str, code: Exit) -> Exit:
-    console.say(f"ERROR: {message}")
+    streams.say(f"ERROR: {message}")
     return code

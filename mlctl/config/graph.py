@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from mlctl.kinds import KINDS, children, routes
+from mlctl.kinds import KINDS, children
 from mlctl.kinds.address import Address, Reference, Scope, own_address
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
@@ -137,6 +137,8 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
         if target_reference.address is not None and target_reference.scope is None:
             yield Edge(address, target_reference.address, field.at, target_reference)
     for routing in resource.kind.route_fields:
+        from mlctl.kinds import routes  # noqa: PLC0415 - of endpoints alone
+
         value = resource.get(*map(str, routing.at))
         for name in routes.shares(value):
             target = Address(children(address.kind)[0].name, name, address.name)

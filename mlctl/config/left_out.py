@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from mlctl import pointer
-from mlctl.kinds import JOB
 from mlctl.source import Document
 
 _SHOWN = 3  # names of files in a note
@@ -94,7 +93,7 @@ def _one(why: Why, path: str, kind: str) -> str:
         case Why.NO_MAPPING:
             return f"{path}: left out, it holds no mapping"
         case Why.JOB:
-            return f"{path}: left out, a job; run `mlctl {JOB.name} create -f {path}`"
+            return f"{path}: left out, a job; run `mlctl job create -f {path}`"
 
 
 def _many(why: Why, kinds_by_path: dict[str, str]) -> str:

@@ -19,11 +19,9 @@ from mlctl.config.overlays import UNKNOWN_OVERLAY, Overlays
 from mlctl.config.secrets import hide_secrets
 from mlctl.config.variables import UNSET_VARIABLE, Variables
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
-from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
+from mlctl.kinds import KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Address, Scope, own_address
-from mlctl.kinds.infer import by_schema, infer
-from mlctl.kinds.records.component import COMPONENT
-from mlctl.kinds.registry import UNMANAGED
+from mlctl.kinds.registry import UNMANAGED, by_schema, infer
 from mlctl.kinds.resource import Resource, build
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
@@ -160,6 +158,7 @@ class Loader:
         if not named.new:
             return
         from mlctl.config.rules.steps import ignored_fields  # noqa: PLC0415 - few name any
+        from mlctl.kinds.records.component import KIND as COMPONENT  # noqa: PLC0415
 
         while named.new:
             for document in named.taken():
@@ -250,7 +249,7 @@ class Loader:
         if meant is None:
             self._leave_out(file, document, schema_kind)
             return None
-        if meant is JOB and self.planning:
+        if meant.runs and self.planning:
             self._leave_out_job(file, document)
             return None
         if stated is None:
@@ -262,7 +261,7 @@ class Loader:
     def _leave_out_job(self, file: SourceFile, document: Document) -> None:
         """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
         name = document.source.name
-        command = f"mlctl {JOB.name} create -f {name}"
+        command = f"mlctl job create -f {name}"
         if not file.explicit:
             self.left_out.add(name, Why.JOB)
             return
@@ -334,7 +333,7 @@ def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
     """The components among the resources, by their files."""
     components: dict[Path, Document] = {}
     for resource in resources:
-        if resource.kind is COMPONENT and resource.document.source.name != "<stdin>":
+        if resource.kind.content.named_by_path and resource.document.source.name != "<stdin>":
             components.setdefault(
                 files.real(Path(resource.document.source.name)), resource.document
             )

@@ -16,10 +16,10 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds.field import Field, Form
-from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
-from mlctl.schema.placeholders import placeholder
+from mlctl.schema.text import placeholder
 from mlctl.source import Document
 
 SECOND_DOCUMENT = Rule(
@@ -85,9 +85,9 @@ class NamedFiles:
                 if not isinstance(value, str) or not is_local(value) or placeholder(value):
                     continue
                 path = resource.document.folder / local_path(value)
-                if one.refers_to == COMPONENT.name:
+                if one.codec != "conda":
                     self.component(path)
-                elif one.codec == "conda":
+                else:
                     self.conda(path)
 
     def taken(self) -> list[Document]:
@@ -119,10 +119,13 @@ class NamedFiles:
 def _file_fields(form: Form) -> tuple[Field, ...]:
     """The fields that name a file which becomes content."""
     return tuple(
-        field
-        for field in form.fields
-        if field.refers_to == COMPONENT.name or field.codec == "conda"
+        field for field in form.fields if field.codec == "conda" or _is_in_files(field.refers_to)
     )
+
+
+def _is_in_files(kind_name: str | None) -> bool:
+    """Whether documents name files of the kind."""
+    return kind_name is not None and ALL[kind_name].content.named_by_path
 
 
 def _components(pipeline: Data) -> Iterator[str]:

@@ -12,7 +12,7 @@ from mlctl.diagnostics import Label, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.address import Reference
 from mlctl.kinds.expressions import JOBS, OUTPUTS, PARENT, SIDES, Expression, find
-from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from mlctl.kinds.address import Address, Reference, Scope, kind_of
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.records.job import JOB
 from mlctl.kinds.registry import ALL, DOCUMENTS, KINDS, children, kind_of_schema
 from mlctl.kinds.resource import Resource
 
 __all__ = [
     "ALL",
     "DOCUMENTS",
-    "JOB",
     "KINDS",
     "Address",
     "Kind",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.registry import ALL
@@ -15,11 +15,6 @@ PROVIDER = "Microsoft.MachineLearningServices"
 LATEST = "latest"
 
 _ORDER = {name: at for at, name in enumerate(ALL)}
-_KIND_OF = {
-    kind.collection.casefold(): kind.name
-    for kind in ALL.values()
-    if not kind.parent and not kind.arm.within
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +198,7 @@ class Reference:
 
     @classmethod
     def _of_arm_id(cls, text: str, arm: re.Match[str], kind: str) -> Reference | None:
-        if _KIND_OF.get(arm["collection"].casefold()) != kind:
+        if _kinds_by_collection().get(arm["collection"].casefold()) != kind:
             return None
         scope = Scope(arm["subscription"], arm["group"], arm["workspace"])
         return cls(text, Address(kind, arm["name"], None, arm["version"]), scope, arm["label"])
@@ -213,3 +208,12 @@ class Reference:
         if self.scope is not None and str(self.scope).casefold() == str(scope).casefold():
             return replace(self, scope=None)
         return self
+
+
+@cache
+def _kinds_by_collection() -> dict[str, str]:
+    return {
+        kind.collection.casefold(): kind.name
+        for kind in ALL.values()
+        if not kind.parent and not kind.arm.within
+    }

@@ -7,9 +7,36 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mlctl.kinds.claim import Claims, NodeRange
-from mlctl.kinds.flags import Flag
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The names of a flag, the field that it gives a value, and its group in help ("": the first).
+
+    `help` takes the place of the field's description.
+    """
+
+    names: tuple[str, ...]
+    at: Pointer
+    panel: str = ""
+    help: str = ""
+
+    @property
+    def parameter(self) -> str:
+        """The name of its parameter."""
+        return self.names[0].removeprefix("--").replace("-", "_")
+
+
+def flag(names: str, at: str, panel: str = "", text: str = "") -> Flag:
+    """The flag of names (`--type -t`) for a field (`identity.type`)."""
+    return Flag(tuple(names.split()), tuple(at.split(".")), panel, text)
+
+
+TAGS = flag("--tags", "tags")
+DESCRIPTION = flag("--description", "description")
+
 
 Columns: TypeAlias = Mapping[str, Pointer]
 Effective: TypeAlias = Callable[[str], Data]

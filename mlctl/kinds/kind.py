@@ -9,6 +9,7 @@ from functools import cached_property
 from mlctl import schema
 from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, PlanFacts, QuotaFacts
 from mlctl.kinds.field import Field, Form, read_forms
+from mlctl.kinds.names import DOCUMENT_NAMES, RUNS
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 
@@ -21,11 +22,9 @@ def _never(_data: Mapping[str, Data]) -> bool:
 class Kind:
     """The facts of a kind. Those of single fields (required, default, mutability) are its schema's.
 
-    - `documents`: the names that `$schema` may give; none where no document declares the kind.
     - `collection`: its collection in ARM. `parent`: the kind that it lives under, and `parent_key`
       the field that names the parent.
     - `versioned`: whether a resource is one of many versions under a name (an asset).
-    - `runs`: whether a document of the kind describes a run, not a resource.
     - `steps`: where a document has the steps of a pipeline; () where it never has any.
     - `not_run`: of which forms a run is checked and not submitted, and why.
     - `inline_schema`: the schema, where it is not a file.
@@ -35,11 +34,9 @@ class Kind:
     name: str
     schema_name: str
     collection: str
-    documents: tuple[str, ...] = ()
     parent: str | None = None
     parent_key: str = "endpoint_name"
     versioned: bool = False
-    runs: bool = False
     steps: Pointer = ()
     not_run: Mapping[str, str] = field(default_factory=dict)
     inline_schema: Schema | None = None
@@ -78,6 +75,16 @@ class Kind:
     def updates_by_file(self) -> bool:
         """Whether `update` takes a file, as in az: not of assets, nor where `arm.live_type` is."""
         return not self.versioned and self.arm.live_type is None
+
+    @cached_property
+    def documents(self) -> tuple[str, ...]:
+        """The names that `$schema` may give; none where no document declares the kind."""
+        return DOCUMENT_NAMES.get(self.name, ())
+
+    @cached_property
+    def runs(self) -> bool:
+        """Whether a document of the kind describes a run, not a resource."""
+        return self.name in RUNS
 
     @property
     def declared(self) -> bool:

@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.records import RECORDS
+from mlctl.kinds.names import DOCUMENT_NAMES, RUNS
+from mlctl.pointer import Data
+
+
+class KindsByName(Mapping[str, Kind]):
+    """Kinds by their names; the record of one is imported when it is asked for."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def __getitem__(self, name: str) -> Kind:
+        if name not in self._names:
+            raise KeyError(name)
+        return _record(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@cache
+def _record(name: str) -> Kind:
+    record: Kind = import_module(f"mlctl.kinds.records.{name.replace('-', '_')}").KIND
+    return record
+
 
 # All of them, those that no document declares included.
-ALL: dict[str, Kind] = {kind.name: kind for kind in RECORDS}
+ALL = KindsByName(DOCUMENT_NAMES)
 # What a document can be: a resource of one of the kinds, or a job, which runs once and is none.
-DOCUMENTS: dict[str, Kind] = {name: kind for name, kind in ALL.items() if kind.declared}
-KINDS: dict[str, Kind] = {name: kind for name, kind in DOCUMENTS.items() if not kind.runs}
+DOCUMENTS = KindsByName(name for name, documents in DOCUMENT_NAMES.items() if documents)
+KINDS = KindsByName(name for name in DOCUMENTS if name not in RUNS)
+_KIND_OF_DOCUMENT = {
+    document.casefold(): kind_name
+    for kind_name, documents in DOCUMENT_NAMES.items()
+    for document in documents
+}
 
 
 _KUBERNETES = (
@@ -27,13 +64,13 @@ UNMANAGED = {
 @cache
 def children(name: str) -> tuple[Kind, ...]:
     """The kinds whose resources live under one of the kind of that name."""
-    return tuple(kind for kind in RECORDS if kind.parent == name)
+    return tuple(kind for kind in ALL.values() if kind.parent == name)
 
 
 @cache
 def sharing(name: str) -> tuple[Kind, ...]:
     """The kinds of one collection, the one of that name first: `live_type` tells which it is."""
-    return (ALL[name], *(kind for kind in RECORDS if kind.arm.within == name))
+    return (ALL[name], *(kind for kind in ALL.values() if kind.arm.within == name))
 
 
 def kind_of_schema(url: str) -> Kind | str | None:
@@ -45,8 +82,53 @@ def kind_of_schema(url: str) -> Kind | str | None:
     name = url.strip().rpartition("/")[2].removesuffix(".json").removesuffix(".schema")
     if not name:
         return None
-    folded = name.casefold()
-    for kind in DOCUMENTS.values():
-        if folded in (document.casefold() for document in kind.documents):
-            return kind
-    return name
+    kind = _KIND_OF_DOCUMENT.get(name.casefold())
+    return name if kind is None else ALL[kind]
+
+
+_OTHER_COMPUTES = ("computeinstance", "kubernetes", "virtualmachine", "synapsespark")
+_ONLINE = {
+    "instance_type",
+    "instance_count",
+    "scale_settings",
+    "request_settings",
+    "liveness_probe",
+    "readiness_probe",
+    "app_insights_enabled",
+    "data_collector",
+}  # a batch deployment has none at its top level
+_ONLINE_KINDS = ("online-endpoint", "online-deployment")
+# How the names of Azure ML's other schemas end (learn.microsoft.com/azure/machine-learning/
+# reference-yaml-overview): a document of one of them is never taken for something else.
+_OTHER_SCHEMA = (
+    r".*(?:job|component|compute|instance|endpoint|deployment|schedule|data|dataset|mltable|file"
+    r"|blob|gen[12]|onelake|datastore|registry|workspace|hub|project|connection|featureset"
+    r"|featurestore|featurestoreentity|subscription)"
+)
+
+
+def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
+    """What `$schema` says: a kind; the name of something else of Azure ML; None for nothing.
+
+    A name that is no schema's is nothing: `az` never looks at the line.
+    """
+    url = data.get("$schema")
+    kind = kind_of_schema(url) if isinstance(url, str) else None
+    type_name = str(data.get("type", "")).casefold()
+    if isinstance(kind, Kind):
+        shared = str(url).strip().endswith("/compute.schema.json")  # of every sort of compute
+        return type_name if shared and type_name in _OTHER_COMPUTES else kind
+    return kind if kind and re.fullmatch(_OTHER_SCHEMA, kind, re.IGNORECASE) else None
+
+
+def infer(data: Mapping[str, Data]) -> Kind | None:
+    """The one kind that a document's fields speak for; None rather than a guess."""
+    kind = str(data.get("type", "")).casefold()
+    if data.keys() & {"channels", "dependencies"}:
+        return None  # a conda file
+    if kind == "kubernetes":
+        return None  # an online deployment on a cluster of the user's own
+    # Batch endpoints had `traffic` in the preview of 2021, with `type: batch`.
+    online = data.keys() & _ONLINE or ("traffic" in data and kind != "batch")
+    names = _ONLINE_KINDS if online else DOCUMENTS
+    return next((DOCUMENTS[name] for name in names if DOCUMENTS[name].inferred(data)), None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlctl import files
 from mlctl.config.loader import LoadedConfig
-from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.rehearsal import folders
 from mlctl.rehearsal.inputs import RehearsalError

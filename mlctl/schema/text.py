@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from mlctl import durations
 from mlctl.pointer import Data
 
 _TYPES = {
@@ -121,6 +120,8 @@ def is_a(value: Data, name: str) -> bool:
 
 def seconds(text: str) -> int | None:
     """The seconds that `2m`, `120s` or `PT2M` stands for."""
+    from mlctl import durations  # noqa: PLC0415 - few fields are durations
+
     short = re.sub(r"(?<=\d) ?([smh])[a-z]*$", r"\1", text.strip().casefold())
     try:
         return None if short.isdecimal() else int(durations.parse(short))
@@ -177,3 +178,20 @@ def _distance(at: Mapping[str, int], length: int, candidate: str) -> int:
 def counted(number: int, word: str, plural: str = "") -> str:
     """`1 file`, `2 files`; the plural where it does not end in `s`."""
     return f"{number} {word if number == 1 else plural or f'{word}s'}"
+
+
+# Of shells, Azure DevOps (`$(x)`, `#{x}#`, `__x__`), GitHub and Jinja (`{{ x }}`), and of people.
+_PLACEHOLDER = re.compile(
+    r"\$\w+|\$?\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|#\{.*?\}#?|<[^<>]+>|__\w+?__", re.DOTALL
+)
+
+
+def placeholder(text: str) -> str | None:
+    """The first placeholder in a text: `${STAGE}` of `../${STAGE}/model`."""
+    match = _PLACEHOLDER.search(text)
+    return match[0] if match else None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether all of a text is a placeholder: `${PASSWORD}`, `<name>`."""
+    return _PLACEHOLDER.fullmatch(text.strip()) is not None

@@ -7,7 +7,6 @@ import re
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
-from mlctl.schema.placeholders import placeholder
 from mlctl.schema.structure import Schema
 from mlctl.schema.text import (
     enumerated,
@@ -15,6 +14,7 @@ from mlctl.schema.text import (
     is_a,
     listed,
     nearest,
+    placeholder,
     seconds,
     shown,
     typed,

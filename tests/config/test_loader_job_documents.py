@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
-from mlctl.kinds import DOCUMENTS, JOB, KINDS
-from mlctl.kinds.infer import infer
+from mlctl.kinds import DOCUMENTS, KINDS
+from mlctl.kinds.records.job import KIND as JOB
+from mlctl.kinds.registry import infer
 from mlctl.kinds.values import complete, encode, stored_values
 from tests.builders.findings import TODAY, check, codes
 from tests.builders.workspace import SCOPE

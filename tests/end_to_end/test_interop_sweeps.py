@@ -12,8 +12,8 @@ import yaml
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.kinds import JOB
 from mlctl.kinds.address import Address
+from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME, Workload

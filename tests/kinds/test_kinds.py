@@ -11,8 +11,8 @@ import pytest
 from mlctl import pointer
 from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.field import Form, Mutability
-from mlctl.kinds.infer import by_schema, infer
-from mlctl.kinds.records.code import CODE
+from mlctl.kinds.records.code import KIND as CODE
+from mlctl.kinds.registry import by_schema, infer
 from mlctl.kinds.values import (
     Values,
     complete,

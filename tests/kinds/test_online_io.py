@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field
-from mlctl.kinds.records.online_deployment import ONLINE_DEPLOYMENT
+from mlctl.kinds.records.online_deployment import KIND as ONLINE_DEPLOYMENT
 from mlctl.pointer import Data
 
 SCOPE = Scope("s", "g", "w")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.kinds import JOB, codec, values
+from mlctl.kinds import codec, values
+from mlctl.kinds.records.job import KIND as JOB
 from mlctl.pointer import Data, Pointer
 from tests.builders.workspace import SCOPE
 

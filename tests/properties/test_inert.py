@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import inert
-from mlctl.cli.shell import console
+from mlctl.cli.shell import streams
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 from mlctl.render.cloud import resources
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import cells, clean
+from mlctl.render.terminal.terminal import Style, Styler, cells, clean
 from mlctl.service_errors import Permanent
 
 PIECES = [
@@ -64,7 +63,7 @@ def test_nothing_that_is_told_is_obeyed(text: str) -> None:
         for stream in ("stdout", "stderr"):
             patched.setattr(f"sys.{stream}.write", written.append, raising=False)
         session = Session(GlobalArgs(), {"HOME": "/nowhere"})
-        for tell in (session.say, session.note, session.out, console.say, console.ask):
+        for tell in (session.say, session.note, session.out, streams.say, streams.ask):
             tell(text)
         session.say(f"ERROR: {Permanent(text, text, details=(text,))}")
     assert_inert("".join(written))

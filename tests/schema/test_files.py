@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mlctl import schema
-from mlctl.kinds import DOCUMENTS, JOB
+from mlctl.kinds import DOCUMENTS
 from mlctl.kinds.address import Reference
 from mlctl.kinds.codec import CODECS
+from mlctl.kinds.records.job import KIND as JOB
 from mlctl.pointer import Pointer
 from mlctl.schema.text import enumerated
 from tests.builders.paths import ROOT, SHARED

@@ -1,12 +1,13 @@
-"""Near misses: the same answers as counting every edit by hand, whatever the length of the word."""
+"""Text: placeholders, and near misses, the same as by counting every edit by hand."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import catalog
-from mlctl.schema.text import counted, nearest
+from mlctl.schema.text import counted, is_placeholder, nearest, placeholder
 
 SIZES = sorted(size.name for size in catalog.sizes().values())
 WORDS = [*SIZES, *sorted(catalog.regions()), "max_instances", "min_instances", "tier", "tags"]
@@ -68,3 +69,18 @@ def test_what_is_longer_than_any_name_was_meant_to_be_none() -> None:
 def test_one_is_no_plural() -> None:
     assert [counted(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
     assert counted(2, "loss", "losses") == "2 losses"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["$STAGE", "${STAGE}", "$(stage)", "{{ stage }}", "${{ stage }}", "#{stage}#", "__stage__"],
+)
+def test_placeholders_of_shells_pipelines_and_templates_are_known(text: str) -> None:
+    assert is_placeholder(text)
+    assert placeholder(f"../{text}/model") == text
+    assert not is_placeholder(f"../{text}/model")
+
+
+@pytest.mark.parametrize("text", ["", "stage", "a < b", "5 $", "__init__.py"[2:]])
+def test_other_text_is_none(text: str) -> None:
+    assert placeholder(text) is None

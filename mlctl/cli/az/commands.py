@@ -17,7 +17,7 @@ from mlctl.cli.shell.output import OutputArgs
 from mlctl.cli.shell.rule_choice import IGNORE
 from mlctl.cli.shell.session import Session
 from mlctl.kinds import KINDS, Kind
-from mlctl.kinds.flags import Flag
+from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
 _Args = TypeVar("_Args", bound=OutputArgs)

@@ -16,8 +16,8 @@ from mlctl.cli.az.field_values import read_only
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
+from mlctl.kinds.facts import Flag
 from mlctl.kinds.field import Absent, Field, Form, Mutability
-from mlctl.kinds.flags import Flag
 from mlctl.kinds.resource import is_local
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render.cloud import resources

@@ -16,7 +16,7 @@ from mlctl.cli.parser.declare import ARGUMENTS
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell.command import flag_values, option
 from mlctl.kinds import Kind
-from mlctl.kinds.flags import Flag
+from mlctl.kinds.facts import Flag
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 from mlctl.schema.text import enumerated

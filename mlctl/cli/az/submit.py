@@ -24,7 +24,8 @@ from mlctl.cli.shell.output import OutputArgs, Query
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.session import Session
 from mlctl.files import expanded
-from mlctl.kinds import JOB, Resource, Scope
+from mlctl.kinds import Resource, Scope
+from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent

@@ -19,7 +19,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
 from mlctl.cli.change.planning import show_plan
 from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell import console
+from mlctl.cli.shell import streams
 from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -242,7 +242,7 @@ def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int
         only = "Only 'yes' will be accepted to approve."
     prompt = f"\n{question}\n  {only}\n\n  Enter a value: "
     with suppress(KeyboardInterrupt):  # means no, like any answer but yes
-        console.ask(prompt)
+        streams.ask(prompt)
         if sys.stdin.readline().strip() == answer:
             return Exit.OK
     session.say("\nCancelled: nothing was changed.")

@@ -16,7 +16,7 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Kind
-from mlctl.kinds.infer import by_schema, infer
+from mlctl.kinds.registry import by_schema, infer
 from mlctl.render.terminal.terminal import clean
 from mlctl.schema import Schema
 from mlctl.schema.key_order import key_orders

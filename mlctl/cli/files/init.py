@@ -14,7 +14,7 @@ from mlctl import files, schema, source
 from mlctl.cli.files.fmt import canonical
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell import console
+from mlctl.cli.shell import streams
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -149,7 +149,7 @@ def _template(choice: str | None) -> str:
     names = list(_TEMPLATES)
     if choice is None and sys.stdin.isatty():
         for number, (name, template) in enumerate(_TEMPLATES.items(), 1):
-            console.say(f"{number}. {name}: {template.title}")
+            streams.say(f"{number}. {name}: {template.title}")
         choice = _asked(f"Template (1-{len(names)}) [1]: ") or "1"
         if choice.isdecimal() and 1 <= int(choice) <= len(names):
             return names[int(choice) - 1]
@@ -183,7 +183,7 @@ def _project(given: str | None, to: Path) -> str:
 
 
 def _asked(prompt: str) -> str:
-    console.ask(prompt)
+    streams.ask(prompt)
     return sys.stdin.readline().strip()
 
 

@@ -16,7 +16,7 @@ from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.session import Session
 from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address, kind_of
-from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:

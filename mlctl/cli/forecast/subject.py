@@ -21,8 +21,8 @@ from mlctl.config.graph import Graph
 from mlctl.config.loader import DocumentEdit
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
-from mlctl.kinds.records.batch_endpoint import BATCH_ENDPOINT
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.kinds.resource import build
 from mlctl.kinds.routes import main_child
 from mlctl.source import Document

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from mlctl.cli.parser.declare import ARGUMENTS
 from mlctl.cli.parser.examples import Example
 from mlctl.cli.parser.tree import GLOBAL, CommandNode, Option
-from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import Style, Styler
 
 _LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
 _NOT_SHARED = ("--output", "--query")  # of commands that print data

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mlctl import masking
-from mlctl.cli.shell import console
+from mlctl.cli.shell import streams
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import OPTIONS, Configuration
@@ -252,7 +252,7 @@ class Session:
 
     def say(self, text: str) -> None:
         """Print a line on stderr."""
-        console.say(text, color=self.color(sys.stderr))
+        streams.say(text, color=self.color(sys.stderr))
 
     def out(self, text: str) -> None:
         """Print text for people on stdout."""
@@ -277,7 +277,7 @@ class Session:
         if not sys.stdin.isatty():
             self.say("ERROR: Unable to prompt for confirmation as no tty available. Use --yes.")
             return False
-        console.ask(f"{question} (y/n): ")
+        streams.ask(f"{question} (y/n): ")
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def color(self, stream: TextIO) -> bool:

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TextIO, cast
 
+from mlctl.render.terminal.terminal import clean_lines
+
 
 class OutputError(Exception):
     """The output cannot be written: the disk behind stdout is full."""
@@ -81,3 +83,14 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
     tolerant = TolerantStream(buffer, encoding, "backslashreplace", line_buffering=by_line)
     tolerant.terminal = terminal
     return tolerant
+
+
+def say(text: str, *, color: bool = False) -> None:
+    """Print lines on stderr; with `color` mlctl's own styles in them are kept."""
+    sys.stderr.write(clean_lines(text.rstrip("\n"), color=color) + "\n")
+
+
+def ask(prompt: str) -> None:
+    """Print a prompt on stderr; the answer is typed behind it."""
+    sys.stderr.write(clean_lines(prompt))
+    sys.stderr.flush()

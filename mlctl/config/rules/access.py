@@ -14,7 +14,7 @@ from mlctl.config.rules.base import (
 )
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
-from mlctl.schema.placeholders import is_placeholder
+from mlctl.schema.text import is_placeholder
 
 _COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
 

@@ -42,9 +42,10 @@ def declared(graph: Graph, kind: str | None = None) -> Sequence[Resource]:
 
 def deployments(graph: Graph) -> Iterator[Resource]:
     """The declared deployments of endpoints of all sorts."""
-    for kind in KINDS.values():
-        if kind.parent is not None:
-            yield from declared(graph, kind.name)
+    for kind_name in KINDS:
+        resources = declared(graph, kind_name)
+        if resources and resources[0].kind.parent is not None:
+            yield from resources
 
 
 def finding(

@@ -14,8 +14,7 @@ from mlctl.config.rules.base import (
     whole_number,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.schema.placeholders import placeholder
-from mlctl.schema.text import nearest
+from mlctl.schema.text import nearest, placeholder
 
 _COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
 _CLUSTER = "learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster"

@@ -11,7 +11,7 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
-from mlctl.schema.placeholders import placeholder
+from mlctl.schema.text import placeholder
 
 NO_DRIVER = Rule(
     "MLC332",

@@ -16,8 +16,9 @@ from mlctl.config.rules.base import (
     whole_number,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds import JOB, Resource, kind_of
+from mlctl.kinds import Resource, kind_of
 from mlctl.kinds.claim import is_low_priority
+from mlctl.kinds.records.job import KIND as JOB
 
 _JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
 _SERVERLESS = "learn.microsoft.com/azure/machine-learning/how-to-use-serverless-compute"

@@ -14,7 +14,7 @@ from mlctl.kinds.expressions import find
 from mlctl.kinds.field import Form
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Pointer, dotted
-from mlctl.schema.placeholders import placeholder
+from mlctl.schema.text import placeholder
 
 _HOW = "Paths in a document are relative to the folder of its file, whatever folder mlctl runs in."
 _FIX = "Correct the path, or make the file. In a pipeline, check out or build it before this step."

@@ -12,7 +12,7 @@ from mlctl.config.rules.base import RuleContext, deployments, finding
 from mlctl.config.rules.paths import local
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
-from mlctl.schema.placeholders import placeholder
+from mlctl.schema.text import placeholder
 
 _CODE = ("code_configuration", "code")
 _SCRIPT = ("code_configuration", "scoring_script")

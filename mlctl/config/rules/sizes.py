@@ -17,8 +17,7 @@ from mlctl.config.rules.base import (
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
-from mlctl.schema.placeholders import placeholder
-from mlctl.schema.text import nearest
+from mlctl.schema.text import nearest, placeholder
 
 _RETIRED = "learn.microsoft.com/azure/virtual-machines/sizes/retirement/retired-sizes-list"
 _WARN_YEARS = 2

@@ -16,7 +16,7 @@ from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.assets import CONTAINERS, USUAL_CONTAINER
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import LATEST, PROVIDER, Address
-from mlctl.kinds.records.environment import ENVIRONMENT
+from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
-from mlctl.kinds.flags import flag
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -24,11 +23,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return "endpoint_name" in data or pipeline
 
 
-BATCH_DEPLOYMENT = Kind(
+KIND = Kind(
     name="batch-deployment",
     schema_name="batchDeployment",
     collection="deployments",
-    documents=("batchDeployment", "modelBatchDeployment", "pipelineComponentBatchDeployment"),
     parent="batch-endpoint",
     inferred=_inferred,
     arm=ArmFacts(

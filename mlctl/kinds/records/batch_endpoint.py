@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
-from mlctl.kinds.flags import flag
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -31,11 +30,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return by_token or (isinstance(defaults, dict) and "deployment_name" in defaults)
 
 
-BATCH_ENDPOINT = Kind(
+KIND = Kind(
     name="batch-endpoint",
     schema_name="batchEndpoint",
     collection="batchEndpoints",
-    documents=("batchEndpoint",),
     inferred=_inferred,
     arm=ArmFacts(
         tracked=True,

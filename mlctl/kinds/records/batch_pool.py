@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, QuotaFacts
-from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.facts import DESCRIPTION, TAGS, ArmFacts, AzFacts, Effective, QuotaFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -22,11 +21,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return "vm_count" in data and "swagger_url" in data
 
 
-BATCH_POOL = Kind(
+KIND = Kind(
     name="batch-pool",
     schema_name="batchPool",
     collection="batchPools",
-    documents=("batchPool",),
     inferred=_inferred,
     arm=ArmFacts(
         hosted=False,  # the service had no ARM resource

@@ -8,7 +8,7 @@ from mlctl.kinds.upload import UploadTarget
 
 _FIXED = {"x-ms-mutability": ["create", "read"]}
 
-CODE = Kind(
+KIND = Kind(
     name="code",
     schema_name="code",
     collection="codes",

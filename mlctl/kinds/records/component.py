@@ -27,11 +27,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return needed <= data.keys() <= properties and typed
 
 
-COMPONENT = Kind(
+KIND = Kind(
     name="component",
     schema_name=_SCHEMA,
     collection="components",
-    documents=("component", *(f"{form}Component" for form in _FORMS)),
     versioned=True,
     steps=("jobs",),
     inferred=_inferred,

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims, NodeRange, is_low_priority
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
-from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.facts import (
+    DESCRIPTION,
+    TAGS,
+    ArmFacts,
+    AzFacts,
+    Effective,
+    PlanFacts,
+    QuotaFacts,
+    flag,
+)
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -62,11 +70,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return kind == "amlcompute" or (not kind and len(data.keys() & _SCALING) > 1)
 
 
-COMPUTE = Kind(
+KIND = Kind(
     name="compute",
     schema_name="amlCompute",
     collection="computes",
-    documents=("amlCompute", "compute"),
     inferred=_inferred,
     arm=ArmFacts(
         tracked=True,

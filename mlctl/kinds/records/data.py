@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
-from mlctl.kinds.facts import ArmFacts, AzFacts
-from mlctl.kinds.flags import TAGS, flag
+from mlctl.kinds.facts import TAGS, ArmFacts, AzFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -22,11 +21,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return typed and "path" in data and data.keys() <= properties
 
 
-DATA = Kind(
+KIND = Kind(
     name="data",
     schema_name=_SCHEMA,
     collection="data",
-    documents=("data",),
     versioned=True,
     inferred=_inferred,
     arm=ArmFacts(container_keys=("dataType",)),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
-from mlctl.kinds.facts import AzFacts, ContentFacts
-from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.facts import DESCRIPTION, TAGS, AzFacts, ContentFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -22,11 +21,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return has_one and data.keys() <= schema.load(_SCHEMA)["properties"].keys()
 
 
-ENVIRONMENT = Kind(
+KIND = Kind(
     name="environment",
     schema_name=_SCHEMA,
     collection="environments",
-    documents=("environment",),
     versioned=True,
     inferred=_inferred,
     content=ContentFacts(

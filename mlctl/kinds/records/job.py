@@ -27,12 +27,10 @@ def _given(inputs: Data) -> bool:
     return any(not isinstance(value, dict) or value.keys() & {"path", "value"} for value in values)
 
 
-JOB = Kind(
+KIND = Kind(
     name="job",
     schema_name="job",
     collection="jobs",
-    documents=("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
-    runs=True,
     steps=("jobs",),
     not_run={
         "sparkJob": "the simulated cloud has no Spark pools",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.kinds.facts import AzFacts
-from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.facts import DESCRIPTION, TAGS, AzFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -16,11 +15,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return str(data.get("type", "")).casefold() in _TYPES
 
 
-MODEL = Kind(
+KIND = Kind(
     name="model",
     schema_name="model",
     collection="models",
-    documents=("model",),
     versioned=True,
     inferred=_inferred,
     az=AzFacts(

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims, NodeRange
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
-from mlctl.kinds.flags import flag
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -51,11 +50,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return kind == "managed" and "endpoint_name" in data and "instance_type" in data
 
 
-ONLINE_DEPLOYMENT = Kind(
+KIND = Kind(
     name="online-deployment",
     schema_name="managedOnlineDeployment",
     collection="deployments",
-    documents=("managedOnlineDeployment", "onlineDeployment"),
     parent="online-endpoint",
     inferred=_inferred,
     arm=ArmFacts(

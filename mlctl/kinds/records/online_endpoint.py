@@ -6,8 +6,15 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
-from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, Effective, PlanFacts, QuotaFacts
-from mlctl.kinds.flags import flag
+from mlctl.kinds.facts import (
+    ArmFacts,
+    AzFacts,
+    ContentFacts,
+    Effective,
+    PlanFacts,
+    QuotaFacts,
+    flag,
+)
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -37,11 +44,10 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     return routed and not data.keys() & {"endpoint_name", "compute", "type"}
 
 
-ONLINE_ENDPOINT = Kind(
+KIND = Kind(
     name="online-endpoint",
     schema_name="managedOnlineEndpoint",
     collection="onlineEndpoints",
-    documents=("managedOnlineEndpoint", "onlineEndpoint"),
     inferred=_inferred,
     arm=ArmFacts(
         tracked=True,

@@ -15,7 +15,7 @@ from mlctl import files
 from mlctl.config.loader import LoadedConfig
 from mlctl.config.pipelines import Part, pipelines
 from mlctl.kinds.component_io import size
-from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.pointer import Data
 from mlctl.rehearsal import folders
 from mlctl.rehearsal.inputs import RehearsalError

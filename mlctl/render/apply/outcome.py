@@ -12,8 +12,7 @@ from mlctl.render.apply.step_text import failed, name_of
 from mlctl.render.cloud.advice import advice
 from mlctl.render.plan.text import masked_sides
 from mlctl.render.plan.tree import scalar
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.service_errors import ServiceError
 
 _DASH = "–"  # noqa: RUF001  # the sign of what was passed over

@@ -8,8 +8,7 @@ from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.inert import as_json
 from mlctl.pointer import Data
 from mlctl.render.cloud.advice import advice
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 from mlctl.version import __version__
 

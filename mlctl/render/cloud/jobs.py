@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.backends.ports.jobs import Job, JobEvent
 from mlctl.durations import elapsed
-from mlctl.kinds import JOB, Scope
+from mlctl.kinds import Scope
 from mlctl.kinds.facts import Columns
+from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import decode
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean

@@ -12,8 +12,7 @@ from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Form
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data, Pointer
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.source import dump_inert
 
 # knack.output: what an automatic table leaves out.

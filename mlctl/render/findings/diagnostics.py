@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import cells, clean, width
+from mlctl.render.terminal.terminal import Style, Styler, cells, clean, width
 from mlctl.schema.text import counted
 
 _NEAR = 4  # lines between two labels that one snippet shows

@@ -8,7 +8,8 @@ from textwrap import fill
 
 from mlctl import pointer, schema, source
 from mlctl.diagnostics import Rule
-from mlctl.kinds import DOCUMENTS, JOB, Kind
+from mlctl.kinds import DOCUMENTS, Kind
+from mlctl.kinds.records.job import KIND as JOB
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 from mlctl.schema.text import enumerated, example, listed, nearest, typed, with_article

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from mlctl.render.forecast.batch import assumptions
 from mlctl.render.forecast.words import Column, Grid, cells, chance, grid, scalar, time, usd
 from mlctl.render.page.charts import scatter
-from mlctl.render.terminal.style import Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Styler, clean
 
 _NARROW, _WIDE, _HEIGHT = 60, 120, 12
 POINTS = (

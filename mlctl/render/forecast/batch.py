@@ -22,8 +22,7 @@ from mlctl.render.forecast.words import (
     usd,
 )
 from mlctl.render.page.charts import bars
-from mlctl.render.terminal.style import Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Styler, clean
 
 _NARROW, _WIDE = 60, 120
 _SIGNS = {

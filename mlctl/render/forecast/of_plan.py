@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlctl.render.forecast.words import Column, cells, chance, grid, time, usd
-from mlctl.render.terminal.style import Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Styler, clean
 
 _COLUMNS: tuple[Column, ...] = (
     ("Forecast", lambda row: f"    {row['name']}"),

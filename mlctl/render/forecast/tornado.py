@@ -16,8 +16,7 @@ from mlctl.render.forecast.words import (
     time,
     usd,
 )
-from mlctl.render.terminal.style import Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Styler, clean
 
 
 def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:

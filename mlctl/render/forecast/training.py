@@ -7,8 +7,7 @@ from typing import Any
 
 from mlctl.render.forecast.batch import assumptions
 from mlctl.render.forecast.words import Grid, chance, grid, time, usd
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 
 _NARROW, _WIDE = 60, 120
 

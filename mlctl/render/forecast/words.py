@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 
 UNKNOWN = "-"
 _HOUR, _MINUTE = 3600, 60

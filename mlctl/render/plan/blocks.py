@@ -19,8 +19,7 @@ from mlctl.render.findings import diagnostics
 from mlctl.render.plan import cost, unfinished
 from mlctl.render.plan import text as plan_text
 from mlctl.render.plan.tree import DiffBranch, DiffLeaf, hidden, lines, styled_sign
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 
 NO_CHANGES = "No changes. Your workspace matches the configuration."
 _NO_CHANGES_MORE = (

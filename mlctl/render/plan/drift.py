@@ -10,8 +10,7 @@ from mlctl.planning.drift import Difference, Drifted, Origin
 from mlctl.pointer import Data, dotted
 from mlctl.render.plan.text import masked_sides, orphans
 from mlctl.render.plan.tree import scalar
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
 NO_DRIFT = "No drift. Your workspace is as the files declare."

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from mlctl.inert import has_agent_command
 from mlctl.pointer import Data, Pointer
-from mlctl.render.terminal.style import Style, Styler
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
 # What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.

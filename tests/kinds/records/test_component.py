@@ -13,7 +13,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
-from mlctl.kinds.infer import infer
+from mlctl.kinds.registry import infer
 from mlctl.kinds.values import complete, decode, encode, fingerprint
 from mlctl.pointer import Data
 from tests.builders.azure import azure, emulated

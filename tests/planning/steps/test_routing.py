@@ -8,7 +8,7 @@ from mlctl import pointer
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import Effective
-from mlctl.kinds.records.online_deployment import ONLINE_DEPLOYMENT
+from mlctl.kinds.records.online_deployment import KIND as ONLINE_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.planning import cost
 from mlctl.planning.blue_green.renaming import CannotRename, to_rename

@@ -18,7 +18,7 @@ from mlctl.planning.preflight.references import MISSING
 from mlctl.pointer import Data
 from mlctl.render.plan.blocks import human
 from mlctl.render.plan.tree import DiffBranch, DiffLeaf, lines, scalar
-from mlctl.render.terminal.style import Styler
+from mlctl.render.terminal.terminal import Styler
 from tests.builders.plans import plan, workspace
 from tests.builders.resources import CLUSTER
 from tests.builders.workspace import SCOPE

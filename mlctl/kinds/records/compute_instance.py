@@ -1,11 +1,11 @@
-"""Kinds of Azure ML that mlctl has no documents for: the emulator answers about them."""
+"""Compute instances, which mlctl has no documents for: the emulator answers about them."""
 
 from __future__ import annotations
 
 from mlctl.kinds.facts import ArmFacts, AzFacts
 from mlctl.kinds.kind import Kind
 
-COMPUTE_INSTANCE = Kind(
+KIND = Kind(
     name="compute-instance",
     schema_name="computeInstance",
     collection="computes",
@@ -16,13 +16,5 @@ COMPUTE_INSTANCE = Kind(
         live_type=(("properties", "computeType"), "ComputeInstance"),
         delay="compute",
     ),
-    az=AzFacts(present=False),
-)
-SCHEDULE = Kind(
-    name="schedule",
-    schema_name="schedule",
-    collection="schedules",
-    inline_schema={"title": "Schedule", "properties": {}},
-    arm=ArmFacts(delay="schedule"),
     az=AzFacts(present=False),
 )
