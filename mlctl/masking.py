@@ -159,9 +159,10 @@ def places(data: Data) -> Iterable[Pointer]:
 
 def mask(text: str) -> str:
     """`text` with `***` for what looks like a secret, and for those that output hides."""
-    for secret in sorted(hidden.known, key=len, reverse=True):
-        if secret in text:
-            text = text.replace(secret, MASK)
+    if hidden.known:
+        for secret in sorted(hidden.known, key=len, reverse=True):
+            if secret in text:
+                text = text.replace(secret, MASK)
     if not _may_have_shape(text.casefold()):
         return text
     return re.sub(_SHAPES, _masked_shape, text, flags=_FLAGS)

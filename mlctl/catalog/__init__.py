@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from mlctl.catalog import limits
@@ -133,7 +133,12 @@ def regions() -> frozenset[str]:
 
 def region(text: object) -> str:
     """A region in ARM's spelling, by its name or display name: `East US 2` -> `eastus2`."""
-    return str(text).replace(" ", "").casefold()
+    return _spelled_as_in_arm(str(text))
+
+
+@lru_cache(maxsize=256)
+def _spelled_as_in_arm(text: str) -> str:
+    return text.replace(" ", "").casefold()
 
 
 def knows_region(text: str) -> bool:

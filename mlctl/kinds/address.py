@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.registry import ALL
+from mlctl.kinds.registry import ALL, RECORDS
 from mlctl.pointer import Data
 
 PROVIDER = "Microsoft.MachineLearningServices"
@@ -87,8 +87,8 @@ class Address:
         kind, _, path = text.partition("/")
         if kind not in ALL:
             raise ValueError(f"`{text}` is no address: the kind is one of {', '.join(ALL)}")
-        versioned = ALL[kind].versioned
-        if ALL[kind].parent:
+        versioned = RECORDS[kind].versioned
+        if RECORDS[kind].parent:
             parent, slash, name = path.partition("/")
             if not (parent and slash and name):
                 raise ValueError(f"`{text}` is no address: write `{kind}/ENDPOINT/NAME`")
@@ -102,13 +102,13 @@ class Address:
     @property
     def up(self) -> Address | None:
         """The address of the parent: a deployment's endpoint."""
-        parent_kind = ALL[self.kind].parent
+        parent_kind = RECORDS[self.kind].parent
         return Address(parent_kind, self.parent) if parent_kind and self.parent else None
 
     @property
     def is_newest(self) -> bool:
         """Whether it means the newest version: of a versioned kind, without a version."""
-        return self.version is None and ALL[self.kind].versioned
+        return self.version is None and RECORDS[self.kind].versioned
 
     def at(self, version: str | None) -> Address:
         """The same name with another version."""
@@ -116,7 +116,7 @@ class Address:
 
     def id(self, scope: Scope) -> str:
         """The ARM id in `scope`."""
-        collection = ALL[self.kind].collection
+        collection = RECORDS[self.kind].collection
         above = self.up.id(scope) if self.up else scope.id
         version = f"/versions/{self.version}" if self.version is not None else ""
         return f"{above}/{collection}/{self.name}{version}"
@@ -124,7 +124,7 @@ class Address:
 
 def kind_of(address: Address) -> Kind:
     """The kind of an address, those that no document declares included."""
-    return ALL[address.kind]
+    return RECORDS[address.kind]
 
 
 def own_address(kind: Kind, data: Mapping[str, Data]) -> Address | None:
@@ -192,7 +192,7 @@ class Reference:
         short = _SHORT.fullmatch(text)
         if not short:
             return None
-        if not ALL[kind].versioned and (short["version"] or short["label"]):
+        if not RECORDS[kind].versioned and (short["version"] or short["label"]):
             return None
         return cls(text, Address(kind, short["name"], None, short["version"]), None, short["label"])
 

@@ -12,6 +12,21 @@ from mlctl.kinds.names import DOCUMENT_NAMES, RUNS
 from mlctl.pointer import Data
 
 
+class Records(dict[str, Kind]):
+    """The records that were asked for, by the names of their kinds."""
+
+    def __missing__(self, name: str) -> Kind:
+        """Import the record of a kind."""
+        if name not in DOCUMENT_NAMES:
+            raise KeyError(name)
+        record: Kind = import_module(f"mlctl.kinds.records.{name.replace('-', '_')}").KIND
+        self[name] = record
+        return record
+
+
+RECORDS = Records()
+
+
 class KindsByName(Mapping[str, Kind]):
     """Kinds by their names; the record of one is imported when it is asked for."""
 
@@ -21,7 +36,7 @@ class KindsByName(Mapping[str, Kind]):
     def __getitem__(self, name: str) -> Kind:
         if name not in self._names:
             raise KeyError(name)
-        return _record(name)
+        return RECORDS[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -31,12 +46,6 @@ class KindsByName(Mapping[str, Kind]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-@cache
-def _record(name: str) -> Kind:
-    record: Kind = import_module(f"mlctl.kinds.records.{name.replace('-', '_')}").KIND
-    return record
 
 
 # All of them, those that no document declares included.

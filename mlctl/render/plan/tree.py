@@ -91,7 +91,7 @@ _SIGN_STYLES = {
 
 def styled_sign(sign: str, styler: Styler) -> str:
     """A sign in its colour."""
-    return styler.apply(sign, _SIGN_STYLES[sign]) if sign.strip() else sign
+    return styler.apply(sign, _SIGN_STYLES[sign]) if sign in _SIGN_STYLES else sign
 
 
 def node_of(leaf: DiffLeaf) -> DiffNode:

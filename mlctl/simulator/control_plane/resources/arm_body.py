@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from mlctl import catalog, pointer
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import PROVIDER, Address
-from mlctl.kinds.registry import ALL
+from mlctl.kinds.registry import RECORDS
 from mlctl.pointer import Data, Pointer
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
@@ -56,9 +56,9 @@ def stored_body(
     above, name = (
         (address.parent, address.name) if address.version is None else (None, address.version)
     )
-    collection = ALL[address.kind].collection
-    holder = ALL[address.kind].parent
-    nested = f"{ALL[holder].collection}/{collection}" if above and holder else collection
+    collection = RECORDS[address.kind].collection
+    holder = RECORDS[address.kind].parent
+    nested = f"{RECORDS[holder].collection}/{collection}" if above and holder else collection
     kind = f"{nested}/versions" if address.version is not None else nested
     head = {"id": address.id(context.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
     order = ("location", "tags", "identity", "kind", "sku")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
 
@@ -93,6 +94,7 @@ def collection_key(address: Address) -> str:
     return f"{address.kind}/{parent}"
 
 
+@lru_cache(maxsize=4096)
 def fold_case(text: str) -> str:
     """The text as keys have it: without letter case, undecodable bytes escaped."""
     return _plain(text.casefold())
