@@ -74,6 +74,10 @@ class NotFound(Permanent):
     default_status = NOT_FOUND
 
 
+class Unavailable(Permanent):
+    """What keeps everything cannot be used: whatever is asked next fails in the same way."""
+
+
 class Transient(ServiceError):
     """Asking again may help, after `retry_after` seconds where the service says so.
 

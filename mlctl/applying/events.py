@@ -43,8 +43,8 @@ class StepEvent:
     `because` is the failed step for which this one was skipped, or the one that ran out of attempts
     before this one was started; `delay` is in seconds. `wrote` says whether the backend was written
     to; of a creation, whether it was this one that made the resource. A step that is not `waited`
-    for is done once the backend has accepted it. One that is not `verified` is done, but could not
-    be read back (`error`).
+    for is done once the backend has accepted it. One that is not `verified` could not be
+    read back (`error`), whether it is done or has failed after it was accepted.
     """
 
     step: PlanStep

@@ -12,7 +12,7 @@ from mlctl.backends.ports.lease import LeaseLost
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
-from mlctl.service_errors import TIMED_OUT
+from mlctl.service_errors import TIMED_OUT, Unavailable
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Outcome:
     """How an apply ended: the last event of each step, and the number of resources written.
 
     A replacement counts as destroyed once the old resource is gone, and as added once the new one
-    is there. What was already as planned is not counted.
+    is there. What was already as planned is not counted; what failed after it was written, is.
     """
 
     done: tuple[StepEvent, ...]
@@ -51,6 +51,19 @@ class Outcome:
         """Why nothing more may be written, where the lease was lost."""
         errors = (event.error for event in (*self.cancelled, *self.failed))
         return next((error for error in errors if isinstance(error, LeaseLost)), None)
+
+    @property
+    def outage(self) -> str | None:
+        """Why nothing more was started, where a step found that nothing can succeed any more."""
+        because = next((event.because for event in self.cancelled if event.because), None)
+        if because is None:
+            return None
+        if any(
+            event.step is because and isinstance(event.error, Unavailable)
+            for event in (*self.failed, *self.done)
+        ):
+            return f"it would have failed as {because.target} did"
+        return f"the service gave no answer to {because.target}"
 
     @property
     def partial(self) -> bool:
@@ -109,13 +122,14 @@ def collect(
     by_state = {
         state: tuple(event for event in ended if event.state is state) for state in StepState
     }
-    done_events = by_state[StepState.DONE]
+    done, failed = by_state[StepState.DONE], by_state[StepState.FAILED]
+    written = [event for event in failed if event.wrote and event.verified]
     return Outcome(
-        done_events,
-        by_state[StepState.FAILED],
+        done,
+        failed,
         by_state[StepState.SKIPPED],
         by_state[StepState.CANCELLED],
-        *_counts(done_events, work, actions),
+        *_counts([*done, *written], work, actions),
     )
 
 

@@ -35,6 +35,7 @@ from mlctl.service_errors import (
     Permanent,
     ServiceError,
     Transient,
+    Unavailable,
 )
 
 WRITTEN = "written by this apply"  # in place of a fingerprint: it cannot be known beforehand
@@ -106,17 +107,29 @@ class StepRunner:
                 yield StepEvent(step, StepState.CANCELLED, error)
                 return
             self._note_outage()
-            yield StepEvent(step, StepState.FAILED, error, wrote=self._accepted)
+            yield StepEvent(step, StepState.FAILED, error, wrote=self._accepted, verified=False)
+        except Unavailable as error:
+            self._note_outage()
+            is_there = self._accepted and self._took_effect(step)
+            yield StepEvent(step, StepState.FAILED, error, wrote=self._accepted, verified=is_there)
         except LeaseLost as error:
             shared.lost = error
             ended = StepState.FAILED if self._accepted else StepState.CANCELLED
-            yield StepEvent(step, ended, error, wrote=self._accepted)
+            yield StepEvent(step, ended, error, wrote=self._accepted, verified=False)
         except ServiceError as error:
             yield StepEvent(step, StepState.FAILED, error)
 
     def _note_outage(self) -> None:
         if self.shared.outage is None and not self.shared.stop.is_set():
             self.shared.outage = self.assignment.step
+
+    def _took_effect(self, step: PlanStep) -> bool:
+        """Whether the workspace shows what was accepted, as far as it can still be read."""
+        try:
+            live = self.backend.read([step.target]).get(step.target)
+        except ServiceError:
+            return False
+        return (live is None) == step.deletes
 
     def _do(self, step: PlanStep) -> _StepTask[StepEvent]:
         """Carry out the step; its last event."""
@@ -134,7 +147,7 @@ class StepRunner:
         except ServiceError as error:
             if error.code == TIMED_OUT:
                 raise
-            if isinstance(error, Transient):
+            if isinstance(error, Transient | Unavailable):
                 self._note_outage()
             return StepEvent(step, StepState.DONE, error, wrote=self._wrote, verified=False)
         if result is None and not step.deletes:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mlctl.applying.events import RetryOptions, StepEvent, StepState
 from mlctl.applying.executor import apply
+from mlctl.applying.outcome import collect
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, Live, Operation
 from mlctl.kinds.address import Address
+from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
-from mlctl.service_errors import Permanent, ServiceError, Transient
+from mlctl.service_errors import Permanent, ServiceError, Transient, Unavailable
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.plans import carried_out, outcomes, planned, writes
 from tests.builders.resources import compute, model
-from tests.builders.workspace import Watched, bodies, cloud
+from tests.builders.workspace import SCOPE, Watched, bodies, cloud
 
 AWAY = Transient("Unavailable", "nobody there", ambiguous=True)
 CLUSTERS = [compute(f"cluster-{name}") for name in "abcde"]
@@ -202,3 +208,51 @@ def test_a_write_whose_answer_was_lost_is_claimed_after_a_clear_refusal_too() ->
     events = one_by_one(planned(backend, CLUSTERS[0]).work, Late(backend))
     assert [event.state.value for event in events] == ["started", "retrying", "retrying", "done"]
     assert events[-1].wrote
+
+
+def test_on_a_full_disk_what_was_made_is_counted_and_nothing_more_is_started() -> None:
+    inner = cloud()
+    work = planned(inner, *(compute(f"cluster-{n}") for n in range(10, 50))).work
+    with inner.handle.store.write() as db:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {pages + 4}")
+    events: list[StepEvent] = []
+    actions = dict.fromkeys((step.change for step in work.steps), Action.CREATE)
+    outcome = collect(
+        apply(work, inner, parallelism=1, stop=threading.Event()), work, actions, events.append
+    )
+    made = bodies(inner)
+    assert 0 < len(made) < 40
+    assert outcome.added == len(made)
+    assert outcome.cancelled
+    assert outcome.partial
+    assert {event.state for event in events if event.step.target.name == "cluster-49"} == {
+        StepState.CANCELLED
+    }
+    assert "it would have failed as compute/cluster-" in (outcome.outage or "")
+
+
+def test_a_state_that_another_process_holds_is_waited_for_once(tmp_path: Path) -> None:
+    file = tmp_path / "local.db"
+    backend = LocalBackend(Store(file, patience=0.2), SCOPE)
+    work = planned(backend, *CLUSTERS).work
+    with Store(file).write():
+        began = time.monotonic()
+        events = one_by_one(work, backend)
+    assert time.monotonic() - began < 0.2 * len(CLUSTERS)
+    assert sorted(outcomes(events).values()) == ["cancelled"] * 4 + ["failed"]
+
+
+def test_a_write_that_was_accepted_before_the_state_was_lost_is_looked_up() -> None:
+    class Lost(_Unanswered):
+        def wait(self) -> None:
+            raise Unavailable("LocalState", "the disk is full")
+
+    class Full(Watched):
+        def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+            super().put(address, body)
+            return Lost()
+
+    inner = cloud()
+    (*_, last) = one_by_one(planned(inner, CLUSTERS[0]).work, Full(inner))
+    assert (last.state, last.wrote, last.verified) == (StepState.FAILED, True, True)

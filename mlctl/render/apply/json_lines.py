@@ -15,7 +15,7 @@ from mlctl.planning.model import Action
 from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render.apply.leases import facts
-from mlctl.render.apply.outcome import ACCEPTED, error_lines
+from mlctl.render.apply.outcome import accepted, error_lines
 from mlctl.render.apply.step_text import failed, line
 from mlctl.render.findings import machine
 from mlctl.version import __version__
@@ -83,9 +83,8 @@ def show(
     for event in outcome.unverified:
         _warn(event.step, f"not verified: it could not be read back: {event.error}", stream)
     for event in outcome.cancelled:
-        away = event.because and f"the service gave no answer to {event.because.target}"
-        away = outcome.lease_lost.message if outcome.lease_lost else away
-        _warn(event.step, f"not started: {away or 'the apply was cancelled'}", stream)
+        why = outcome.lease_lost.message if outcome.lease_lost else outcome.outage
+        _warn(event.step, f"not started: {why or 'the apply was cancelled'}", stream)
     numbers = {"add": outcome.added, "change": outcome.changed, "remove": outcome.destroyed}
     state = "complete! " if outcome.complete else "incomplete. "
     _summarize(
@@ -181,7 +180,7 @@ def _resource(address: Address) -> dict[str, Data]:
 
 def _diagnose(event: StepEvent, stream: MessageStream) -> None:
     detail = list(error_lines(event.error)) if event.error else []
-    detail += [ACCEPTED] if event.wrote else []
+    detail += [accepted(event)] if event.wrote else []
     summary = failed(event.step)
     diagnostic = {
         "severity": "error",

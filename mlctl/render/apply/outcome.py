@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from mlctl import pointer
-from mlctl.applying.events import NotEffective, Stale
+from mlctl.applying.events import NotEffective, Stale, StepEvent
 from mlctl.applying.outcome import Outcome
 from mlctl.render.apply.step_text import failed, name_of
 from mlctl.render.cloud.advice import advice
@@ -58,7 +58,7 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
         if error is not None:
             yield from (f"    {line}" for line in error_lines(error))
         if event.wrote:
-            yield f"    {ACCEPTED}"
+            yield f"    {accepted(event)}"
         targets = list(dict.fromkeys(skipped[step.id]))
         for target in targets[:_SHOWN]:
             yield f"  {_DASH} {target}: skipped because of {step.target}"
@@ -66,7 +66,11 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
             yield f"  {_DASH} and {len(targets) - _SHOWN} more: skipped because of {step.target}"
 
 
-ACCEPTED = "the service had accepted the write; whether it was done is not known"
+def accepted(event: StepEvent) -> str:
+    """What is known of a write that failed after it was accepted."""
+    if event.verified:
+        return "the write was accepted, and is counted: the workspace shows it"
+    return "the service had accepted the write; whether it was done is not known"
 
 
 def _unverified(outcome: Outcome, styler: Styler) -> Iterator[str]:
@@ -111,9 +115,8 @@ def _cancelled(outcome: Outcome, styler: Styler) -> Iterator[str]:
     if targets:
         yield ""
         yield styler.apply("Not started:", Style.BOLD)
-        because = next((event.because for event in outcome.cancelled if event.because), None)
-        if because is not None:
-            yield f"  the service gave no answer to {because.target}, however often it was asked"
+        if outcome.outage:
+            yield f"  {outcome.outage}"
         if outcome.lease_lost:
             yield f"  {clean(outcome.lease_lost.message)}"
         yield from (f"  {_DASH} {target}" for target in targets[:_SHOWN])

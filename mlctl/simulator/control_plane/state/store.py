@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import RLock
 
 from mlctl import files
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import Unavailable
 from mlctl.simulator.control_plane.state import tables
 
 START_AGAIN = "move it away to start again, or name another file"
@@ -22,7 +22,7 @@ _FOLDER = ".mlctl"  # mlctl's own, made for the state
 BUSY_SECONDS = 30.0
 
 
-class LocalStateError(Permanent):
+class LocalStateError(Unavailable):
     """The file cannot be used: unreadable, of another program or version. Says what to do."""
 
     def __init__(self, message: str) -> None:
