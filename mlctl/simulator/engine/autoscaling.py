@@ -7,13 +7,14 @@ their submission.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, takewhile
 
 from mlctl.simulator.engine import batch, billing, capacity, nodes, preemption, training
 from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
 from mlctl.simulator.engine.state import Bill, Cluster, EventKind, Node, NodeState, World, schedule
 
 _IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
+_IDLE_TIMEOUT = EventKind.IDLE_TIMEOUT
 _LEAVING, _UNUSABLE = NodeState.LEAVING, NodeState.UNUSABLE
 _REMOVAL_ORDER = (
     _LEAVING,
@@ -119,12 +120,15 @@ def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
 def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
     """Assign idle nodes to a batch job, its own first, then by number, while it can use more."""
     idle = cluster.nodes_by_state[_IDLE]
-    for number in sorted(idle, key=lambda number: (idle[number].job != job.name, number)):
+    name, numbers = job.name, [*idle]
+    if len(numbers) > 1:
+        numbers.sort(key=lambda number: (idle[number].job != name, number))
+    for number in numbers:
         if not batch.can_use_idle_node(job):
             break
         node = idle[number]
         if may_take(world, job, node):
-            _dispatch(world, cluster, node, job.name)
+            _dispatch(world, cluster, node, name)
             batch.start_on_node(world, job, node)
 
 
@@ -188,13 +192,21 @@ def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
             for node in list(islice(newest_first, excess - removed)):
                 nodes.remove(world, cluster, node, "NOT_WANTED")
                 removed += 1
-    for node in list(cluster.nodes_by_state[_IDLE].values()):
-        if removed == excess or node.since + cluster.spec.idle_s >= world.now:
-            break  # not timed out; at exactly that time its own event handles it
-        if not _is_held(world, node):
-            give_back(world, cluster, node)
-            removed += 1
+    if removed < excess:
+        for node in _timed_out(world, cluster):
+            if removed == excess:
+                break
+            if not _is_held(world, node):
+                give_back(world, cluster, node)
+                removed += 1
     return removed
+
+
+def _timed_out(world: World, cluster: Cluster) -> list[Node]:
+    """Idle nodes whose time is over; at exactly that time their own event handles them."""
+    by_age, latest = cluster.nodes_by_state[_IDLE].values(), world.now
+    idle_s = cluster.spec.idle_s
+    return list(takewhile(lambda node: node.since + idle_s < latest, by_age))
 
 
 def enforce_maximum(world: World, cluster: Cluster) -> None:
@@ -238,4 +250,4 @@ def _start_idle_timers(world: World, cluster: Cluster) -> None:
             break
         node.timer_epoch = node.epoch
         at = max(world.now, node.since + cluster.spec.idle_s)
-        schedule(world, at, EventKind.IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)
+        schedule(world, at, _IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)

@@ -6,9 +6,9 @@ mini-batches in their place without an event for each. `step` handles any other 
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from heapq import heappush
-from math import inf
+from math import inf, nextafter
 
 from mlctl.simulator.engine import nodes, retry, rules, sampling
 from mlctl.simulator.engine.jobs import BatchJob, JobStatus
@@ -23,6 +23,7 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
+_QUEUED, _MINI_BATCH_END = JobStatus.QUEUED, EventKind.MINI_BATCH_END
 _LEAST_PROGRESS_S = 600.0
 _EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock going for nothing
 _LOGGED_AT_ONCE = 512  # mini-batches; bounds the log in memory
@@ -65,7 +66,7 @@ def start_on_node(world: World, job: BatchJob, node: Node) -> None:
     """Start mini-batches of the job on all slots of an idle node, once its processes run there."""
     if node.job != job.name:
         add_usable_node(world, job, node)
-    if job.status is JobStatus.QUEUED:
+    if job.status is _QUEUED:
         job.status = JobStatus.RUNNING
         job.started = world.now
         log_event(world, "JOB_RUNNING", job=job.name)
@@ -143,7 +144,8 @@ def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     job.attempts += 1
     job.attempts_by_slot[slot] = attempt
     insort(job.attempts_by_end, attempt)
-    retry.log_mini_batch(world, "MB_START", job, batch, slot)
+    if world.detail:
+        retry.log_mini_batch(world, "MB_START", job, batch, slot)
 
 
 def schedule_next(world: World, job: BatchJob) -> None:
@@ -153,7 +155,7 @@ def schedule_next(world: World, job: BatchJob) -> None:
         if job.scheduled is None or first < job.scheduled:
             at, priority, number, _, _ = first
             job.scheduled = (at, priority, number)
-            heappush(world.queue, (at, priority, number, EventKind.MINI_BATCH_END, job.name, 0, 0))
+            heappush(world.queue, (at, priority, number, _MINI_BATCH_END, job.name, 0, 0))
 
 
 def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
@@ -163,20 +165,63 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     before the job may need fewer nodes. Does nothing for jobs that have retries at the head of the
     queue, or mini-batches that time out.
     """
-    flight, slots = job.attempts_by_end, job.attempts_by_slot
-    times, failing = job.times, job.attempts_to_fail
-    first, last, end = job.next_new, _fast_forward_end(job), horizon[0]
-    detail = world.detail
-    if detail:
-        last = min(last, first + _LOGGED_AT_ONCE)
+    flight, first, last = job.attempts_by_end, job.next_new, _fast_forward_end(job)
     if last <= first or not flight:
         return
+    work = job.spec.workload
+    if world.detail or job.attempts_to_fail or work.cv or work.trace:
+        fresh = _advance_one_by_one(world, job, last, horizon)
+    else:
+        fresh = _advance_by_rounds(world, job, min(last, job.total - 1), horizon)
+    ended = fresh - first
+    job.done += ended
+    job.attempts += ended
+    job.next_new = fresh
+    world.number += ended
+
+
+def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
+    """`fast_forward` where all mini-batches up to `last` take equally long; the next new one.
+
+    Attempts end in the order in which they began, so slots take turns, round by round. Times are
+    added up one by one, as the clock does.
+    """
+    flight, seconds, first = job.attempts_by_end, job.times[0], job.next_new
+    end = horizon[0] if horizon[1] == DONE_FIRST else nextafter(horizon[0], inf)
+    size, fresh, ahead = len(flight), first, world.number + 1 - first
+    ends, slots = [attempt[0] for attempt in flight], [attempt[4] for attempt in flight]
+    while ends[-1] < end and fresh + size <= last:
+        ends = [at + seconds for at in ends]
+        fresh += size
+    while over := min(bisect_left(ends, end), last - fresh):
+        ends = ends[over:] + [at + seconds for at in ends[:over]]
+        slots = slots[over:] + slots[:over]
+        fresh += over
+    started = min(fresh - first, size)
+    if started:
+        batches = range(fresh - started, fresh)
+        begun = [
+            (at, DONE_FIRST, ahead + batch, batch, slot)
+            for at, batch, slot in zip(ends[-started:], batches, slots[-started:], strict=True)
+        ]
+        flight[:] = flight[started:] + begun
+        job.attempts_by_slot.update(zip(slots[-started:], begun, strict=True))
+    return fresh
+
+
+def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
+    """`fast_forward` where mini-batches take any time, some fail, or each is logged."""
+    flight, slots = job.attempts_by_end, job.attempts_by_slot
+    times, failing = job.times, job.attempts_to_fail
+    first, end, detail = job.next_new, horizon[0], world.detail
+    if detail:
+        last = min(last, first + _LOGGED_AT_ONCE)
     ahead = world.number + 1 - first  # event number minus mini-batch number
     latest, over = flight[-1][0], 0
     for fresh in range(first, last):
         attempt = flight[over]
         at, _, _, batch, slot = attempt
-        if batch in failing or (at >= end and attempt >= horizon):
+        if (failing and batch in failing) or (at >= end and attempt >= horizon):
             break
         over += 1
         ends = at + times[fresh]
@@ -196,11 +241,7 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     else:
         fresh = last
     del flight[:over]
-    ended = fresh - first
-    job.done += ended
-    job.attempts += ended
-    job.next_new = fresh
-    world.number += ended
+    return fresh
 
 
 def _fast_forward_end(job: BatchJob) -> int:

@@ -35,6 +35,9 @@ from mlctl.simulator.engine.state import (
 )
 
 
+_PREEMPTED, _ALLOCATED, _RESTORED = NodeState.PREEMPTED, EventKind.ALLOCATED, EventKind.RESTORED
+
+
 def region_capacity(world: World, region: str, tier: Tier) -> RegionCapacity:
     """The capacity of a region and tier; created on first use."""
     name = key_of(region, tier)
@@ -270,12 +273,12 @@ def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node)
     for name, _ in cluster.spec.quotas:
         world.quotas[name].used += cluster.spec.cores
     settings = world.settings
-    back = node.state is NodeState.PREEMPTED
+    back = node.state is _PREEMPTED
     mean = settings.allocation_s
     if back and settings.replacement_s is not None:
         mean = settings.replacement_s
     at = world.now + delay(world, cluster, node, mean, "allocation")
-    kind = EventKind.RESTORED if back else EventKind.ALLOCATED
+    kind = _RESTORED if back else _ALLOCATED
     schedule(world, at, kind, cluster.spec.name, node.number, node.epoch)
 
 

@@ -6,7 +6,7 @@ gives the same result as advancing to the second at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop
 
 from mlctl.simulator.engine import (
@@ -25,7 +25,7 @@ from mlctl.simulator.engine import (
 from mlctl.simulator.engine.commands import Command, EngineError
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob, GroupJob, JobStatus, PoolJob, TrainingJob
-from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
+from mlctl.simulator.engine.state import Cluster, EventKind, Node, ScheduledEvent, World
 
 _AFTER_ALL = 9  # larger than every priority
 
@@ -152,9 +152,9 @@ def _logged_events(
 def _handle(world: World, event: ScheduledEvent, to: float) -> None:
     """Handle one event, unless it is void."""
     at, _, _, kind, name, detail, epoch = event
-    if kind is EventKind.MINI_BATCH_END:
+    if kind is _MINI_BATCH_END:
         _handle_mini_batches(world, event, to)
-    elif kind <= EventKind.RECYCLED or kind is EventKind.NODE_STARTED:
+    elif kind in _NODE_EVENTS:
         _handle_node_event(world, event)
     elif kind is EventKind.PROCESS_DUE:
         regional = world.capacities[name]
@@ -201,37 +201,44 @@ def _handle_node_event(world: World, event: ScheduledEvent) -> None:
     node = cluster.nodes.get(number) if cluster is not None else None
     if cluster is None or node is None:
         return
-    if epoch != (node.loss_epoch if kind is EventKind.PREEMPT else node.epoch):
+    if epoch != (node.loss_epoch if kind is _PREEMPT else node.epoch):
         return
     world.now = at
-    match kind:
-        case EventKind.ALLOCATED:
-            nodes.finish_allocation(world, cluster, node)
-            autoscaling.assign(world, cluster, node)
-            return
-        case EventKind.READY:
-            nodes.ready(world, cluster, node)
-            autoscaling.assign(world, cluster, node)
-            return
-        case EventKind.PREEMPT:
-            preemption.preempt(world, cluster, node)
-        case EventKind.RESTORED:
-            nodes.restore(world, cluster, node)
-            autoscaling.assign(world, cluster, node)
-            return
-        case EventKind.IDLE_TIMEOUT:
-            autoscaling.idle_timeout(world, cluster, node)
-        case EventKind.NODE_STARTED:
-            batch.node_started(world, cluster, node)
-        case EventKind.START_FAIL:
-            nodes.start_failed(world, cluster, node)
-        case EventKind.LEFT | EventKind.RECYCLED:
-            nodes.remove(world, cluster, node, kind.name)
-        case EventKind.RESTORE_EXPIRED if not node.has_capacity:
-            nodes.remove(world, cluster, node, kind.name)
-        case _:
-            pass
-    autoscaling.reconcile(world, cluster)
+    _NODE_EVENTS[kind](world, cluster, node)
+    if kind in _COMING:
+        autoscaling.assign(world, cluster, node)
+    else:
+        autoscaling.reconcile(world, cluster)
+
+
+def _leave(world: World, cluster: Cluster, node: Node) -> None:
+    nodes.remove(world, cluster, node, "LEFT")
+
+
+def _recycle(world: World, cluster: Cluster, node: Node) -> None:
+    nodes.remove(world, cluster, node, "RECYCLED")
+
+
+def _give_up(world: World, cluster: Cluster, node: Node) -> None:
+    """The platform stops trying to restore a node, unless it has capacity again."""
+    if not node.has_capacity:
+        nodes.remove(world, cluster, node, "RESTORE_EXPIRED")
+
+
+_MINI_BATCH_END, _PREEMPT = EventKind.MINI_BATCH_END, EventKind.PREEMPT
+_NODE_EVENTS: dict[EventKind, Callable[[World, Cluster, Node], object]] = {
+    EventKind.ALLOCATED: nodes.finish_allocation,
+    EventKind.READY: nodes.ready,
+    EventKind.PREEMPT: preemption.preempt,
+    EventKind.RESTORED: nodes.restore,
+    EventKind.IDLE_TIMEOUT: autoscaling.idle_timeout,
+    EventKind.NODE_STARTED: batch.node_started,
+    EventKind.START_FAIL: nodes.start_failed,
+    EventKind.LEFT: _leave,
+    EventKind.RECYCLED: _recycle,
+    EventKind.RESTORE_EXPIRED: _give_up,
+}
+_COMING = frozenset((EventKind.ALLOCATED, EventKind.READY, EventKind.RESTORED))
 
 
 def _handle_job_event(world: World, event: ScheduledEvent) -> None:

@@ -7,6 +7,7 @@ goes (`leave`, `remove`), or is preempted (`preempt`) and comes back (`restore`)
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from math import inf
 
 from mlctl.simulator.engine import billing, capacity, processes, rng
 from mlctl.simulator.engine.processes import Bathtub, HyperExponential, Poisson, Weibull
@@ -20,6 +21,10 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
+# Names of their own, since looking up a member of an enumeration takes longer than what it is for.
+_ALLOCATING, _PREPARING, _IDLE = NodeState.ALLOCATING, NodeState.PREPARING, NodeState.IDLE
+_RUNNING, _PREEMPTED = NodeState.RUNNING, NodeState.PREEMPTED
+_PREEMPT, _READY = EventKind.PREEMPT, EventKind.READY
 UP_STATES = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # can be preempted
 USABLE_STATES = (NodeState.IDLE, NodeState.RUNNING)
 
@@ -42,7 +47,7 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
     number = heappop(cluster.free_numbers) if cluster.free_numbers else len(cluster.nodes)
     cluster.last_serial += 1
     node = Node(number, cluster.last_serial, world.now, epoch=world.new_epoch(), payer=payer)
-    cluster.nodes[number] = cluster.nodes_by_state[NodeState.ALLOCATING][number] = node
+    cluster.nodes[number] = cluster.nodes_by_state[_ALLOCATING][number] = node
     if world.settings.bill_allocating:
         billing.start(world, node)
     log_node_event(world, "SCALE_UP", cluster, node)
@@ -52,7 +57,7 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
 def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
     """ALLOCATED: the node exists, is billed, can be preempted, and prepares."""
     billing.start(world, node)
-    set_state(world, cluster, node, NodeState.PREPARING)
+    set_state(world, cluster, node, _PREPARING)
     time = cluster.allocations[node.number] = cluster.allocations.get(node.number, 0) + 1
     schedule_loss(world, cluster, node)
     settings, name = world.settings, cluster.spec.name
@@ -64,7 +69,7 @@ def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
     if bad:
         schedule(world, at, EventKind.START_FAIL, name, node.number, node.epoch)
     elif at > world.now:
-        schedule(world, at, EventKind.READY, name, node.number, node.epoch)
+        schedule(world, at, _READY, name, node.number, node.epoch)
     else:
         ready(world, cluster, node)
 
@@ -73,35 +78,34 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
     """Sample when the node will be preempted by the processes that act on single nodes."""
     world.epoch += 1
     node.loss_epoch = world.epoch
-    ends = []
+    soonest, number = inf, node.number
     for active in world.capacities[cluster.capacity_key].processes:
-        if isinstance(active.process, (Poisson, HyperExponential, Weibull, Bathtub)):
-            time = cluster.allocations[node.number]
+        process = active.process
+        if isinstance(process, (Poisson, HyperExponential, Weibull, Bathtub)):
+            time = cluster.allocations[number]
             key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{time}"
-            life = processes.lifetime(active.process, rng.uniform_of_row(key, node.number))
-            by_hour = active.process.by_hour if isinstance(active.process, Poisson) else None
-            ends.append(processes.later(by_hour, active.since, world.now, life))
-    if ends:
-        schedule(
-            world, min(ends), EventKind.PREEMPT, cluster.spec.name, node.number, node.loss_epoch
-        )
+            life = processes.lifetime(process, rng.uniform_of_row(key, number))
+            by_hour = process.by_hour if isinstance(process, Poisson) else None
+            soonest = min(soonest, processes.later(by_hour, active.since, world.now, life))
+    if soonest < inf:
+        schedule(world, soonest, _PREEMPT, cluster.spec.name, number, node.loss_epoch)
 
 
 def ready(world: World, cluster: Cluster, node: Node) -> None:
     """READY: the node is idle and can run jobs."""
-    set_state(world, cluster, node, NodeState.IDLE)
+    set_state(world, cluster, node, _IDLE)
     log_node_event(world, "READY", cluster, node)
 
 
 def dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
     """DISPATCH: an idle node starts to run a job."""
-    set_state(world, cluster, node, NodeState.RUNNING)
+    set_state(world, cluster, node, _RUNNING)
     log_node_event(world, "DISPATCH", cluster, node, job=job)
 
 
 def become_idle(world: World, cluster: Cluster, node: Node) -> None:
     """LAST_SLOT_FREE: a running node has nothing left to run."""
-    set_state(world, cluster, node, NodeState.IDLE)
+    set_state(world, cluster, node, _IDLE)
     log_node_event(world, "LAST_SLOT_FREE", cluster, node)
 
 
@@ -116,14 +120,14 @@ def start_failed(world: World, cluster: Cluster, node: Node) -> None:
 def restore(world: World, cluster: Cluster, node: Node) -> None:
     """RESTORED: a preempted node is back under its number and is prepared again."""
     log_node_event(world, "RESTORED", cluster, node)
-    set_state(world, cluster, node, NodeState.ALLOCATING)
+    set_state(world, cluster, node, _ALLOCATING)
     finish_allocation(world, cluster, node)
 
 
 def preempt(world: World, cluster: Cluster, node: Node) -> None:
     """PREEMPT: the node is no longer billed but stays listed; the platform tries to restore it."""
     billing.stop(world, cluster, node)
-    set_state(world, cluster, node, NodeState.PREEMPTED)
+    set_state(world, cluster, node, _PREEMPTED)
     cluster.preempted_nodes += 1
     cluster.to_request.append(node.number)
     capacity.release(world, world.capacities[cluster.capacity_key], cluster, node)

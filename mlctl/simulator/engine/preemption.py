@@ -15,9 +15,12 @@ from mlctl.simulator.engine.processes import ALL, LossScript, Shock
 from mlctl.simulator.engine.state import Cluster, Node, NodeState, RegionCapacity, World, log_event
 
 
+_LOW_PRIORITY = Tier.LOW_PRIORITY
+
+
 def preempt(world: World, cluster: Cluster, node: Node) -> bool:
     """Preempt a node, if it can be preempted; whether it was."""
-    if cluster.spec.tier is not Tier.LOW_PRIORITY or node.state not in nodes.UP_STATES:
+    if cluster.spec.tier is not _LOW_PRIORITY or node.state not in nodes.UP_STATES:
         return False
     was_usable = node.state in nodes.USABLE_STATES
     nodes.log_node_event(world, "PREEMPT", cluster, node)

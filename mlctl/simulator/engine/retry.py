@@ -58,8 +58,9 @@ def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> N
 
 def _drop_counters(job: BatchJob, batch: int) -> None:
     """Drop the counters of a mini-batch that is over."""
-    if job.failed_attempts or job.lost_attempts:
+    if job.failed_attempts:
         job.failed_attempts.pop(batch, None)
+    if job.lost_attempts:
         job.lost_attempts.pop(batch, None)
 
 

@@ -6,6 +6,7 @@ scenarios that share a key share its random number.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from math import cos, exp, log, log1p, sin, sqrt, tau
 from random import Random
@@ -26,11 +27,10 @@ def uniform(key: str) -> float:
 
 def uniform_of_row(key: str, number: int) -> float:
     """The number at `number` of a row of them that share a key; eight of them cost one hash."""
-    at = number % ROW * 8
-    digest = blake2b(f"{key}/{number // ROW}".encode()).digest()
-    return (int.from_bytes(digest[at : at + 8], "little") >> 11) * SCALE
+    return (words_of_row(f"{key}/{number // ROW}")[number % ROW] >> 11) * SCALE
 
 
+@lru_cache(maxsize=64)  # nodes that come at the same time share rows
 def words_of_row(key: str) -> tuple[int, ...]:
     """A row, whose key ends with its number: a word `w` is the number `(w >> 11) * SCALE`."""
     return _WORDS(blake2b(key.encode()).digest())
