@@ -7,7 +7,7 @@ their submission.
 
 from __future__ import annotations
 
-from itertools import islice, takewhile
+from itertools import islice
 
 from mlctl.simulator.engine import batch, billing, capacity, nodes, preemption, training
 from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
@@ -38,6 +38,26 @@ def reconcile(world: World, cluster: Cluster) -> None:
     update_state(world, cluster)
 
 
+def reconcile_ended(world: World, cluster: Cluster) -> None:
+    """Like `reconcile`, after an attempt has ended: jobs need no more nodes than before."""
+    if cluster.spec.ephemeral and not cluster.jobs:
+        delete_cluster(world, cluster)
+        return
+    _assign_idle(world, cluster)
+    if not cluster.locked and _may_shrink(world, cluster):
+        _scale(world, cluster)
+    update_state(world, cluster)
+
+
+def _may_shrink(world: World, cluster: Cluster) -> bool:
+    """Whether there are nodes that could go: some that come, or one whose idle time is over."""
+    allocating, _, idle, _, _, _, preempted = cluster.nodes_by_state
+    if allocating or preempted:
+        return True
+    oldest = next(iter(idle.values()), None)
+    return oldest is not None and oldest.since + cluster.spec.idle_s < world.now
+
+
 def assign(world: World, cluster: Cluster, node: Node) -> None:
     """Like `reconcile`, after a node has come: the number of wanted nodes is unchanged.
 
@@ -54,9 +74,10 @@ def assign(world: World, cluster: Cluster, node: Node) -> None:
 
 def update_state(world: World, cluster: Cluster) -> None:
     """Start idle timers of idle nodes, and update the allocation state."""
-    if cluster.nodes_by_state[_IDLE]:
+    allocating, _, idle, _, _, leaving, preempted = cluster.nodes_by_state
+    if idle:
         _start_idle_timers(world, cluster)
-    resizing = is_resizing(world, cluster)
+    resizing = bool(allocating or leaving or preempted) or is_resizing(world, cluster)
     if resizing is not cluster.resizing:
         cluster.resizing = resizing
         cluster.steady_since = world.now
@@ -192,21 +213,21 @@ def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
             for node in list(islice(newest_first, excess - removed)):
                 nodes.remove(world, cluster, node, "NOT_WANTED")
                 removed += 1
-    if removed < excess:
-        for node in _timed_out(world, cluster):
-            if removed == excess:
-                break
-            if not _is_held(world, node):
-                give_back(world, cluster, node)
-                removed += 1
+    if removed < excess and cluster.nodes_by_state[_IDLE]:
+        removed += _give_back_timed_out(world, cluster, excess - removed)
     return removed
 
 
-def _timed_out(world: World, cluster: Cluster) -> list[Node]:
-    """Idle nodes whose time is over; at exactly that time their own event handles them."""
-    by_age, latest = cluster.nodes_by_state[_IDLE].values(), world.now
-    idle_s = cluster.spec.idle_s
-    return list(takewhile(lambda node: node.since + idle_s < latest, by_age))
+def _give_back_timed_out(world: World, cluster: Cluster, excess: int) -> int:
+    """Give back up to `excess` idle nodes whose time is over; how many."""
+    removed = 0
+    for node in list(cluster.nodes_by_state[_IDLE].values()):
+        if removed == excess or node.since + cluster.spec.idle_s >= world.now:
+            break  # not timed out; at exactly that time its own event handles it
+        if not _is_held(world, node):
+            give_back(world, cluster, node)
+            removed += 1
+    return removed
 
 
 def enforce_maximum(world: World, cluster: Cluster) -> None:

@@ -259,21 +259,16 @@ def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bo
     at, late, _, batch, slot = job.attempts_by_end.pop(0)
     world.now = job.last_progress = at
     del job.attempts_by_slot[slot]
+    failures = job.attempts_to_fail
     if late:
         retry.fail(world, job, batch, slot, "MB_TIMEOUT")
-    elif job.failed_attempts.get(batch, 0) < job.attempts_to_fail.get(batch, 0):
+    elif failures and job.failed_attempts.get(batch, 0) < failures.get(batch, 0):
         retry.fail(world, job, batch, slot, "MB_FAIL")
     else:
         retry.succeed(world, job, batch, slot)
-    if not retry.end_if_over(world, cluster, job):
-        _refill_slot(world, cluster, job, slot)
-    return True
-
-
-def _refill_slot(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
-    """Start the next mini-batch on a slot; if there is none, its node may become idle."""
-    if not _fill_slot(world, job, slot):
+    if not (retry.end_if_over(world, cluster, job) or _fill_slot(world, job, slot)):
         _rest_if_idle(world, cluster, job, slot // job.spec.concurrency)
+    return True
 
 
 def _rest_if_idle(world: World, cluster: Cluster, job: BatchJob, number: int) -> None:

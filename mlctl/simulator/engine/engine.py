@@ -188,7 +188,7 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
             batch.fast_forward(world, job, limit)
         if not batch.step(world, cluster, job, limit):
             break
-        autoscaling.reconcile(world, cluster)
+        autoscaling.reconcile_ended(world, cluster)
         if world.log is not None or world.observer is not None:
             break
     job.scheduled = None  # only now, so that nothing above schedules the event again
