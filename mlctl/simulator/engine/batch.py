@@ -93,7 +93,8 @@ def node_started(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def _fill_node(world: World, job: BatchJob, node: Node) -> None:
-    sampling.sample_job(world.seed, job)
+    if not job.times:
+        sampling.sample_job(world.seed, job)
     first = node.number * job.spec.concurrency
     for slot in range(first, first + job.spec.concurrency):
         _fill_slot(world, job, slot)
@@ -113,29 +114,25 @@ def fill_idle_slots(world: World, job: BatchJob) -> None:
 
 def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
     """Start the next mini-batch on an idle slot; False if there is none."""
-    batch = _next_mini_batch(job)
-    if batch is None:
+    if job.head:
+        batch = job.head.popleft()
+    elif job.next_new < job.total:
+        batch = job.next_new
+        job.next_new += 1
+    elif job.tail:
+        batch = job.tail.popleft()
+    else:
         job.idle_slots[slot] = None
         return False
     _start_attempt(world, job, batch, slot)
     return True
 
 
-def _next_mini_batch(job: BatchJob) -> int | None:
-    """Take the next mini-batch from the queue."""
-    if job.head:
-        return job.head.popleft()
-    if job.next_new < job.total:
-        job.next_new += 1
-        return job.next_new - 1
-    return job.tail.popleft() if job.tail else None
-
-
 def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     if not job.attempts:
         job.last_progress = world.now
     world.number += 1
-    seconds, limit = job.times[batch], job.spec.timeout_s
+    seconds, limit, flight = job.times[batch], job.spec.timeout_s, job.attempts_by_end
     attempt = (
         (world.now + seconds, DONE_FIRST, world.number, batch, slot)
         if seconds <= limit
@@ -143,7 +140,10 @@ def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     )
     job.attempts += 1
     job.attempts_by_slot[slot] = attempt
-    insort(job.attempts_by_end, attempt)
+    if not flight or flight[-1] < attempt:
+        flight.append(attempt)
+    else:
+        insort(flight, attempt)
     if world.detail:
         retry.log_mini_batch(world, "MB_START", job, batch, slot)
 

@@ -152,10 +152,10 @@ def _logged_events(
 def _handle(world: World, event: ScheduledEvent, to: float) -> None:
     """Handle one event, unless it is void."""
     at, _, _, kind, name, detail, epoch = event
-    if kind is _MINI_BATCH_END:
-        _handle_mini_batches(world, event, to)
-    elif kind in _NODE_EVENTS:
+    if kind in _NODE_EVENTS:
         _handle_node_event(world, event)
+    elif kind is _MINI_BATCH_END:
+        _handle_mini_batches(world, event, to)
     elif kind is EventKind.PROCESS_DUE:
         regional = world.capacities[name]
         if detail < len(regional.processes) and regional.processes[detail].epoch == epoch:
@@ -177,13 +177,14 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
     job = world.jobs.get(event[4])
     if not isinstance(job, BatchJob) or job.scheduled != event[:3]:
         return
-    while world.queue and world.queue[0] == event:
-        heappop(world.queue)  # scheduled twice: an earlier attempt was added between
-    sampling.sample_job(world.seed, job)
+    queue = world.queue
+    while queue and queue[0] == event:
+        heappop(queue)  # scheduled twice: an earlier attempt was added between
+    if not job.times:
+        sampling.sample_job(world.seed, job)
     cluster = world.clusters[job.spec.cluster]
     while True:
-        ahead = world.queue[0] if world.queue else None
-        limit = (to, _AFTER_ALL, 0) if ahead is None or ahead[0] > to else ahead[:3]
+        limit = queue[0][:3] if queue and queue[0][0] <= to else (to, _AFTER_ALL, 0)
         if world.observer is None and job.next_new < job.total:
             batch.fast_forward(world, job, limit)
         if not batch.step(world, cluster, job, limit):

@@ -31,15 +31,15 @@ USABLE_STATES = (NodeState.IDLE, NodeState.RUNNING)
 
 def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
     """Change a node's state; events that were scheduled for the old state become void."""
-    by_state, old_state, number, now = cluster.nodes_by_state, node.state, node.number, world.now
+    by_state, now = cluster.nodes_by_state, world.now
+    number, old_state = node.number, node.state
     del by_state[old_state][number]
     by_state[state][number] = node
     if now != node.since:
         cluster.state_seconds[old_state] += now - node.since
         node.since = now
     node.state = state
-    world.epoch += 1
-    node.epoch = world.epoch
+    world.epoch = node.epoch = world.epoch + 1
 
 
 def add(world: World, cluster: Cluster, payer: str) -> None:
@@ -65,7 +65,8 @@ def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
     bad = settings.p_unusable and settings.p_unusable > rng.uniform(
         f"{world.seed}/unusable/{cluster.tag}/{node.number}/{time}"
     )
-    log_node_event(world, "ALLOCATED", cluster, node)
+    if world.log is not None:
+        log_node_event(world, "ALLOCATED", cluster, node)
     if bad:
         schedule(world, at, EventKind.START_FAIL, name, node.number, node.epoch)
     elif at > world.now:
@@ -76,8 +77,7 @@ def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
 
 def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
     """Sample when the node will be preempted by the processes that act on single nodes."""
-    world.epoch += 1
-    node.loss_epoch = world.epoch
+    world.epoch = node.loss_epoch = world.epoch + 1
     soonest, number = inf, node.number
     for active in world.capacities[cluster.capacity_key].processes:
         process = active.process
@@ -86,7 +86,8 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
             key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{time}"
             life = processes.lifetime(process, rng.uniform_of_row(key, number))
             by_hour = process.by_hour if isinstance(process, Poisson) else None
-            soonest = min(soonest, processes.later(by_hour, active.since, world.now, life))
+            at = processes.later(by_hour, active.since, world.now, life)
+            soonest = at if at < soonest else soonest
     if soonest < inf:
         schedule(world, soonest, _PREEMPT, cluster.spec.name, number, node.loss_epoch)
 
@@ -94,19 +95,22 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
 def ready(world: World, cluster: Cluster, node: Node) -> None:
     """READY: the node is idle and can run jobs."""
     set_state(world, cluster, node, _IDLE)
-    log_node_event(world, "READY", cluster, node)
+    if world.log is not None:
+        log_node_event(world, "READY", cluster, node)
 
 
 def dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
     """DISPATCH: an idle node starts to run a job."""
     set_state(world, cluster, node, _RUNNING)
-    log_node_event(world, "DISPATCH", cluster, node, job=job)
+    if world.log is not None:
+        log_node_event(world, "DISPATCH", cluster, node, job=job)
 
 
 def become_idle(world: World, cluster: Cluster, node: Node) -> None:
     """LAST_SLOT_FREE: a running node has nothing left to run."""
     set_state(world, cluster, node, _IDLE)
-    log_node_event(world, "LAST_SLOT_FREE", cluster, node)
+    if world.log is not None:
+        log_node_event(world, "LAST_SLOT_FREE", cluster, node)
 
 
 def start_failed(world: World, cluster: Cluster, node: Node) -> None:
