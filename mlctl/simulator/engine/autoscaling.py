@@ -100,7 +100,8 @@ def target_nodes(world: World, cluster: Cluster) -> int:
             useful += batch.wanted_nodes(job)
         elif isinstance(job, TrainingJob):
             useful += job.spec.instance_count
-    return max(spec.min_instances, min(useful, spec.max_instances))
+    useful = useful if useful < spec.max_instances else spec.max_instances
+    return useful if useful > spec.min_instances else spec.min_instances
 
 
 def current_nodes(cluster: Cluster) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from heapq import heappush
+from itertools import repeat
 from math import inf, nextafter
 
 from mlctl.simulator.engine import nodes, retry, rules, sampling
@@ -188,24 +189,24 @@ def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey
     """
     flight, seconds, first = job.attempts_by_end, job.times[0], job.next_new
     end = horizon[0] if horizon[1] == DONE_FIRST else nextafter(horizon[0], inf)
-    size, fresh, ahead = len(flight), first, world.number + 1 - first
-    ends, slots = [attempt[0] for attempt in flight], [attempt[4] for attempt in flight]
+    if flight[0][0] >= end:
+        return first
+    size, fresh = len(flight), first
+    ends, _, _, _, slots = map(list, zip(*flight, strict=True))
     while ends[-1] < end and fresh + size <= last:
         ends = [at + seconds for at in ends]
         fresh += size
-    while over := min(bisect_left(ends, end), last - fresh):
+    while ends[0] < end and fresh < last:
+        over = min(bisect_left(ends, end), last - fresh)
         ends = ends[over:] + [at + seconds for at in ends[:over]]
         slots = slots[over:] + slots[:over]
         fresh += over
-    started = min(fresh - first, size)
-    if started:
-        batches = range(fresh - started, fresh)
-        begun = [
-            (at, DONE_FIRST, ahead + batch, batch, slot)
-            for at, batch, slot in zip(ends[-started:], batches, slots[-started:], strict=True)
-        ]
-        flight[:] = flight[started:] + begun
-        job.attempts_by_slot.update(zip(slots[-started:], begun, strict=True))
+    over = min(fresh - first, size)
+    number, batches = world.number + fresh - first + 1, range(fresh - over, fresh)
+    numbers = range(number - over, number)
+    flight += zip(ends[-over:], repeat(DONE_FIRST), numbers, batches, slots[-over:], strict=False)
+    del flight[:over]
+    job.attempts_by_slot.update(zip(slots[-over:], flight[-over:], strict=True))
     return fresh
 
 

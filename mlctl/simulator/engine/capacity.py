@@ -36,6 +36,7 @@ from mlctl.simulator.engine.state import (
 
 
 _PREEMPTED, _ALLOCATED, _RESTORED = NodeState.PREEMPTED, EventKind.ALLOCATED, EventKind.RESTORED
+_RESTORE_EXPIRED = EventKind.RESTORE_EXPIRED
 
 
 def region_capacity(world: World, region: str, tier: Tier) -> RegionCapacity:
@@ -215,7 +216,7 @@ def schedule_restore_expiry(world: World, cluster: Cluster, node: Node) -> None:
     if world.settings.replace:
         at = max(world.now, node.since + world.settings.restore_window_h * HOUR)
         name = cluster.spec.name
-        schedule(world, at, EventKind.RESTORE_EXPIRED, name, node.number, node.epoch)
+        schedule(world, at, _RESTORE_EXPIRED, name, node.number, node.epoch)
 
 
 def grant_waiting(world: World, regional: RegionCapacity) -> None:

@@ -29,6 +29,12 @@ UP_STATES = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # can be p
 USABLE_STATES = (NodeState.IDLE, NodeState.RUNNING)
 
 
+def any_usable(cluster: Cluster) -> bool:
+    """Whether a node of the cluster can run jobs."""
+    by_state = cluster.nodes_by_state
+    return bool(by_state[_RUNNING] or by_state[_IDLE])
+
+
 def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
     """Change a node's state; events that were scheduled for the old state become void."""
     by_state, now = cluster.nodes_by_state, world.now

@@ -140,9 +140,9 @@ CapacityProcess = Constant | CapacitySteps | Trace | OnOff
 
 def lifetime(process: LifetimeProcess, u: float) -> float:
     """A node's lifetime in seconds: the inverse of the distribution at `u` in [0, 1)."""
+    if isinstance(process, Poisson):  # nearly all are
+        return exponential(process.rate, u)
     match process:
-        case Poisson(rate):
-            return exponential(rate, u)
         case HyperExponential(rate, cv):
             first = (1 + sqrt((cv * cv - 1) / (cv * cv + 1))) / 2
             if u < first:

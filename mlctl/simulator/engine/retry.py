@@ -18,6 +18,7 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
+_JOB, _TAIL = SingleNode.JOB, QueueEnd.TAIL
 PREEMPTION_ERROR = "PreemptionError: Nodes of this job got pre-empted"
 
 
@@ -25,7 +26,8 @@ def succeed(world: World, job: BatchJob, batch: int, slot: int) -> None:
     """Complete a mini-batch."""
     job.done += 1
     _drop_counters(job, batch)
-    log_mini_batch(world, "MB_DONE", job, batch, slot)
+    if world.detail:
+        log_mini_batch(world, "MB_DONE", job, batch, slot)
 
 
 def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None:
@@ -50,7 +52,7 @@ def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> N
             job.failed += 1
             job.failed_files += spec.files_in(batch)
             _drop_counters(job, batch)
-    if to is QueueEnd.TAIL:
+    if to is _TAIL:
         job.tail.extend(again)
     else:
         job.head.extendleft(reversed(again))
@@ -94,7 +96,8 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
             job.last_progress = max(job.last_progress, began)
             job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1
             batches.append(batch)
-            log_mini_batch(world, "MB_LOST", job, batch, slot)
+            if world.detail:
+                log_mini_batch(world, "MB_LOST", job, batch, slot)
     job.lost_node_s += rules.lost_node_s(world.now, starts, slots)
     job.running_nodes -= bool(batches) or started is not None
     job.usable_nodes -= 1
@@ -112,9 +115,9 @@ def node_preempted(world: World, cluster: Cluster, job: BatchJob | None) -> None
     if not cancels:
         return
     candidates: list[AnyJob] = []
-    if world.settings.single_node is SingleNode.JOB:
+    if world.settings.single_node is _JOB:
         candidates = [job] if job is not None else []
-    elif not any(cluster.nodes_by_state[state] for state in nodes.USABLE_STATES):
+    elif not nodes.any_usable(cluster):
         candidates = [world.jobs[name] for name in cluster.jobs]
     for candidate in candidates:
         if isinstance(candidate, BatchJob) and candidate.ended is None:
@@ -141,7 +144,7 @@ def cancel_without_nodes(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def _why_without_nodes(cluster: Cluster) -> str:
-    if any(cluster.nodes_by_state[state] for state in nodes.USABLE_STATES):
+    if nodes.any_usable(cluster):
         return "all nodes of the job were preempted, if not of its cluster: submit it again"
     last = "the only node" if cluster.spec.max_instances == 1 else "the last usable node"
     return f"{last} of the cluster was preempted, so there is no capacity to run: submit it again"

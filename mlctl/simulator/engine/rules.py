@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 def useful_nodes(mini_batches: int, concurrency: int, instance_count: int) -> int:
     """R2: the number of nodes that so many mini-batches, which are not over, can use."""
-    return min(instance_count, -(-mini_batches // concurrency))
+    useful = -(-mini_batches // concurrency)
+    return useful if useful < instance_count else instance_count
 
 
 def progress(seconds: float, mini_batch_s: float) -> tuple[int, float]:
@@ -18,7 +19,7 @@ def progress(seconds: float, mini_batch_s: float) -> tuple[int, float]:
 
 def lost_node_s(now: float, starts: Iterable[float], concurrency: int) -> float:
     """R6: the node-seconds of attempts, by their starts, that end with the node they ran on."""
-    return sum((now - start) / concurrency for start in starts)
+    return sum([(now - start) / concurrency for start in starts])
 
 
 def lost_last_node(usable_nodes: int, *, cancels: bool, was_usable: bool) -> bool:
