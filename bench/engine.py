@@ -9,6 +9,8 @@ processor, so that what else runs on the machine weighs less, and the same on bo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from math import log, log1p, sqrt
 from random import Random
 from statistics import median
@@ -31,11 +33,8 @@ from mlctl.simulator.engine.model import (
 from mlctl.simulator.engine.processes import Poisson
 from mlctl.simulator.engine.state import World
 
-try:
-    import simpy
-except ImportError:
-    simpy = None
-HAS_SIMPY = simpy is not None
+HAS_SIMPY = find_spec("simpy") is not None
+simpy: Any = import_module("simpy") if HAS_SIMPY else None
 
 EVER = 1e9
 VARIED = 0.5  # coefficient of variation
@@ -153,7 +152,7 @@ def figures(effort: Effort) -> Iterator[Figure]:
         ours.append(rate_of(history, times))
         varied.append(rate_of(varied_history, times))
         short.append(forecast_rate(MODEL_M, 10 * times, f"bench/{turn}"))
-        if simpy is not None:
+        if HAS_SIMPY:
             theirs.append(rate_of(simpy_history, times // 5))
             varied_theirs.append(rate_of(varied_simpy_history, times // 5))
     rate, forecast = median(ours), median(short)
@@ -167,7 +166,7 @@ def figures(effort: Effort) -> Iterator[Figure]:
         rates = [forecast_rate(scenario, count, f"bench/{turn}") for turn in range(rounds)]
         yield _at_least(what, median(rates), least)
     name, peer = "model M, times SimPy", "SimPy with interrupts"
-    if simpy is None:
+    if not HAS_SIMPY:
         yield absent(name, f"{rate:,.0f}", peer)
         return
     yield _times(name, rate, median(theirs), peer, 5)

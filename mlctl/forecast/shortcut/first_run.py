@@ -39,33 +39,38 @@ class FirstRun:
                 if not self._strike():
                     return None
             self._lose_until(safe)
-            following = run.safe_until(safe, *self._known(safe))
-            if following <= safe:
-                safe = self._lose_while_queued(safe)
+            completed, running = self._known(safe)
+            following = run.safe_until(safe, completed, running)
+            if following < safe + 2 * run.seconds:
+                safe = self._lose_while_queued(safe, completed, running)
                 return None if self._may_be_away() else safe
             safe = following
         return None
 
     def _known(self, at: float) -> tuple[int, int]:
         """How many mini-batches are done at a moment, and how many run then."""
-        run = self.run
-        ages = [at - ready for ready in self.since if ready <= at]
-        rounds = int(sum([age // run.seconds for age in ages]))
-        return run.done + rounds * run.slots, len(ages) * run.slots
+        run, seconds = self.run, self.run.seconds
+        rounds = [(at - ready) // seconds for ready in self.since if ready <= at]
+        return run.done + int(sum(rounds)) * run.slots, len(rounds) * run.slots
 
-    def _lose_while_queued(self, at: float) -> float:
-        """Go from loss to loss while mini-batches are queued and all nodes wanted; until when."""
+    def _lose_while_queued(self, at: float, completed: int, running: int) -> float:
+        """Go from loss to loss while mini-batches are queued and all nodes wanted; until when.
+
+        So many mini-batches are completed at first, and so many run.
+        """
         run = self.run
-        least = (run.wanted - 1) * run.slots
+        least, stop = (run.wanted - 1) * run.slots, min(self.losses.due, run.until)
         while True:
             loss = min(self.loss)
-            if loss >= min(self.losses.due, run.until):
+            if loss >= stop or (
+                completed + least + running * int((loss - at) // run.seconds) >= run.total
+            ):
                 return at
             completed, running = self._known(loss)
             if completed + max(running, least) >= run.total:
                 return at
             self._lose_until(loss)
-            at = loss
+            at, running = loss, 0
 
     def _strike(self) -> bool:
         """Let the next shock or script happen; False for an outage, or if R7 may cancel."""

@@ -33,15 +33,17 @@ class LossProcesses:
         self.out = False
         self._lifetimes: list[tuple[str, processes.LifetimeProcess]] = []
         self._poisson = ("", 0.0)  # key and rate, where losses are of one rate at all hours
+        self._rows: dict[tuple[int, int], tuple[int, ...]] = {}  # random words by time and row
         self._sources: list[ActiveProcess] = []
         if tier is not Tier.LOW_PRIORITY or not scenario.processes:
             return
         for serial, process in enumerate(scenario.processes, 1):
             if isinstance(process, _LIFETIMES):
                 self._lifetimes.append((f"{seed}/life/{serial}/{tag}/", process))
-        match self._lifetimes:
-            case [(key, Poisson(rate, None))] if rate > 0:
-                self._poisson = (key, rate)
+        if len(self._lifetimes) == 1:
+            key, life = self._lifetimes[0]
+            if isinstance(life, Poisson) and life.by_hour is None:
+                self._poisson = (key, life.rate)
         if len(self._lifetimes) == len(scenario.processes):
             return
         self._world = World(seed, settings=scenario.settings)
@@ -57,9 +59,13 @@ class LossProcesses:
 
     def of(self, node: int, time: int, at: float) -> float:
         """When a node that exists from `at` on, for the time `time`, is lost by its own."""
-        if self._poisson[1]:
-            u = rng.uniform_of_row(f"{self._poisson[0]}{time}", node)
-            return at - log1p(-u) / self._poisson[1] * HOUR
+        key, rate = self._poisson
+        if rate:
+            row, place = divmod(node, rng.ROW)
+            words = self._rows.get((time, row))
+            if words is None:
+                words = self._rows[time, row] = rng.words_of_row(f"{key}{time}/{row}")
+            return at - log1p((words[place] >> 11) * -rng.SCALE) / rate * HOUR
         soonest = inf
         for key, process in self._lifetimes:
             life = processes.lifetime(process, rng.uniform_of_row(f"{key}{time}", node))

@@ -100,8 +100,7 @@ def target_nodes(world: World, cluster: Cluster) -> int:
             useful += batch.wanted_nodes(job)
         elif isinstance(job, TrainingJob):
             useful += job.spec.instance_count
-    useful = useful if useful < spec.max_instances else spec.max_instances
-    return useful if useful > spec.min_instances else spec.min_instances
+    return max(spec.min_instances, min(useful, spec.max_instances))
 
 
 def current_nodes(cluster: Cluster) -> int:
@@ -271,6 +270,5 @@ def _start_idle_timers(world: World, cluster: Cluster) -> None:
         if node.timer_epoch == node.epoch:
             break
         node.timer_epoch = node.epoch
-        at = node.since + cluster.spec.idle_s
-        at = at if at > world.now else world.now  # as `max`, in half the time
+        at = max(world.now, node.since + cluster.spec.idle_s)
         schedule(world, at, _IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)

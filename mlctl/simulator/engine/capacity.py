@@ -34,7 +34,6 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
-
 _PREEMPTED, _ALLOCATED, _RESTORED = NodeState.PREEMPTED, EventKind.ALLOCATED, EventKind.RESTORED
 _RESTORE_EXPIRED = EventKind.RESTORE_EXPIRED
 

@@ -92,8 +92,7 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
             key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{time}"
             life = processes.lifetime(process, rng.uniform_of_row(key, number))
             by_hour = process.by_hour if isinstance(process, Poisson) else None
-            at = processes.later(by_hour, active.since, world.now, life)
-            soonest = at if at < soonest else soonest
+            soonest = min(soonest, processes.later(by_hour, active.since, world.now, life))
     if soonest < inf:
         schedule(world, soonest, _PREEMPT, cluster.spec.name, number, node.loss_epoch)
 

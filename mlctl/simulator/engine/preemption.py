@@ -14,7 +14,6 @@ from mlctl.simulator.engine.model import Tier
 from mlctl.simulator.engine.processes import ALL, LossScript, Shock
 from mlctl.simulator.engine.state import Cluster, Node, NodeState, RegionCapacity, World, log_event
 
-
 _LOW_PRIORITY = Tier.LOW_PRIORITY
 
 

@@ -27,13 +27,15 @@ def uniform(key: str) -> float:
 
 def uniform_of_row(key: str, number: int) -> float:
     """The number at `number` of a row of them that share a key; eight of them cost one hash."""
-    return (words_of_row(f"{key}/{number // ROW}")[number % ROW] >> 11) * SCALE
+    return (_recent_row(f"{key}/{number // ROW}")[number % ROW] >> 11) * SCALE
 
 
-@lru_cache(maxsize=64)  # nodes that come at the same time share rows
 def words_of_row(key: str) -> tuple[int, ...]:
     """A row, whose key ends with its number: a word `w` is the number `(w >> 11) * SCALE`."""
     return _WORDS(blake2b(key.encode()).digest())
+
+
+_recent_row = lru_cache(maxsize=64)(words_of_row)  # nodes that come at the same time share rows
 
 
 def generator(key: str) -> Random:

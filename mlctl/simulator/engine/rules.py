@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 def useful_nodes(mini_batches: int, concurrency: int, instance_count: int) -> int:
     """R2: the number of nodes that so many mini-batches, which are not over, can use."""
-    useful = -(-mini_batches // concurrency)
-    return useful if useful < instance_count else instance_count
+    return min(instance_count, -(-mini_batches // concurrency))
 
 
 def progress(seconds: float, mini_batch_s: float) -> tuple[int, float]:
