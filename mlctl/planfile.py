@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from mlctl import files, masking, pointer
@@ -21,6 +21,7 @@ from mlctl.assets import local_files
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.planfile_types import MadeFrom, wrong_place
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps.bodies import Restoration
 from mlctl.planning.steps.work import PlanStep, Secret, StepRole, Work
@@ -32,7 +33,7 @@ from mlctl.source.document import STDIN
 ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
 
 _MAX_BYTES = 1 << 30
-FORMAT_VERSION = "4.0"  # of plan files; the major number changes with what `load` can read
+FORMAT_VERSION = "5.0"  # of plan files; the major number changes with what `load` can read
 _AGAIN = "make a new one: mlctl plan PATH... --out FILE"
 
 
@@ -58,6 +59,11 @@ class SavedPlan:
         return bool(self.document["applyable"])
 
     @property
+    def made_from(self) -> MadeFrom:
+        """What it was made from."""
+        return MadeFrom(**self.document["made_from"])
+
+    @property
     def actions(self) -> dict[Address, Action]:
         """What is done to each resource."""
         return {
@@ -66,7 +72,22 @@ class SavedPlan:
         }
 
 
-def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = None) -> None:
+def masked_body(step: PlanStep, body: Mapping[str, Data], work: Work) -> Data:
+    """A body of a step as a saved plan has it.
+
+    Raises:
+        PlanFileError: it holds a secret that apply would not find again.
+    """
+    return json.loads(json.dumps(_without_secrets(step, body, work.secrets)))
+
+
+def save(
+    plan: Plan,
+    work: Work,
+    path: str | Path,
+    project_file: str | None = None,
+    made_from: MadeFrom = MadeFrom(),
+) -> None:
     """Write a plan and its work, atomically, to a file that only its owner can read.
 
     `project_file` is the `mlctl.yml` that it was made with.
@@ -76,7 +97,7 @@ def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = No
             document); or the file cannot be written.
     """
     document = {**plan_json.document(plan), "format_version": FORMAT_VERSION}
-    document["project_file"] = project_file
+    document |= {"project_file": project_file, "made_from": asdict(made_from)}
     for change in document["resource_changes"]:
         for side in ("before", "after"):
             change["change"][side] = masking.masked(change["change"][side])
@@ -113,6 +134,9 @@ def load(path: str | Path) -> SavedPlan:
             f"`{path}` has the format {version}, which this mlctl does not know",
             f"apply it with the mlctl that made it ({made_by}), or {_AGAIN}",
         )
+    wrong = wrong_place(document)
+    if wrong is not None:
+        raise PlanFileError(f"`{path}` is damaged: `{wrong}` is not what a plan has there")
     try:
         pointer_lists = [tuple(map(pointer.parse, texts)) for texts in document["without"]]
         work = Work(
@@ -122,7 +146,7 @@ def load(path: str | Path) -> SavedPlan:
             {Address.parse(text): fingerprint for text, fingerprint in document["read"].items()},
         )
         saved = SavedPlan(work, document)
-        saved.actions, saved.applyable  # noqa: B018  # a plan that cannot be shown is no plan
+        saved.actions, saved.applyable, saved.made_from  # noqa: B018  # a plan that cannot be shown is no plan
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise PlanFileError(f"`{path}` is damaged: it is not a whole plan") from error
     return saved
@@ -136,9 +160,18 @@ def fill_secrets(work: Work, read_document: ReadDocument) -> Work:
             or what is to be uploaded has changed since the plan was made.
     """
     for step in work.steps:
-        for upload in step.uploads:
-            _unchanged(step, upload)
+        check_uploads(step)
     return replace(work, steps=tuple(_filled(step, read_document) for step in work.steps))
+
+
+def check_uploads(step: PlanStep) -> None:
+    """Check that local content is what it was when the plan was made.
+
+    Raises:
+        PlanFileError: it is not, or cannot be read.
+    """
+    for upload in step.uploads:
+        _unchanged(step, upload)
 
 
 def _filled(step: PlanStep, read_document: ReadDocument) -> PlanStep:
@@ -191,9 +224,9 @@ def _without_secrets(
     """
     cleaned = copy.deepcopy(dict(body))
     for form in kind_of(step.target).forms:
-        for field in form.fields:
-            if field.secret:
-                pointer.drop(cleaned, field.wire)
+        for form_field in form.fields:
+            if form_field.secret:
+                pointer.drop(cleaned, form_field.wire)
     known_places = {secret.wire for secret in step.secrets}
     for wire, _ in list(masking.find(cleaned, (), known)):
         if wire not in known_places:

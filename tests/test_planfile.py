@@ -218,7 +218,7 @@ def test_a_thousand_replacements_take_less_than_three_megabytes(tmp_path: Path) 
         (b"[" * 100_000, "not JSON"),
         (b"[1]", "no plan"),
         (b'{"terraform_version": "1.9"}', "no plan"),
-        (b'{"format_version": "4.0"}', "damaged"),
+        (b'{"format_version": "5.0"}', "damaged"),
     ],
 )
 def test_what_is_no_plan_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
@@ -231,7 +231,7 @@ def test_a_missing_file_and_a_folder_are_no_plans(tmp_path: Path) -> None:
     assert "directory" in refusal(lambda: planfile.load(tmp_path)).message
 
 
-@pytest.mark.parametrize("version", ["1.0", "3.0", "5.0"])
+@pytest.mark.parametrize("version", ["1.0", "3.0", "4.0"])
 def test_another_format_names_the_version_that_made_it(tmp_path: Path, version: str) -> None:
     error = refusal(
         lambda: planfile.load(edited(tmp_path, format_version=version, mlctl_version="9"))
@@ -241,7 +241,7 @@ def test_another_format_names_the_version_that_made_it(tmp_path: Path, version: 
 
 
 def test_a_newer_minor_format_is_read(tmp_path: Path) -> None:
-    assert planfile.load(edited(tmp_path, format_version="4.7", more=[])).work.steps
+    assert planfile.load(edited(tmp_path, format_version="5.7", more=[])).work.steps
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
+from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.steps.work import Work, work
@@ -60,7 +61,9 @@ class PlanOptions:
     did not end left unfinished, and what that needs. `targets` are addresses: only they, and what
     they need. Without `tagged`, nothing gets the project's tags. With `prune`, what the project
     owns and no file declares is deleted, at most `prune_limit`. With `settle_s`, operations that
-    go on on what is planned are waited for, so many seconds.
+    go on on what is planned are waited for, so many seconds. `successors` are the new names that
+    blue-green has written into the files by now. Unless `looking_for_orphans`, what the project
+    owns and no file declares is not looked for.
     """
 
     destroying: bool = False
@@ -72,6 +75,8 @@ class PlanOptions:
     prune_limit: int | None = None
     strategy: Strategy = Strategy.IN_PLACE
     settle_s: float | None = None
+    successors: Successors = field(default_factory=lambda: NONE)
+    looking_for_orphans: bool = True
 
     def ownership(self, project: Project) -> Ownership:
         """Whose the plan is.

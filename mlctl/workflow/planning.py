@@ -56,7 +56,7 @@ def plan_files(
     """
     planning = _Planning(paths, backend, context, options, options.ownership(context.project))
     if options.strategy is Strategy.IN_PLACE:
-        return planning.plan_once(report)
+        return planning.plan_once(report, options.successors)
     from mlctl.workflow.renaming import with_new_names  # noqa: PLC0415  # few plans need it
 
     return with_new_names(paths, backend, context, report, planning.plan_once)
@@ -110,6 +110,8 @@ class _Planning:
         project = self.context.project.text("project")
         part_of_it = options.targets or options.destroying or options.resuming
         if project is None or part_of_it or options.prune or planned.plan.errors:
+            return []
+        if not options.looking_for_orphans:
             return []
         try:
             owned = owned_by(project, self.backend)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from mlctl.cli.change.execution import ApplyArgs, carry_out_plan, refuse
 from mlctl.cli.change.planning import PruneArgs, ReplaceStrategy, Target, load_and_plan
-from mlctl.cli.change.saved import apply_saved
+from mlctl.cli.change.saved import Against, apply_saved
 from mlctl.cli.files.validate import Paths, PathsToApply
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.declare import CommandGroup, OptionSpec
@@ -38,6 +38,13 @@ class WhatArgs:
     ] = False
     target: Target = None
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
+    plan_only: Annotated[
+        bool,
+        OptionSpec(
+            "--plan-only",
+            help="Of a saved plan: carry it out without the files that it was made from.",
+        ),
+    ] = False
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
         """How the plan is made.
@@ -79,8 +86,10 @@ def apply(
 ) -> Exit:
     """Make the workspace as the files say: print the plan, ask, and carry it out.
 
-    PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without
-    asking, and refused if the workspace has moved since.
+    The first PATH may be a plan that `mlctl plan --out` saved: it is carried out without asking,
+    and refused if the workspace has moved since, or if the files that it was made from say
+    something else. Further paths are these files, and the flags count as for them, whatever the
+    plan says that it was made from.
     """
     options = selection.options(pruning, settle_s(session))
     if selection.resume and not paths:
@@ -90,11 +99,16 @@ def apply(
     elif not paths:
         raise UsageError("the following arguments are required: PATH...")
     lease = args.lease(session, "apply", paths)
-    if len(paths) == 1 and is_plan(Path(paths[0])):
+    report = new_report(session, ignore, strict=strict)
+    if paths and is_plan(Path(paths[0])):
         if selection.replace_strategy is Strategy.BLUE_GREEN:
             raise UsageError("a saved plan says itself how things are replaced")
-        return apply_saved(session, Path(paths[0]), args, lease)
-    report = new_report(session, ignore, strict=strict)
+        if selection.plan_only and paths[1:]:
+            raise UsageError("--plan-only is without files")
+        files = None if selection.plan_only else Against(paths[1:], options, report)
+        return apply_saved(session, Path(paths[0]), args, lease, files)
+    if selection.plan_only:
+        raise UsageError("--plan-only is about a saved plan")
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:

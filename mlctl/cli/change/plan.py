@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from mlctl import planfile
+from mlctl import masking, planfile
 from mlctl.cli.change.planning import (
     PlanFormat,
     PruneArgs,
@@ -26,6 +27,8 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import RuleArgs
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
+from mlctl.planfile_types import MadeFrom
+from mlctl.planning.model import ActionReason
 from mlctl.workflow.model import Planned, PlanOptions, Strategy
 from mlctl.workflow.renaming import WriteError, write_texts
 
@@ -133,7 +136,7 @@ def plan(
     if planned.texts and not planned.refused:
         _write_or_say(session, planned, args)
     if args.out is not None:
-        _save(session, planned, args.out)
+        _save(session, planned, args.out, _made_from(session, planned, args, pruning, paths))
     return _exit_code(planned, args)
 
 
@@ -152,9 +155,38 @@ def _write_or_say(session: Session, planned: Planned, args: PlanArgs) -> None:
         session.note(_ORDINARY)
 
 
-def _save(session: Session, planned: Planned, out: Path) -> None:
+def _made_from(
+    session: Session, planned: Planned, args: PlanArgs, pruning: PruneArgs, paths: Sequence[str]
+) -> MadeFrom:
+    """What the plan can be made from again; variables that may be secrets have to be given then."""
+    changes = planned.plan.changes
+    return MadeFrom(
+        paths=[*paths],
+        folder=str(Path.cwd()),
+        destroy=args.destroy,
+        targets=args.target or (),
+        tagged=not pruning.no_tags,
+        prune=pruning.prune,
+        prune_limit=pruning.prune_limit,
+        successors={
+            str(change.address): str(change.because)
+            for change in changes
+            if change.reason is ActionReason.SUPERSEDED
+        },
+        variables=[text for text in session.flags.var or () if not _holds_secret(text)],
+        variable_files=[*(session.flags.var_file or ())],
+    )
+
+
+def _holds_secret(variable: str) -> bool:
+    name, _, value = variable.partition("=")
+    return masking.masked({name: value}) != {name: value} or masking.mask(variable) != variable
+
+
+def _save(session: Session, planned: Planned, out: Path, made_from: MadeFrom) -> None:
     project = session.settings.project.document
-    planfile.save(planned.plan, planned.work, out, project.source.name if project else None)
+    project_file = project.source.name if project else None
+    planfile.save(planned.plan, planned.work, out, project_file, made_from)
     session.note(f"\nSaved the plan to: {out}")
     session.note(f"\nTo perform exactly these actions, run:\n    mlctl apply {out}")
 

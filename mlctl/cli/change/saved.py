@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import planfile
 from mlctl.applying.lease import LeaseRequest
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.change.execution import ApplyArgs, carry_out
+from mlctl.cli.change.execution import ApplyArgs, carry_out, refuse
+from mlctl.cli.change.verification import check_against_files, check_alone, planned_again
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
@@ -18,11 +20,29 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.workflow.applying import Execution
+from mlctl.workflow.model import PlanOptions
 from mlctl.workflow.settling import wait_until_settled
 
 
-def apply_saved(session: Session, path: Path, args: ApplyArgs, lease: LeaseRequest | None) -> Exit:
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What a saved plan is held against: files, with flags; without any, those it was made from."""
+
+    paths: Sequence[str]
+    options: PlanOptions
+    report: Report
+
+
+def apply_saved(
+    session: Session,
+    path: Path,
+    args: ApplyArgs,
+    lease: LeaseRequest | None,
+    files: Against | None,
+) -> Exit:
     """Carry out a saved plan, unless the workspace has moved since, or it was refused.
+
+    It is held against the `files`, where they are given.
 
     Raises:
         PlanFileError: it cannot be used, or not here.
@@ -36,12 +56,26 @@ def apply_saved(session: Session, path: Path, args: ApplyArgs, lease: LeaseReque
         code = _check_stale(session, saved, backend) or _check_refused(session, saved)
         if code:
             return code
-        execution = Execution(
-            work=planfile.fill_secrets(saved.work, _read_document(session)),
-            actions=saved.actions,
-            parallelism=args.parallelism,
-            lease=lease,
-            paths=[str(path)],
+        if files is None:
+            check_alone(saved, session)
+            execution = Execution(
+                work=planfile.fill_secrets(saved.work, _read_document(session)),
+                actions=saved.actions,
+                parallelism=args.parallelism,
+                lease=lease,
+                paths=[str(path)],
+            )
+            return carry_out(session, backend, execution, args.output)
+        for step in saved.work.steps:
+            planfile.check_uploads(step)
+        planned = planned_again(session, backend, saved, files.report, files.options, files.paths)
+        if planned.refused:
+            session.show_findings(planned.refused)
+            code = Exit.REFUSED if planned.plan.refusals else Exit.REJECTED
+            return refuse(planned.refused, args.output, code)
+        check_against_files(saved, planned, backend)
+        execution = Execution.of(
+            planned, parallelism=args.parallelism, lease=lease, paths=[str(path)]
         )
         return carry_out(session, backend, execution, args.output)
 

@@ -42,6 +42,8 @@ def project_file_of(paths: Sequence[str]) -> Path:
         SeveralProjects: they have several.
     """
     patterns = [path.replace(PLACE, "*") if PLACE in path else path for path in paths]
+    if len(patterns) > 1 and (PLACE in paths[0] or is_plan(Path(paths[0]))):
+        patterns = patterns[1:]  # of a saved plan, beside the files that it is held against
     if len(patterns) == 1:
         first = next(iter(sorted(glob.glob(patterns[0]))), patterns[0])  # noqa: PTH207
         planned_by = _planned_by(Path(first)) if is_plan(Path(first)) else None

@@ -108,7 +108,7 @@ def apply(job: Job, host: Host) -> int:
     """Carry out exactly the plan that was reviewed, and say on the pull request what came of it."""
     shutil.rmtree(job.folder, ignore_errors=True)  # no plan but the one that was reviewed
     host.fetch_plan(job.name, job.folder)
-    done = run(["apply", str(job.plan), *_PATIENCE, *job.args])
+    done = run(["apply", str(job.plan), *job.paths, *_PATIENCE, *job.args])
     title = {
         OK: "mlctl apply: done",
         STALE: "mlctl apply: the workspace has changed since the plan was made",

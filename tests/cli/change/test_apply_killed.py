@@ -193,13 +193,18 @@ def test_resume_asks_like_any_apply(mlctl: Run, scoring: Path) -> None:
     assert len(journals(scoring.parent)) == 1
 
 
+@pytest.mark.parametrize("flags", [[], ["--plan-only"]], ids=str)
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])
-def test_of_a_saved_plan_resume_carries_out_the_rest(mlctl: Run, scoring: Path, nth: int) -> None:
+def test_of_a_saved_plan_resume_carries_out_the_rest(
+    mlctl: Run, scoring: Path, nth: int, flags: list[str]
+) -> None:
     cluster(scoring / "other.yml")
     assert mlctl("plan", "infra", "--out", "plan.json").code == 0
-    edit(scoring / "cpu.yml", "max_instances: 2", "max_instances: 3")
-    killed(scoring.parent, nth, "late", "apply", "plan.json")
-    assert mlctl("apply", "--resume").code == 0
+    if flags:
+        edit(scoring / "cpu.yml", "max_instances: 2", "max_instances: 3")
+    killed(scoring.parent, nth, "late", "apply", "plan.json", *flags)
+    resumed = mlctl("apply", "--resume", *flags)
+    assert resumed.code == 0, resumed.err
     assert (there(mlctl), journals(scoring.parent)) == (("blue", "old"), [])
     assert mlctl("compute", "list", "--query", "[].name").json == ["cpu", "other"]
     query = ("compute", "show", "-n", "cpu", "--query", "max_instances")
@@ -212,7 +217,8 @@ def test_a_saved_plan_says_itself_what_it_puts_back(mlctl: Run, scoring: Path) -
     assert mlctl("plan", "infra", "--out", "plan.json").code == 0
     (journal,) = journals(scoring.parent)
     journal.unlink()  # as in the folder of another job of a pipeline
-    assert mlctl("apply", "plan.json").code == 0
+    assert "does not hold against the files" in mlctl("apply", "plan.json").err
+    assert mlctl("apply", "plan.json", "--plan-only").code == 0
     assert there(mlctl) == ("blue", "old")
 
 

@@ -22,13 +22,13 @@ def test_a_saved_plan_is_applied_without_asking(mlctl: Run, sample: Path) -> Non
     assert mlctl("plan", "sample", "--detailed-exitcode").code == 0
 
 
-def test_a_saved_plan_does_what_it_says_whatever_the_files_say_now(
+def test_a_saved_plan_alone_does_what_it_says_whatever_the_files_say_now(
     mlctl: Run, tmp_path: Path
 ) -> None:
     cluster(tmp_path / "cpu.yml", most=2)
     save(mlctl, "cpu.yml")
     cluster(tmp_path / "cpu.yml", most=9)
-    mlctl("apply", "plan.json")
+    mlctl("apply", "plan.json", "--plan-only")
     assert mlctl("compute", "show", "-n", "cpu", "--query", "max_instances").json == 2
 
 
