@@ -5,47 +5,51 @@ The functions of `mlctl.api` are here too, imported when they are first asked fo
 
 from typing import TYPE_CHECKING
 
-from mlctl.version import __version__ as __version__
+from mlctl.version import __version__
 
 if TYPE_CHECKING:
-    from mlctl.api import *  # noqa: F403
+    from mlctl.api import *
 
 # Before a folder of mlctl is imported, Python asks here for it: only these names are the library's.
-_PUBLIC = frozenset(
-    [
-        "Address",
-        "Backend",
-        "CannotRename",
-        "Diagnostic",
-        "InvalidFiles",
-        "InvalidOption",
-        "LeaseHeld",
-        "LoadedConfig",
-        "Outcome",
-        "Planned",
-        "Project",
-        "ProjectError",
-        "Refused",
-        "Report",
-        "ServiceError",
-        "SeveralProjects",
-        "UnknownEnvironment",
-        "VariableError",
-        "WriteError",
-        "apply",
-        "load",
-        "open_workspace",
-        "plan",
-        "read_project",
-        "simulate",
-        "validate",
-    ]
-)
+__all__ = [
+    "Address",
+    "Backend",
+    "CannotRename",
+    "Diagnostic",
+    "Forecast",
+    "InvalidFiles",
+    "InvalidOption",
+    "LeaseHeld",
+    "LoadedConfig",
+    "Outcome",
+    "Planned",
+    "Project",
+    "ProjectError",
+    "Refused",
+    "Report",
+    "ServiceError",
+    "SeveralProjects",
+    "UnknownEnvironment",
+    "VariableError",
+    "WriteError",
+    "__version__",
+    "apply",
+    "load",
+    "open_workspace",
+    "plan",
+    "read_project",
+    "simulate",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name in _PUBLIC:
+    if name in __all__:
         from importlib import import_module  # noqa: PLC0415
 
         return getattr(import_module("mlctl.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
+from mlctl.forecast.shape import Forecast
 from mlctl.kinds.address import Address, Scope
 from mlctl.masking import Secrets
 from mlctl.planning.blue_green.renaming import CannotRename
@@ -66,6 +68,7 @@ __all__ = [
     "Backend",
     "CannotRename",
     "Diagnostic",
+    "Forecast",
     "InvalidFiles",
     "InvalidOption",
     "LeaseHeld",
@@ -170,8 +173,7 @@ def load(
         ProjectError: a file of the project cannot be used.
         VariableError: a variable is given that the project does not declare.
     """
-    project = project or Project()
-    report = Report(project.ignore, strict=strict)
+    report = Report((project or Project()).ignore, strict=strict)
     new_loader = _new_loader(project, variables, environment, today)
     loader = new_loader(report, scope=scope, planning=scope is not None)
     return loader.load(_listed(paths))
@@ -213,6 +215,7 @@ def plan(
         InvalidOption: what is asked for cannot be planned; it is a ValueError.
         ServiceError: the workspace cannot be read.
     """
+    new_loader = _new_loader(project, variables, environment, today)
     project, today = project or Project(), today or datetime.now(UTC).date()
     options = PlanOptions(
         destroying=destroy,
@@ -224,7 +227,7 @@ def plan(
     )
     context = PlanContext(
         project=project,
-        new_loader=_new_loader(project, variables, environment, today),
+        new_loader=new_loader,
         policies=partial(policies_of, project, today),
         journals=_journals(journal, workspace) if journal else None,
     )
@@ -271,14 +274,16 @@ def apply(
 
 
 def _new_loader(
-    project: Project,
+    given: Project | None,
     variables: Mapping[str, Data] | None,
     environment: Mapping[str, str] | None,
     today: date | None,
 ) -> NewLoader:
     """Makes loaders of the project's documents, with these variables, as of a day."""
-    values = declared_variables(
-        project, variables or {}, environment=environment, secrets=Secrets()
+    project = given or Project()
+    values = replace(
+        declared_variables(project, variables or {}, environment=environment, secrets=Secrets()),
+        has_project=given is not None,
     )
     day = today or datetime.now(UTC).date()
     policies = partial(policies_of, project, day)
@@ -304,7 +309,7 @@ def simulate(
     deployment: str | None = None,
     project: Project | None = None,
     **settings: Data,
-) -> dict[str, Data]:
+) -> Forecast:
     """A forecast of a batch job, in the shape of `schemas/output/forecast.schema.json`.
 
     Times are in seconds, costs in USD; `settings` are those of `load`.
@@ -335,7 +340,7 @@ def simulate(
     summaries = [
         (row, Summary(row.study.scenario, row.study.histories(range(runs)))) for row in rows
     ]
-    return report.document(subject, summaries, main, {"seed": seed, "deadline_s": None})
+    return report.document(subject, summaries, main, seed)
 
 
 def _weather(name: str) -> Weather:

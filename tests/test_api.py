@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pydoc
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mlctl
+import mlctl.api
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.backends.ports.lease import Holder, SupportsLeases
 from tests.builders.paths import LOW_PRIORITY
@@ -222,3 +225,30 @@ def test_resuming_restores_what_is_unfinished_and_nothing_else(tmp_path: Path) -
         mlctl.apply(planned, workspace, journal=journal)
         assert workspace.read([address])[address].body["tags"] == {"team": "ds"}
         assert mlctl.plan(file.parent, workspace, journal=journal, resume=True).plan.empty
+
+
+def test_the_functions_are_listed_where_people_look() -> None:
+    assert set(mlctl.__all__) == {*mlctl.api.__all__, "__version__"}
+    assert {"load", "plan", "apply", "simulate", "validate", "Forecast"} <= set(dir(mlctl))
+    shown = pydoc.plain(pydoc.render_doc(mlctl))
+    assert all(f"    {name}(" in shown for name in ("apply", "plan", "simulate", "validate"))
+
+
+def test_variables_without_a_project_say_that_none_was_given(tmp_path: Path) -> None:
+    infra = tmp_path / "infra"
+    shutil.copytree(LOW_PRIORITY, infra)
+    (tmp_path / "mlctl.yml").write_text("variables: {most: 4}\n")
+    edit(infra / "low-pri-cluster.yml", "max_instances: 2", "max_instances: ${{ var.most }}")
+    why = "the variable `most` has no value: no project was given"
+    with pytest.raises(mlctl.InvalidFiles, match=why) as caught:
+        mlctl.simulate(infra, files=300)
+    (hint,) = (one.hint for one in caught.value.report if one.rule.code == "MLC122")
+    assert "project=mlctl.read_project(...)" in str(hint)
+    with mlctl.open_workspace() as workspace, pytest.raises(mlctl.InvalidFiles, match=why):
+        mlctl.plan(infra, workspace)
+    project = mlctl.read_project(infra)
+    forecast: mlctl.Forecast = mlctl.simulate(infra, files=300, runs=20, project=project)
+    assert forecast["scenario"]["nodes"] > 0
+    with pytest.raises(mlctl.InvalidFiles) as caught:
+        mlctl.simulate(infra, files=300, project=mlctl.Project())
+    assert "no project" not in str(caught.value)

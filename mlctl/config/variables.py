@@ -76,12 +76,14 @@ class FilledDocument(Document):
 class Variables:
     """The values: `given` are those of files and flags, `environment` the process's own.
 
-    `secrets` gets to know those of the environment that stand for one.
+    `secrets` gets to know those of the environment that stand for one. Without a project no
+    `mlctl.yml` was read.
     """
 
     given: Mapping[str, Data] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Secrets = field(default_factory=Secrets)
+    has_project: bool = True
 
     def fill(self, document: Document, report: Report) -> Document:
         """The document with the values; a variable without one is a finding, and stays as it is."""
@@ -148,8 +150,12 @@ class Variables:
         elif root == _VAR:
             near = None if name in self.given else nearest(name, list(self.given))
             message = f"the variable `{name}` has no value"
-            say = f"give it one: `--var {name}=VALUE`, `variables:` in mlctl.yml, or --env"
-            hint = f"did you mean `{near}`?" if near else say
+            hint = f"give it one: `--var {name}=VALUE`, `variables:` in mlctl.yml, or --env"
+            if not self.has_project:
+                message += ": no project was given"
+                hint = "pass `project=mlctl.read_project(...)`, or a value in `variables`"
+            if near:
+                hint = f"did you mean `{near}`?"
         else:
             message = f"the environment variable `{name}` is not set"
             hint = f"run `export {name}=...` first"

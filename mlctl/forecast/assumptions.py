@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from mlctl import catalog
 from mlctl.catalog import prices
@@ -16,21 +17,22 @@ from mlctl.pointer import Data
 from mlctl.simulator.engine import model
 from mlctl.simulator.engine.model import SimulationSettings, Tier
 
-Assumption = dict[str, Data]
+if TYPE_CHECKING:
+    from mlctl.forecast.shape import AssumptionData
 
 
-def assumption(name: str, value: Data, source: str, why: str) -> Assumption:
+def assumption(name: str, value: Data, source: str, why: str) -> AssumptionData:
     """One of them."""
     return {"name": name, "value": value, "source": source, "why": why}
 
 
-def of_weathers(weathers: Iterable[Weather]) -> Iterator[Assumption]:
+def of_weathers(weathers: Iterable[Weather]) -> Iterator[AssumptionData]:
     """What takes nodes away: each weather once."""
     for weather in dict.fromkeys(weathers):
         yield assumption(f"weather {weather.name}", weather.document(), "A", weather.source)
 
 
-def of_prices(scenario: JobScenario[Spec]) -> Iterator[Assumption]:
+def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
     """What nodes cost."""
     why = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
     price = scenario.price_of(Tier.DEDICATED)
@@ -42,7 +44,7 @@ def of_prices(scenario: JobScenario[Spec]) -> Iterator[Assumption]:
         yield assumption(name, ratio, "A", "given by --low-priority-ratio")
 
 
-def of_settings(settings: SimulationSettings, names: Iterable[str]) -> Iterator[Assumption]:
+def of_settings(settings: SimulationSettings, names: Iterable[str]) -> Iterator[AssumptionData]:
     """How the simulated cloud behaves, as far as the job meets it."""
     met = set(names)
     for parameter in model.parameters(settings):

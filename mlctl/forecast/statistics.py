@@ -12,8 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, fsum, inf, isfinite, lgamma, log, log1p, nan, sqrt
+from typing import TYPE_CHECKING
 
-from mlctl.pointer import Data
+if TYPE_CHECKING:
+    from mlctl.forecast import shape
 
 CONFIDENCE = 0.95
 _BINS, _SHOWN = 20, 0.99
@@ -179,7 +181,7 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
     )
 
 
-def as_data(estimate: Estimate) -> dict[str, Data]:
+def as_data(estimate: Estimate) -> shape.EstimateData:
     """An estimate as data; null where there is no bound."""
     return {
         "value": estimate.value,
@@ -188,7 +190,7 @@ def as_data(estimate: Estimate) -> dict[str, Data]:
     }
 
 
-def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
+def histogram(ordered: Sequence[float]) -> list[shape.BarData]:
     """How many values, which ascend, are in each of equally wide ranges; empty without values.
 
     The last hundredth, which may lie far out, is in a range of its own.
@@ -202,7 +204,7 @@ def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
     for value in ordered:
         if value <= highest:
             counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
-    bars: list[dict[str, Data]] = [
+    bars: list[shape.BarData] = [
         {"from_s": least + at * width, "to_s": least + (at + 1) * width, "runs": count}
         for at, count in enumerate(counts)
     ]

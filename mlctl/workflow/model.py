@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
-from mlctl.diagnostics import Report
+from mlctl.config.variables import UNSET_VARIABLE
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
@@ -29,8 +30,15 @@ class InvalidFiles(Exception):
     """Files have errors; `report` has the findings."""
 
     def __init__(self, report: Report, message: str = "") -> None:
-        super().__init__(message or next(finding for finding in report if finding.is_error).message)
+        super().__init__(message or _cause(report).message)
         self.report = report
+
+
+def _cause(report: Report) -> Diagnostic:
+    """The first error; a variable without a value is why the others are there."""
+    errors = [finding for finding in report if finding.is_error]
+    unset = (finding for finding in errors if finding.rule is UNSET_VARIABLE)
+    return next(unset, errors[0])
 
 
 class UnreadableFolder(InvalidFiles):

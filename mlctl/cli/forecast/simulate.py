@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mlctl.forecast.batch.report import Row
     from mlctl.forecast.batch.summary import Summary
     from mlctl.forecast.gather import Gathered
+    from mlctl.forecast.shape import Forecast, SwingData
 
 _BATCH = 1000  # runs between two looks at the precision
 
@@ -140,7 +141,7 @@ def simulate(
 
 def _forecast(
     session: Session, subject: Subject, study: StudyArgs, details: DetailArgs, workers: WorkerArgs
-) -> tuple[dict[str, Any], bool]:
+) -> tuple[Forecast, bool]:
     """The forecast as data, and whether it went to its end."""
     from mlctl.forecast.batch import report
     from mlctl.forecast.batch.reading import check_deadline
@@ -164,8 +165,8 @@ def _forecast(
         if details.sensitivity and gathered.complete:
             with gathered.stoppable():
                 tornado = _tornado(summaries, main, executor)
-    flags = {"seed": study.seed, "deadline_s": deadline}
-    return report.document(subject, summaries, main, flags, tornado), gathered.complete
+    forecast = report.document(subject, summaries, main, study.seed, deadline, tornado)
+    return forecast, gathered.complete
 
 
 def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
@@ -236,7 +237,7 @@ def _policies(study: StudyArgs, deadline: float | None) -> list[RecoveryPolicy]:
 
 def _tornado(
     summaries: Sequence[tuple[Row, Summary]], main: str, executor: Executor | None
-) -> list[dict[str, Any]] | None:
+) -> list[SwingData] | None:
     """What the main row hangs on; None where there is no such row."""
     from mlctl.forecast.advice.sensitivity import tornado
 

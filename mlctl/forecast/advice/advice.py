@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.advice import search
 from mlctl.forecast.advice.search import Candidate, Wishes
-from mlctl.forecast.assumptions import Assumption, assumption
+from mlctl.forecast.assumptions import assumption
 from mlctl.forecast.batch import report
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.report import Row
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
+
+if TYPE_CHECKING:
+    from mlctl.forecast.shape import AssumptionData, EstimateData
 
 SCHEMA = "https://mlctl.dev/schemas/output/advice.schema.json"
 _MOST_SHOWN = 8
@@ -84,7 +88,7 @@ def document(
     }
 
 
-def _margin(best: Candidate, rival: Candidate) -> dict[str, Data]:
+def _margin(best: Candidate, rival: Candidate) -> EstimateData:
     return statistics.as_data(search.margin(best, rival))
 
 
@@ -137,7 +141,7 @@ def _point(candidate: Candidate, rows: Sequence[Candidate]) -> dict[str, Data]:
     }
 
 
-def _assumptions(subject: Subject, weather: Weather, now: Candidate) -> Iterator[Assumption]:
+def _assumptions(subject: Subject, weather: Weather, now: Candidate) -> Iterator[AssumptionData]:
     yield from report.all_assumptions(subject, [Row(weather.name, now.study, weather)])
     yield assumption(
         "concurrency",

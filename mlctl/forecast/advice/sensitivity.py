@@ -23,6 +23,8 @@ from mlctl.simulator.engine.model import SingleNode
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from mlctl.forecast.shape import SideData, SwingData
+
 _MOST_RUNS = 500
 _HALF, _TWICE = 0.5, 2.0
 # What stands for "low" where there is none: Azure's band 5-10, a shock a day, an outage a day.
@@ -135,7 +137,7 @@ def _choice(
 
 def tornado(
     study: Study, weather: Weather, histories: list[History], executor: Executor | None
-) -> list[dict[str, Data]]:
+) -> list[SwingData]:
     """Every factor with what its low and its high value make, the largest swing of cost first.
 
     `known` are histories of the study itself; each is compared with the one of the same number.
@@ -148,18 +150,25 @@ def tornado(
     results = iter(histories_of(studies, len(histories), executor))
     rows = []
     for factor in all_factors:
-        sides: dict[str, Data] = {
-            side: {"value": value, **_beside(Summary(scenario, next(results)), base)}
-            for side, (value, scenario) in (("low", factor.low), ("high", factor.high))
+        low, high = (
+            _side(value, Summary(scenario, next(results)), base)
+            for value, scenario in (factor.low, factor.high)
+        )
+        swing: SwingData = {
+            "name": factor.name,
+            "value": factor.value,
+            "low": low,
+            "high": high,
         }
-        rows.append({"name": factor.name, "value": factor.value, **sides})
+        rows.append(swing)
     return sorted(rows, key=_swing, reverse=True)
 
 
-def _beside(summary: Summary, base: Summary) -> dict[str, Data]:
+def _side(value: Data, summary: Summary, base: Summary) -> SideData:
     cost = statistics.difference(summary.costs_until_done, base.costs_until_done)
     time = statistics.difference(summary.times_until_done, base.times_until_done)
     return {
+        "value": value,
         "cancelled": statistics.as_data(summary.cancelled),
         "cost": statistics.mean(summary.costs_until_done).value,
         "time_s": statistics.mean(summary.times_until_done).value,
@@ -168,5 +177,5 @@ def _beside(summary: Summary, base: Summary) -> dict[str, Data]:
     }
 
 
-def _swing(row: dict[str, Data]) -> float:
-    return float(abs(row["high"]["cost"] - row["low"]["cost"]))
+def _swing(row: SwingData) -> float:
+    return abs(row["high"]["cost"] - row["low"]["cost"])

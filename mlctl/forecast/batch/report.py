@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from mlctl.forecast import assumptions
-from mlctl.forecast.assumptions import Assumption, assumption
+from mlctl.forecast.assumptions import assumption
 from mlctl.forecast.batch import timeline
 from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
@@ -18,8 +19,10 @@ from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
 from mlctl.forecast.weather.models import Weather
-from mlctl.pointer import Data
 from mlctl.simulator.engine.model import Tier
+
+if TYPE_CHECKING:
+    from mlctl.forecast import shape
 
 SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
 DEDICATED = "dedicated"
@@ -67,14 +70,16 @@ def document(
     subject: Subject,
     summaries: Sequence[tuple[Row, Summary]],
     main: str,
-    flags: Mapping[str, Data],
-    tornado: Sequence[Mapping[str, Data]] | None = None,
-) -> dict[str, Data]:
+    seed: int,
+    deadline_s: float | None = None,
+    tornado: Sequence[shape.SwingData] | None = None,
+) -> shape.Forecast:
     """The forecast as data; `main` is the row that the sentence and the timelines are about."""
     row_documents = [_row(row, summary) for row, summary in summaries]
     return {
         "$schema": SCHEMA,
-        **flags,
+        "seed": seed,
+        "deadline_s": deadline_s,
         "scenario": _scenario(subject),
         "rows": row_documents,
         "timelines": list(_timelines(summaries, main)),
@@ -84,7 +89,7 @@ def document(
     }
 
 
-def _scenario(subject: Subject) -> dict[str, Data]:
+def _scenario(subject: Subject) -> shape.ScenarioData:
     scenario = subject.scenario
     job, cluster, work = scenario.job, scenario.cluster, scenario.job.workload
     return {
@@ -107,7 +112,7 @@ def _scenario(subject: Subject) -> dict[str, Data]:
     }
 
 
-def _row(row: Row, summary: Summary) -> dict[str, Data]:
+def _row(row: Row, summary: Summary) -> shape.RowData:
     why = skip.obstacle(row.study.scenario)
     return {
         "name": row.name,
@@ -120,7 +125,7 @@ def _row(row: Row, summary: Summary) -> dict[str, Data]:
     }
 
 
-def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[dict[str, Data]]:
+def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[shape.TimelineData]:
     for row, summary in summaries:
         if row.name != main:
             continue
@@ -131,7 +136,7 @@ def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[
                 yield timeline.document(row.name, name, run, study.scenario, study.seed_of(run))
 
 
-def _sentence(rows_: Sequence[Mapping[str, Data]], main: str) -> dict[str, Data]:
+def _sentence(rows_: Sequence[shape.RowData], main: str) -> shape.SentenceData:
     """The numbers of the one sentence: low priority in the main row beside dedicated."""
     low, full = (
         next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
@@ -143,7 +148,7 @@ def _sentence(rows_: Sequence[Mapping[str, Data]], main: str) -> dict[str, Data]
     }
 
 
-def _said(row: Mapping[str, Data]) -> dict[str, Data]:
+def _said(row: shape.RowData) -> shape.OutlookData:
     until_done = row["until_done"]
     return {
         "time_s": until_done["time_s"]["value"],
@@ -155,7 +160,7 @@ def _said(row: Mapping[str, Data]) -> dict[str, Data]:
     }
 
 
-def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[Assumption]:
+def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.AssumptionData]:
     """What the forecast rests on, by its source."""
     scenario = subject.scenario
     yield from origins(subject)
@@ -168,7 +173,7 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[Assumpti
     yield from assumptions.of_settings(scenario.settings, names - _ELSEWHERE)
 
 
-def origins(subject: Subject) -> Iterator[Assumption]:
+def origins(subject: Subject) -> Iterator[shape.AssumptionData]:
     """Where the deployment and the cluster are from."""
     for name, resource, file in subject.origins():
         why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"

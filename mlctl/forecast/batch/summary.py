@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
-from mlctl.pointer import Data
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR, Tier
 
-_QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
+if TYPE_CHECKING:
+    from mlctl.forecast import shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Summary:
             if history.status is JobStatus.COMPLETED and history.time_s == quantile_s
         )
 
-    def document(self) -> dict[str, Data]:
+    def document(self) -> shape.SummaryData:
         """The row as data."""
         histories, runs = self.histories, len(self.histories)
         times, costs, late = self.completed, self.costs, self.late
@@ -86,12 +87,7 @@ class Summary:
         return {
             "runs": runs,
             "completed": len(times),
-            "completion_s": {
-                name: statistics.as_data(statistics.quantile_interval(times, q))
-                for name, q in _QUANTILES.items()
-            }
-            if times
-            else None,
+            "completion_s": _quantiles(times) if times else None,
             "late": None if late is None else statistics.as_data(late),
             "cancelled": statistics.as_data(self.cancelled),
             "cost": {
@@ -115,6 +111,13 @@ class Summary:
             "failed_mini_batches": statistics.average([history.failed for history in histories]),
             "histogram": statistics.histogram(times),
         }
+
+
+def _quantiles(times: list[float]) -> shape.QuantilesData:
+    p5, p50, p95 = (
+        statistics.as_data(statistics.quantile_interval(times, q)) for q in (0.05, 0.5, 0.95)
+    )
+    return {"p5": p5, "p50": p50, "p95": p95}
 
 
 _LOW, _DEDICATED = Tier.LOW_PRIORITY, Tier.DEDICATED

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mlctl.forecast.history import LONGEST_S, EngineCloud
 from mlctl.forecast.scenario import Scenario
-from mlctl.pointer import Data
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.commands import SubmitBatch
 from mlctl.simulator.engine.event_log import LoggedEvent
+
+if TYPE_CHECKING:
+    from mlctl.forecast import shape
 
 # What a node does from an event on; None: it is gone.
 _STATES = {
@@ -74,7 +77,9 @@ def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[Lo
             return
 
 
-def document(row: str, quantile: str, run: int, scenario: Scenario, seed: str) -> dict[str, Data]:
+def document(
+    row: str, quantile: str, run: int, scenario: Scenario, seed: str
+) -> shape.TimelineData:
     """The timeline of a history as data."""
     all_spells, length = spells(scenario, seed)
     nodes = sorted({spell.node for spell in all_spells})

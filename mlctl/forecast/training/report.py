@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlctl.forecast import assumptions, statistics
-from mlctl.forecast.assumptions import Assumption
 from mlctl.forecast.gather import Gathered, gather, growing
 from mlctl.forecast.training import study as training
 from mlctl.forecast.training.reading import TrainingSubject
@@ -28,6 +27,8 @@ from mlctl.simulator.engine.model import HOUR, Tier
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from mlctl.forecast.shape import AssumptionData
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
@@ -202,7 +203,7 @@ def _interval(interval: Interval) -> dict[str, Data]:
     }
 
 
-def _assumptions(subject: TrainingSubject, rows_: Sequence[Row]) -> Iterator[Assumption]:
+def _assumptions(subject: TrainingSubject, rows_: Sequence[Row]) -> Iterator[AssumptionData]:
     scenario = subject.scenario
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     yield from assumptions.of_prices(scenario)

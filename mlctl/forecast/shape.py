@@ -1,0 +1,187 @@
+"""The forecast of a batch job as data, typed: what `schemas/output/forecast.schema.json` says."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from mlctl.pointer import Data
+
+
+class EstimateData(TypedDict):
+    """A number and its interval of 95 %; None where there is no bound."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class QuantilesData(TypedDict):
+    """How long first runs took that completed."""
+
+    p5: EstimateData
+    p50: EstimateData
+    p95: EstimateData
+
+
+class CostData(TypedDict):
+    """What the first run costs, in USD."""
+
+    mean: EstimateData
+    p95: EstimateData
+
+
+class UntilDoneData(TypedDict):
+    """All runs that the policy makes."""
+
+    cost: EstimateData
+    time_s: EstimateData
+    time_p95_s: EstimateData
+    runs: float
+    not_done: int
+
+
+class BarData(TypedDict):
+    """How many first runs took so long."""
+
+    from_s: float
+    to_s: float
+    runs: int
+
+
+class SummaryData(TypedDict):
+    """What the histories of a row come to."""
+
+    runs: int
+    completed: int
+    completion_s: QuantilesData | None
+    late: EstimateData | None
+    cancelled: EstimateData
+    cost: CostData
+    until_done: UntilDoneData
+    preempted_nodes: float
+    preempted_cores: float
+    lost_node_hours: float
+    attempts: float
+    failed_mini_batches: float
+    histogram: list[BarData]
+
+
+class RowData(SummaryData):
+    """Low priority in one weather, or dedicated."""
+
+    name: str
+    tier: str
+    weather: dict[str, Data] | None
+    policy: str
+    path: str
+    path_reason: str | None
+
+
+class ScenarioData(TypedDict):
+    """What is forecast."""
+
+    deployment: str
+    cluster: str
+    tier: str
+    size: str
+    cores: int
+    files: int
+    mini_batch_size: int
+    mini_batches: int
+    nodes: int
+    concurrency: int
+    seconds_per_file: float
+    seconds_per_mini_batch: float
+    cv: float
+    fail_probability: float
+    price: float
+    low_priority_price: float
+
+
+class SpellData(TypedDict):
+    """What a node did for a while."""
+
+    state: str
+    from_s: float
+    to_s: float
+
+
+class NodeData(TypedDict):
+    """A node and what it did."""
+
+    node: int
+    spells: list[SpellData]
+
+
+class TimelineData(TypedDict):
+    """The first run of one history."""
+
+    row: str
+    quantile: str
+    run: int
+    seconds: float
+    nodes: list[NodeData]
+
+
+class OutlookData(TypedDict):
+    """A tier's numbers in the sentence."""
+
+    time_s: float
+    time_p95_s: float
+    cost: float
+    cancelled: EstimateData
+    late: EstimateData | None
+    not_done: int
+
+
+class SentenceData(TypedDict):
+    """The numbers of the one sentence."""
+
+    row: str | None
+    low_priority: OutlookData | None
+    dedicated: OutlookData | None
+
+
+class AssumptionData(TypedDict):
+    """What the forecast rests on; `source` is explained in the schema."""
+
+    name: str
+    value: Data
+    source: str
+    why: str
+
+
+class SideData(TypedDict):
+    """What another value of an assumption makes."""
+
+    value: Data
+    cancelled: EstimateData
+    cost: float
+    time_s: float
+    cost_difference: EstimateData
+    time_difference_s: EstimateData
+
+
+class SwingData(TypedDict):
+    """An assumption from low to high."""
+
+    name: str
+    value: Data
+    low: SideData
+    high: SideData
+
+
+Forecast = TypedDict(
+    "Forecast",
+    {
+        "$schema": str,
+        "seed": int,
+        "deadline_s": float | None,
+        "scenario": ScenarioData,
+        "rows": list[RowData],
+        "timelines": list[TimelineData],
+        "sentence": SentenceData,
+        "assumptions": list[AssumptionData],
+        "sensitivity": list[SwingData] | None,
+    },
+)
