@@ -15,12 +15,10 @@ from pathlib import Path
 
 from mlctl.catalog import limits
 
-PRICES_AS_OF = date(2026, 6, 18)  # the retirements are of 2026-04-15
-
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A VM size. `usd_per_hour`: dedicated, pay as you go, eastus; None is "not known"."""
+    """A VM size. `usd_per_hour`: a dedicated node, where a service says it; None is "not known"."""
 
     name: str
     family: str
@@ -29,7 +27,7 @@ class Size:
     gpus: int
     gpu_type: str
     low_priority_capable: bool | None
-    usd_per_hour: float | None
+    usd_per_hour: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def size_of(text: str) -> Size | None:
     series = (match["series"] + match["features"]).upper()
     family = f"standard{series}v{match['version']}Family"
     gpus = 1 if series.startswith("N") else 0
-    return Size(text, family, int(match["vcpus"]), 0.0, gpus, "", None, None)
+    return Size(text, family, int(match["vcpus"]), 0.0, gpus, "", None)
 
 
 def family(text: str) -> str:
@@ -175,7 +173,7 @@ def _retirements() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
 
 
 def _size(row: Mapping[str, str]) -> Size:
-    capable, price = row["low_priority_capable"], row["usd_per_hour"]
+    capable = row["low_priority_capable"]
     return Size(
         row["name"],
         row["family"],
@@ -184,7 +182,6 @@ def _size(row: Mapping[str, str]) -> Size:
         int(row["gpus"]),
         row["gpu_type"],
         capable == "true" if capable else None,
-        float(price) if price else None,
     )
 
 

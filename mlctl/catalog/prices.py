@@ -1,8 +1,112 @@
-"""What the prices of VM sizes are prices of, and what low priority costs of them."""
+"""What an hour of a node costs: price lists by VM size, region and tier.
+
+Low-priority nodes are Spot VMs since 2026-03-31, so their price is that of Spot. A pair that a list
+does not have costs something that is not known: no other price stands in for it.
+"""
 
 from __future__ import annotations
 
-OF = "Linux, pay as you go, eastus"
-SOURCE = "Azure's retail prices, by karpenter-provider-azure"  # the file: vm_sizes.csv
-LOW_PRIORITY_RATIO = 0.20  # no price list has low-priority nodes
-LOW_PRIORITY_SOURCE = 'hi-ml: "around 20% of the original price"'
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from math import isfinite
+from pathlib import Path
+
+from mlctl import catalog
+
+OF = "Linux, pay as you go"
+_COLUMNS = ["size", "region", "dedicated", "spot"]
+_HEADER = re.compile(r"#\s*(source|as_of):\s*(.*\S)")
+
+
+class PriceListError(ValueError):
+    """A file is no price list; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD for an hour of a node of either tier; None is "not known"."""
+
+    dedicated: float | None = None
+    spot: float | None = None
+
+    def of_tier(self, *, low_priority: bool) -> float | None:
+        """The price of a tier."""
+        return self.spot if low_priority else self.dedicated
+
+
+UNKNOWN = Price()
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """Prices with what they were collected by, and the day as of which they are known."""
+
+    source: str
+    as_of: date
+    prices: Mapping[tuple[str, str], Price] = field(repr=False)
+
+    def price(self, size: str, region: str) -> Price:
+        """The prices of a size in a region, each by any of its spellings."""
+        return self.prices.get((size.casefold(), catalog.region(region)), UNKNOWN)
+
+
+@cache
+def listed() -> PriceList:
+    """The price list that mlctl brings along."""
+    return parse(Path(__file__).with_name("prices.csv").read_text(encoding="utf-8"))
+
+
+def parse(text: str) -> PriceList:
+    """The price list that a text is: comments with source and date, then rows of CSV.
+
+    Raises:
+        PriceListError: it is none; or two rows contradict each other, or a Spot price is above the
+            dedicated one, which Azure rules out.
+    """
+    lines = text.splitlines()
+    headers = filter(None, map(_HEADER.match, lines))
+    header = {match[1]: match[2] for match in headers}
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    if rows.fieldnames != _COLUMNS or {"source", "as_of"} - header.keys():
+        raise PriceListError(
+            f"a price list has comments with `source:` and `as_of:`, then {','.join(_COLUMNS)}"
+        )
+    try:
+        as_of = date.fromisoformat(header["as_of"])
+    except ValueError:
+        raise PriceListError(f"`{header['as_of']}` is no date: write YYYY-MM-DD") from None
+    prices: dict[tuple[str, str], Price] = {}
+    for row in rows:
+        size, region = str(row["size"]), str(row["region"])
+        price = Price(_amount(row["dedicated"]), _amount(row["spot"]))
+        pair = size.casefold(), catalog.region(region)
+        if prices.setdefault(pair, price) != price:
+            raise PriceListError(f"there are two prices of {size} in {region}")
+        if price.spot is not None and price.dedicated is not None and price.spot > price.dedicated:
+            raise PriceListError(f"{size} in {region} costs more as Spot than dedicated")
+    return PriceList(header["source"], as_of, prices)
+
+
+def _amount(text: str | None) -> float | None:
+    if not text:
+        return None
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not isfinite(amount) or amount < 0:
+        raise PriceListError(f"`{text}` is no price")
+    return amount
+
+
+def dump(source: str, as_of: date, prices: Iterable[tuple[str, str, Price]]) -> str:
+    """The text of a price list, by size and region."""
+    lines = [f"# source: {source}", f"# as_of: {as_of.isoformat()}", ",".join(_COLUMNS)]
+    for size, region, price in prices:
+        amounts = ("" if one is None else f"{one:.15g}" for one in (price.dedicated, price.spot))
+        lines.append(",".join((size, region, *amounts)))
+    return "\n".join(lines) + "\n"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.forecast.scenario import JobScenario, Spec
 from mlctl.forecast.weather.models import Weather
@@ -34,14 +33,17 @@ def of_weathers(weathers: Iterable[Weather]) -> Iterator[AssumptionData]:
 
 def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
     """What nodes cost."""
-    why = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
-    price = scenario.price_of(Tier.DEDICATED)
-    yield assumption("price", price, "D", f"{why}, {prices.OF}")
-    name, ratio = "low_priority_price_ratio", scenario.price_ratio
-    if ratio == prices.LOW_PRIORITY_RATIO:
-        yield assumption(name, ratio, "S", prices.LOW_PRIORITY_SOURCE)
+    price_list = prices.listed()
+    origin = f"{price_list.as_of.isoformat()}, {price_list.source}"
+    why = f"USD for an hour of a dedicated node; the price list is of {origin}, {prices.OF}"
+    yield assumption("price", scenario.price_of(Tier.DEDICATED), "D", why)
+    name, price = "low_priority_price", scenario.low_priority_price
+    if scenario.price_ratio is None:
+        spot = f"USD for an hour of a Spot VM, which moves; the price list is of {origin}"
+        yield assumption(name, price, "D", spot)
     else:
-        yield assumption(name, ratio, "A", "given by --low-priority-ratio")
+        stated = f"--low-priority-ratio {scenario.price_ratio:g} of the dedicated price, as given"
+        yield assumption(name, price, "A", stated)
 
 
 def of_settings(settings: SimulationSettings, names: Iterable[str]) -> Iterator[AssumptionData]:

@@ -6,6 +6,7 @@ import re
 from math import isfinite
 
 from mlctl import catalog
+from mlctl.catalog import prices
 from mlctl.diagnostics import Label
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
@@ -66,20 +67,32 @@ def cores_of(size: str) -> int:
     return vm_size.vcpus if vm_size is not None else 1
 
 
-def price_of(size: str, price_flag: float | None, label: Label) -> float:
-    """The price of a dedicated node-hour in USD: the given one, else the catalog's.
+def prices_of(
+    size: str, region: str, price: float | None, ratio: float | None, label: Label
+) -> tuple[float, float]:
+    """The prices of a node-hour in USD, dedicated and low priority: as given, else of the list.
+
+    `ratio` is what of the dedicated price low priority costs. It never costs more.
 
     Raises:
-        ForecastError: there is none, with the place of `label`.
+        ForecastError: one is not known, with the place of `label`.
     """
-    vm_size = catalog.find_size(size)
-    price = price_flag if price_flag is not None or vm_size is None else vm_size.usd_per_hour
-    if price is None:
+    known = prices.listed().price(size, region)
+    dedicated = known.dedicated if price is None else price
+    if dedicated is None:
         raise ForecastError(
-            f"the price of `{size}` is not known: say --price with USD for an hour of a dedicated"
-            " node",
+            f"the price of `{size}` is not known in {region}: say --price with USD for an hour of a"
+            " dedicated node",
             label,
         )
-    if not isfinite(price):
-        raise ForecastError(f"the price of an hour must be a number, not {price:g}")
-    return price
+    if not isfinite(dedicated):
+        raise ForecastError(f"the price of an hour must be a number, not {dedicated:g}")
+    if ratio is not None:
+        return dedicated, ratio * dedicated
+    if known.spot is None:
+        raise ForecastError(
+            f"the price of Spot for `{size}` is not known in {region}: say --low-priority-ratio"
+            " with what it is of the dedicated price",
+            label,
+        )
+    return dedicated, min(known.spot, dedicated)

@@ -22,15 +22,16 @@ Spec = TypeVar("Spec", BatchSpec, TrainingSpec)
 class JobScenario(Generic[Spec]):
     """A job on a cluster, with the processes that take low-priority nodes away.
 
-    The cluster's price is that of a node-hour of a dedicated node; `price_ratio` is what a
-    low-priority one costs of that.
+    The cluster's price is that of a node-hour of a dedicated node, `low_priority_price` that of a
+    low-priority one; `price_ratio` is what of the former a user said that it is.
     """
 
     cluster: ClusterSpec
     job: Spec
     settings: SimulationSettings
-    price_ratio: float
+    low_priority_price: float
     processes: tuple[PreemptionProcess, ...] = ()
+    price_ratio: float | None = None
 
     def on(self, tier: Tier, processes: tuple[PreemptionProcess, ...] = ()) -> Self:
         """The same on a tier, where these processes take nodes away."""
@@ -38,8 +39,7 @@ class JobScenario(Generic[Spec]):
 
     def price_of(self, tier: Tier) -> float:
         """The price of a node-hour of a tier, in USD."""
-        price = self.cluster.price or 0.0
-        return price if tier is Tier.DEDICATED else price * self.price_ratio
+        return (self.cluster.price or 0.0) if tier is Tier.DEDICATED else self.low_priority_price
 
     @property
     def price(self) -> float:

@@ -2,7 +2,7 @@
 
 A cluster scales between two numbers of nodes, so the bill lies between two amounts: the floor, its
 `min_instances` all month, and the ceiling, its `max_instances` all month. An amount is unknown
-(None) where the catalog has no price for the size; nodes that there are none of cost nothing.
+(None) where no price is known for size, region and tier; nodes that there are none of cost nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mlctl import catalog
-from mlctl.catalog import prices
+from mlctl.catalog.prices import UNKNOWN, Price, PriceList, listed
 from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import Address
 from mlctl.kinds.claim import NodeRange
 from mlctl.kinds.facts import Effective
 from mlctl.kinds.values import effective, effective_in_body
@@ -36,13 +36,14 @@ NOTHING = Monthly()
 
 @dataclass(frozen=True, slots=True)
 class CostChange:
-    """What a resource costs before and after a change; `nodes` is what it has, or had.
+    """What a resource costs before and after a change; `nodes` is what it has, or had, in `region`.
 
     `pending`: whether the plan does anything with it.
     """
 
     address: Address
     nodes: NodeRange
+    region: str
     before: Monthly
     after: Monthly
     pending: bool
@@ -50,9 +51,10 @@ class CostChange:
 
 @dataclass(frozen=True)
 class PlanCost:
-    """What all resources of a plan with nodes cost, in the order of the plan."""
+    """What all resources of a plan with nodes cost, in the order of the plan, by a price list."""
 
     changes: tuple[CostChange, ...]
+    prices: PriceList | None = None
 
     @cached_property
     def pending(self) -> tuple[CostChange, ...]:
@@ -71,14 +73,14 @@ class PlanCost:
 
     @property
     def has_low_priority(self) -> bool:
-        """Whether the price of low-priority nodes is in it, which is an assumption."""
+        """Whether the price of low-priority nodes is in it, which moves."""
         return any(change.nodes.low_priority for change in self.changes)
 
 
 def of_plan(plan: Plan) -> PlanCost:
     """The costs of what the plan declares, changes and destroys."""
-    costs = (_of_change(change, plan.scope) for change in plan.changes)
-    return PlanCost(tuple(cost for cost in costs if cost is not None))
+    costs = (_of_change(change, plan) for change in plan.changes)
+    return PlanCost(tuple(cost for cost in costs if cost is not None), plan.prices)
 
 
 def total(costs: Iterable[Monthly]) -> Monthly:
@@ -87,22 +89,27 @@ def total(costs: Iterable[Monthly]) -> Monthly:
     return Monthly(_sum(part.floor for part in parts), _sum(part.ceiling for part in parts))
 
 
-def monthly(nodes: NodeRange | None) -> Monthly:
-    """The cost of nodes, at the catalog's price; low priority at its share of the dedicated one."""
+def known_total(costs: Iterable[Monthly]) -> Monthly:
+    """The sum of what is known of costs."""
+    parts = [*costs]
+    return Monthly(
+        sum(part.floor or 0.0 for part in parts), sum(part.ceiling or 0.0 for part in parts)
+    )
+
+
+def monthly(nodes: NodeRange | None, price: Price) -> Monthly:
+    """The cost of nodes at the price of their size where they are."""
     if nodes is None:
         return NOTHING
-    size = catalog.find_size(nodes.size)
-    price = size.usd_per_hour if size else None
-    if price is not None and nodes.low_priority:
-        price *= prices.LOW_PRIORITY_RATIO
-    return Monthly(_amount(nodes.least, price), _amount(nodes.most, price))
+    amount = price.of_tier(low_priority=nodes.low_priority)
+    return Monthly(_amount(nodes.least, amount), _amount(nodes.most, amount))
 
 
-def _of_change(change: Change, scope: Scope) -> CostChange | None:
+def _of_change(change: Change, plan: Plan) -> CostChange | None:
     kind = kind_of(change.address)
     if kind.quota.nodes is None:
         return None
-    live = None if change.live is None else effective_in_body(kind, change.live.body, scope)
+    live = None if change.live is None else effective_in_body(kind, change.live.body, plan.scope)
     live_nodes = None if live is None else kind.quota.nodes(live)
     pending, deleted = change.action is not Action.NO_OP, change.action is Action.DELETE
     planned_nodes = live_nodes
@@ -111,7 +118,27 @@ def _of_change(change: Change, scope: Scope) -> CostChange | None:
     nodes = planned_nodes or live_nodes
     if nodes is None:
         return None
-    return CostChange(change.address, nodes, monthly(live_nodes), monthly(planned_nodes), pending)
+    live_region, region = _regions(change, plan.location)
+    return CostChange(
+        change.address,
+        nodes,
+        region,
+        monthly(live_nodes, _price(plan, live_nodes, live_region)),
+        monthly(planned_nodes, _price(plan, planned_nodes, region)),
+        pending,
+    )
+
+
+def _regions(change: Change, default: str) -> tuple[str, str]:
+    """Where a resource is, and where it is after the change."""
+    live_region = change.live.body.get("location") if change.live is not None else None
+    written = change.resource.values.get(("location",)) if change.resource is not None else None
+    region = live_region or default
+    return catalog.region(region), catalog.region(written or region)
+
+
+def _price(plan: Plan, nodes: NodeRange | None, region: str) -> Price:
+    return UNKNOWN if nodes is None else (plan.prices or listed()).price(nodes.size, region)
 
 
 def _wanted(change: Change, live: Effective | None) -> Effective:

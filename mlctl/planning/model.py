@@ -8,6 +8,7 @@ from enum import Enum
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
+from mlctl.catalog.prices import PriceList
 from mlctl.diagnostics import Diagnostic, Label
 from mlctl.kinds import children, kind_of, routes
 from mlctl.kinds.address import Address, Scope
@@ -229,6 +230,7 @@ class Plan:
     and `warnings` what else was found; a plan that has errors of either kind cannot be applied.
     `waits` says which resources can only be written after others have given back a quota. `orphans`
     are the project's, declared by no file any more, and left as they are.
+    `location` is the workspace's region, and `prices` what nodes cost (None: the list of mlctl).
     """
 
     backend: str
@@ -240,6 +242,8 @@ class Plan:
     warnings: tuple[Diagnostic, ...] = ()
     refusals: tuple[Diagnostic, ...] = ()
     orphans: tuple[Address, ...] = ()
+    location: str = ""
+    prices: PriceList | None = None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -79,6 +79,7 @@ def plan(
         quota.waits(checks.before_pruning(changes, live_state), live_state),
         tuple(finding for finding in (*findings, *forbidden) if not finding.is_error),
         tuple(finding for finding in forbidden if finding.is_error),
+        location=live_state.location,
     )
 
 

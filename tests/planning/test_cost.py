@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from mlctl.planning.cost import HOURS, Monthly, PlanCost, monthly, of_plan
 from tests.builders.plans import plan, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT
 
-DS3 = 0.293  # USD an hour: the catalog's
+DS3, SPOT = 0.293, 0.03223  # USD an hour in eastus: the price list's
 MINE = f"{CLUSTER}size: Standard_DS3_v2\nmin_instances: 1\nmax_instances: 4\n"
 
 
@@ -22,9 +23,8 @@ def cost(*texts: str, before: tuple[str, ...] = (), destroying: bool = False) ->
 
 
 def test_the_price_that_these_tests_know_is_the_catalog_s() -> None:
-    size = catalog.find_size("standard_ds3_v2")
-    assert size is not None
-    assert (size.usd_per_hour, HOURS, prices.LOW_PRIORITY_RATIO) == (DS3, 730, 0.2)
+    assert prices.listed().price("standard_ds3_v2", "East US") == prices.Price(DS3, SPOT)
+    assert HOURS == 730
 
 
 def test_a_new_cluster_costs_between_its_least_and_its_most_nodes() -> None:
@@ -33,10 +33,29 @@ def test_a_new_cluster_costs_between_its_least_and_its_most_nodes() -> None:
     assert found.after == Monthly(1 * DS3 * 730, 4 * DS3 * 730)
 
 
-def test_low_priority_costs_a_fifth() -> None:
+def test_low_priority_costs_what_spot_costs() -> None:
     found = cost(f"{MINE}tier: low_priority\n")
-    assert found.after == Monthly(DS3 * 0.2 * 730, 4 * (DS3 * 0.2) * 730)
+    assert found.after == Monthly(SPOT * 730, 4 * SPOT * 730)
     assert found.has_low_priority
+
+
+def test_low_priority_of_a_size_whose_spot_costs_as_much_as_dedicated_saves_nothing() -> None:
+    h100 = MINE.replace("DS3_v2", "ND96isr_H100_v5").replace("max_instances: 4", "max_instances: 2")
+    assert cost(h100).after == cost(f"{h100}tier: low_priority\n").after
+    assert cost(h100).after.ceiling == pytest.approx(143_547.2)
+
+
+def test_nodes_cost_what_they_cost_where_they_are() -> None:
+    there = cost(f"{MINE}location: West US 3\n")
+    assert there.after.ceiling == pytest.approx(4 * 0.229 * 730)
+    assert there.changes[0].region == "westus3"
+    assert cost(f"{MINE}location: westeurope\n").after == Monthly(None, None)
+
+
+def test_a_cluster_that_moves_costs_the_price_of_either_region() -> None:
+    found = cost(f"{MINE}location: westus3\n", before=(MINE,))
+    assert found.before.floor == pytest.approx(DS3 * 730)
+    assert found.after.floor == pytest.approx(0.229 * 730)
 
 
 def test_what_a_file_leaves_out_counts_as_it_is_sent() -> None:
@@ -76,7 +95,7 @@ def test_a_size_without_a_price_costs_something_unknown() -> None:
 
 
 def test_no_node_of_a_size_without_a_price_costs_nothing() -> None:
-    assert monthly(NodeRange("Standard_D4x_v5", False, 0, 2)) == Monthly(0.0, None)
+    assert monthly(NodeRange("Standard_D4x_v5", False, 0, 2), prices.UNKNOWN) == Monthly(0.0, None)
 
 
 def test_a_sum_with_something_unknown_is_unknown() -> None:
@@ -91,6 +110,7 @@ def test_a_sum_with_something_unknown_is_unknown() -> None:
     size=st.sampled_from([*catalog.sizes()]),
 )
 def test_no_floor_is_above_its_ceiling(least: int, more: int, low: bool, size: str) -> None:
-    found = monthly(NodeRange(size, low, least, least + more))
+    price = prices.listed().price(size, "eastus")
+    found = monthly(NodeRange(size, low, least, least + more), price)
     if found.floor is not None and found.ceiling is not None:
         assert 0 <= found.floor <= found.ceiling

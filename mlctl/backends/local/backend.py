@@ -16,7 +16,7 @@ from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.backends.ports.lease import Lease
-from mlctl.catalog import Size, limits
+from mlctl.catalog import Size, limits, prices
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.pointer import Data
@@ -200,9 +200,13 @@ class LocalBackend:
         """What of a cluster must fit the quotas of cores: the setting of that name."""
         return control.cloud_settings(self.handle).quota_refuses
 
-    def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
-        """The sizes of the catalog."""
-        return [*catalog.sizes().values()]
+    def sizes(self, location: str) -> builtins.list[Size]:
+        """The sizes of the catalog, at the prices of a region."""
+        price_list = prices.listed()
+        return [
+            replace(size, usd_per_hour=price_list.price(size.name, location).dedicated)
+            for size in catalog.sizes().values()
+        ]
 
     def activity(self, address: Address) -> builtins.list[Activity]:
         """The writes and deletes of a resource in the last 90 days, newest first."""

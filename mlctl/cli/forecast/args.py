@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mlctl.catalog import prices
 from mlctl.cli.local.flag_text import time_of_day
 from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
@@ -76,19 +75,19 @@ class FileArgs:
             "--price",
             min=0,
             metavar="USD",
-            help="Of an hour of a dedicated node; the catalog's unless given.",
+            help="Of an hour of a dedicated node; the price list's unless given.",
         ),
     ] = None
     low_priority_ratio: Annotated[
-        float,
+        float | None,
         OptionSpec(
             "--low-priority-ratio",
             min=0,
             max=1,
             metavar="R",
-            help="What a low-priority node costs of a dedicated one.",
+            help="What low priority costs of a dedicated node; the price of Spot unless given.",
         ),
-    ] = prices.LOW_PRIORITY_RATIO
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

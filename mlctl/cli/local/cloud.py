@@ -198,23 +198,13 @@ def _family(text: str) -> tuple[str, int]:
 
 def usage(
     session: Session,
-    ratio: Annotated[
-        float,
-        OptionSpec(
-            "--low-priority-ratio",
-            min=0,
-            max=1,
-            metavar="R",
-            help="Price of a low-priority node to that of a dedicated one (0.20: hi-ml).",
-        ),
-    ] = prices.LOW_PRIORITY_RATIO,
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
     """List node-hours and cost by tier of every cluster, pool and job.
 
-    A job's are part of its cluster's. Prices are those of the catalog, dedicated, pay as you go; a
-    price that is not known is "unknown", never 0.
+    A job's are part of its cluster's. Prices are those of size, region and tier when the cluster
+    was made; one that is not known is "unknown", never 0.
     """
     from mlctl.simulator.control_plane import billing
 
@@ -228,11 +218,10 @@ def usage(
                 "cost": "unknown" if row.cost is None else round(row.cost, 6),
                 "gone": row.gone,
             }
-            for row in billing.summarize(cloud.handle, ratio)
+            for row in billing.summarize(cloud.handle)
         ]
     session.note(
-        f"USD, {prices.OF}, {catalog.PRICES_AS_OF.isoformat()}; low priority at {ratio:g} of that"
-        + (f" ({prices.LOW_PRIORITY_SOURCE})" if ratio == prices.LOW_PRIORITY_RATIO else "")
+        f"USD, {prices.OF}, {prices.listed().as_of.isoformat()}; low priority at the price of Spot"
     )
     print_data(session, data, output, query)
     return Exit.OK

@@ -66,9 +66,11 @@ def update_quotas(call: Call) -> Response:
     return json_response({"value": [_not_updated(limit) for limit in requested]})
 
 
-def sizes(_: Call) -> Response:
+def sizes(call: Call) -> Response:
     """GET of the VM sizes that clusters can have."""
-    return json_response({"value": [_size(vm_size) for vm_size in catalog.sizes().values()]})
+    location = arm_body.region_name(call.names["location"])
+    listed = [_size(vm_size, location) for vm_size in catalog.sizes().values()]
+    return json_response({"value": listed})
 
 
 def _quotas(call: Call) -> tuple[QuotaStatus, ...]:
@@ -147,7 +149,7 @@ def _not_updated(requested: Mapping[str, Data]) -> Data:
     }
 
 
-def _size(size: Size) -> Data:
+def _size(size: Size, location: str) -> Data:
     """A size; what no catalogue has is as in most recorded rows, or read off the name."""
     name = re.fullmatch(
         r"[a-z]+_[a-z]+[\d-]+(?P<features>[a-z]*)(?:_.*)?", size.name, re.IGNORECASE
@@ -155,7 +157,7 @@ def _size(size: Size) -> Data:
     features = name["features"].casefold() if name else ""
     premium = "s" in features or size.name.casefold().startswith("standard_ds")
     capable = size.low_priority_capable is not False
-    prices = list(_prices(size, low_priority=capable))
+    values = list(_prices(size, location, low_priority=capable))
     return {
         "name": size.name,
         "family": size.family,
@@ -171,10 +173,10 @@ def _size(size: Size) -> Data:
                 "estimatedVMPrices": {
                     "billingCurrency": "USD",
                     "unitOfMeasure": "OneHour",
-                    "values": prices,
+                    "values": values,
                 }
             }
-            if prices
+            if values
             else {}
         ),
         "supportedComputeTypes": ["AmlCompute", "ComputeInstance"],
@@ -183,11 +185,10 @@ def _size(size: Size) -> Data:
     }
 
 
-def _prices(size: Size, *, low_priority: bool) -> Iterator[Data]:
-    """Prices per hour; the one of low priority is that by which the simulated cloud bills."""
-    if size.usd_per_hour is None:
-        return
-    yield {"retailPrice": size.usd_per_hour, "osType": "Linux", "vmTier": "Standard"}
-    if low_priority:
-        price = round(size.usd_per_hour * prices.LOW_PRIORITY_RATIO, 4)
-        yield {"retailPrice": price, "osType": "Linux", "vmTier": "LowPriority"}
+def _prices(size: Size, location: str, *, low_priority: bool) -> Iterator[Data]:
+    """Prices per hour in a region, those by which the simulated cloud bills."""
+    price = prices.listed().price(size.name, location)
+    if price.dedicated is not None:
+        yield {"retailPrice": price.dedicated, "osType": "Linux", "vmTier": "Standard"}
+    if low_priority and price.spot is not None:
+        yield {"retailPrice": price.spot, "osType": "Linux", "vmTier": "LowPriority"}

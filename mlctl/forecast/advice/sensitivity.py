@@ -18,7 +18,7 @@ from mlctl.forecast.gather import histories_of
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.weather.models import Outages, Shocks, Weather
 from mlctl.pointer import Data
-from mlctl.simulator.engine.model import SingleNode
+from mlctl.simulator.engine.model import SingleNode, Tier
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -60,10 +60,7 @@ def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
     cv = work.cv
     low, high = (_HALF * cv, _TWICE * cv) if cv else (0.0, _SOME_CV)
     yield Factor("cv", cv, (low, _with_cv(scenario, low)), (high, _with_cv(scenario, high)))
-    ratio = scenario.price_ratio
-    yield _scaled(
-        "low_priority_ratio", ratio, lambda to: replace(scenario, price_ratio=min(to, 1.0))
-    )
+    yield _of_price(scenario)
     yield _choice(
         "release_idle_nodes",
         settings.release_idle_nodes,
@@ -76,6 +73,14 @@ def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
         (SingleNode.CLUSTER.value, SingleNode.JOB.value),
         lambda to: replace(scenario, settings=replace(settings, single_node=SingleNode(to))),
     )
+
+
+def _of_price(scenario: Scenario) -> Factor:
+    """The price of low priority, which is never above the dedicated one."""
+    price, most = scenario.low_priority_price, scenario.price_of(Tier.DEDICATED)
+    low, high = (min(scale * price, most) for scale in (_HALF, _TWICE))
+    sides = [(to, replace(scenario, low_priority_price=to)) for to in (low, high)]
+    return Factor("low_priority_price", price, sides[0], sides[1])
 
 
 def _of_weather(scenario: Scenario, weather: Weather) -> Iterator[Factor]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
 from mlctl.forecast.fields import (
@@ -14,7 +13,7 @@ from mlctl.forecast.fields import (
     field_of,
     file_of,
     number_of,
-    price_of,
+    prices_of,
     value_of,
     written,
 )
@@ -44,7 +43,8 @@ class Wanted:
     """What is to be forecast, as far as files do not say.
 
     `mini_batches` stands for so many full ones, in the place of files. `price` is that of a
-    dedicated node-hour in USD, None for the catalog's. `workspace` is what to call the one in which
+    dedicated node-hour in USD, None for the price list's; `price_ratio` is what of it low priority
+    costs, None for the list's price of Spot. `workspace` is what to call the one in which
     resources were read that no file declares; "" where none was. Where the timeout grows, one that
     is too short for the work is no error.
     """
@@ -53,7 +53,7 @@ class Wanted:
     mini_batches: int | None = None
     deployment: Address | None = None
     price: float | None = None
-    price_ratio: float = prices.LOW_PRIORITY_RATIO
+    price_ratio: float | None = None
     settings: SimulationSettings = field(default_factory=SimulationSettings)
     workspace: str = ""
     timeout_grows: bool = False
@@ -102,7 +102,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         )
     if files < 1:
         raise ForecastError("there is nothing to score: the number of files must be 1 or more")
-    spec = cluster_spec(cluster, wanted.price)
+    spec, low_priority_price = cluster_spec(cluster, wanted.price, wanted.price_ratio)
     job = BatchSpec(
         f"1/{JOB}",
         spec.name,
@@ -115,29 +115,38 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         float(number_of(deployment, "timeout", 30)),
         number_of(deployment, "error_threshold", -1),
     )
-    scenario = Scenario(spec, job, wanted.settings, wanted.price_ratio)
+    scenario = Scenario(
+        spec, job, wanted.settings, low_priority_price, price_ratio=wanted.price_ratio
+    )
     subject = Subject(scenario, deployment, cluster, wanted.workspace)
     _check(subject, timeout_grows=wanted.timeout_grows)
     return subject
 
 
-def cluster_spec(cluster: Resource, price: float | None) -> ClusterSpec:
-    """A declared cluster, as the event engine knows it; `price`: None for the catalog's.
+def cluster_spec(
+    cluster: Resource, price: float | None, ratio: float | None
+) -> tuple[ClusterSpec, float]:
+    """A declared cluster, as the event engine knows it, and the price of a low-priority node.
+
+    None is for the price list's.
 
     Raises:
         ForecastError: no price is known.
     """
     size = str(value_of(cluster, "size") or "")
-    return ClusterSpec(
+    region = str(value_of(cluster, "location") or "eastus")
+    dedicated, low_priority = prices_of(size, region, price, ratio, cluster.label(("size",)))
+    spec = ClusterSpec(
         f"1/{cluster.address.name}",
         Tier.LOW_PRIORITY if is_low_priority(value_of(cluster, "tier")) else Tier.DEDICATED,
         number_of(cluster, "min_instances", 0),
         number_of(cluster, "max_instances", 1),
         float(number_of(cluster, "idle_time_before_scale_down", 120)),
         cores_of(size),
-        price_of(size, price, cluster.label(("size",))),
-        str(value_of(cluster, "location") or "eastus"),
+        dedicated,
+        region,
     )
+    return spec, low_priority
 
 
 def _check(subject: Subject, *, timeout_grows: bool) -> None:

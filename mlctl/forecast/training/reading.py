@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.durations import parse_iso
 from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
-from mlctl.forecast.fields import ForecastError, cores_of, number_of, price_of, value_of
+from mlctl.forecast.fields import ForecastError, cores_of, number_of, prices_of, value_of
 from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
@@ -25,7 +24,7 @@ class TrainingWanted:
     workload: Workload
     settings: SimulationSettings
     price: float | None = None
-    price_ratio: float = prices.LOW_PRIORITY_RATIO
+    price_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
     if not work.seconds_per_step:
         raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
     cluster_resource = cluster_of(graph, job)
-    cluster, size = (
+    cluster, low_priority_price, size = (
         _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
     )
     nodes = number_of(job, "instance_count", 1)
@@ -82,7 +81,9 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
             f" {spec.max_runtime_s:g} s: give it more",
             job.label(("limits", "timeout")),
         )
-    scenario = TrainingScenario(cluster, spec, wanted.settings, wanted.price_ratio)
+    scenario = TrainingScenario(
+        cluster, spec, wanted.settings, low_priority_price, price_ratio=wanted.price_ratio
+    )
     return TrainingSubject(scenario, job, cluster_resource, size)
 
 
@@ -102,18 +103,21 @@ def _job(graph: Graph) -> Resource:
     return jobs[0]
 
 
-def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:
-    return cluster_spec(cluster, wanted.price), str(value_of(cluster, "size") or "")
+def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, float, str]:
+    spec, low_priority_price = cluster_spec(cluster, wanted.price, wanted.price_ratio)
+    return spec, low_priority_price, str(value_of(cluster, "size") or "")
 
 
-def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:
+def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, float, str]:
     """The nodes that a job gets for itself; their tier is that of its queue."""
     size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
-    price = price_of(size, wanted.price, job.label(("resources", "instance_type")))
+    label = job.label(("resources", "instance_type"))
+    price, low_priority = prices_of(size, "eastus", wanted.price, wanted.price_ratio, label)
     nodes = number_of(job, "instance_count", 1)
-    return ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price), size
+    spec = ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price)
+    return spec, low_priority, size
 
 
 def _seconds(timeout: object) -> float | None:

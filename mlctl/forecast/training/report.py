@@ -141,7 +141,7 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
         "seconds_to_restore": job.restore_s,
         "timeout_s": job.max_runtime_s,
         "price": cluster.price,
-        "low_priority_price": (cluster.price or 0.0) * scenario.price_ratio,
+        "low_priority_price": scenario.low_priority_price,
     }
 
 

@@ -22,11 +22,11 @@ from mlctl.render.terminal.terminal import Styler, clean
 def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
     """The three assumptions that move the cost most, and measurably.
 
-    The price ratio is none of them: it scales the cost by itself, so that it would always be first.
+    The price of low priority is none of them: it scales the cost by itself, and is always first.
     """
     if rows is None:
         return ""
-    moving = [row for row in rows if row["name"] != _RATIO and any(map(_moves, _ends(row)))]
+    moving = [row for row in rows if row["name"] != _PRICE and any(map(_moves, _ends(row)))]
     factors = [
         f"{clean(row['name'])} ({' to '.join(usd(end['cost']) for end in _ends(row))})"
         for row in moving[:_NAMED]
@@ -36,7 +36,7 @@ def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
     return f" Beside the price of low priority the cost hangs most on {', '.join(factors)}."
 
 
-_RATIO, _NAMED = "low_priority_ratio", 3
+_PRICE, _NAMED = "low_priority_price", 3
 
 
 def _ends(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

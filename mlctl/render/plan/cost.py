@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.kinds.address import Address
-from mlctl.planning.cost import HOURS, CostChange, Monthly, PlanCost, total
+from mlctl.planning.cost import HOURS, CostChange, Monthly, PlanCost, known_total
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 
 _UNKNOWN = "unknown"
 _ROWS = 20  # resources that have a line of their own
+_NAMED = 3  # resources that a sum names as left out
 _CENT = 2
 _NARROW = 40
 
@@ -67,6 +67,7 @@ def lazy_document(cost: PlanCost) -> dict[str, Data]:
 
     Those of a resource are made when they are asked for.
     """
+    price_list = cost.prices or prices.listed()
     return {
         "currency": "USD",
         "hours": HOURS,
@@ -76,6 +77,7 @@ def lazy_document(cost: PlanCost) -> dict[str, Data]:
             {
                 "address": str(change.address),
                 "size": change.nodes.size,
+                "region": change.region,
                 "tier": "low_priority" if change.nodes.low_priority else "dedicated",
                 "before": _monthly(change.before),
                 "after": _monthly(change.after),
@@ -83,11 +85,9 @@ def lazy_document(cost: PlanCost) -> dict[str, Data]:
             for change in cost.changes
         ),
         "prices": {
-            "as_of": catalog.PRICES_AS_OF.isoformat(),
+            "as_of": price_list.as_of.isoformat(),
             "of": prices.OF,
-            "source": prices.SOURCE,
-            "low_priority_ratio": prices.LOW_PRIORITY_RATIO,
-            "low_priority_source": prices.LOW_PRIORITY_SOURCE,
+            "source": price_list.source,
         },
     }
 
@@ -125,16 +125,21 @@ def _rows(cost: PlanCost) -> list[_Row]:
 
 
 def _sum(name: str, of: Sequence[CostChange]) -> _Row:
-    return _Row(
-        None, name, "", total(change.before for change in of), total(change.after for change in of)
-    )
+    unknown = [clean(str(change.address)) for change in of if _is_unknown(change)]
+    names = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
+    remark = f"without {names}" if unknown else ""
+    before = known_total(change.before for change in of)
+    return _Row(None, name, remark, before, known_total(change.after for change in of))
+
+
+def _is_unknown(change: CostChange) -> bool:
+    return None in (change.before.ceiling, change.after.ceiling)
 
 
 def _remark(change: CostChange) -> str:
     size, tier = clean(change.nodes.size), " low priority" if change.nodes.low_priority else ""
-    catalog_size = catalog.find_size(change.nodes.size)
-    priced = "" if catalog_size and catalog_size.usd_per_hour is not None else ", no price known"
-    return f"{size}{tier}{priced}"
+    priced = f", no price known in {clean(change.region) or 'its region'}"
+    return f"{size}{tier}{priced if _is_unknown(change) else ''}"
 
 
 def _amounts(row: _Row) -> tuple[str, str, str, str]:
@@ -163,8 +168,10 @@ def _note(cost: PlanCost) -> str:
     meaning = (
         f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances{addition}. USD,"
     )
-    price_list = f"{prices.OF}, {catalog.PRICES_AS_OF.isoformat()} ({prices.SOURCE})"
-    low = f"low priority at {prices.LOW_PRIORITY_RATIO:.0%} of that ({prices.LOW_PRIORITY_SOURCE})"
+    price_list = cost.prices or prices.listed()
+    regions = ", ".join(dict.fromkeys(clean(change.region) for change in cost.changes))
+    low = "; low priority at the price of Spot, which moves" if cost.has_low_priority else ""
     return (
-        f"{meaning} {price_list}; {low}." if cost.has_low_priority else f"{meaning} {price_list}."
+        f"{meaning} {prices.OF}, {regions}, {price_list.as_of.isoformat()}"
+        f" ({clean(price_list.source)}){low}."
     )

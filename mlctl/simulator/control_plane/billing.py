@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mlctl.catalog import prices
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import usage
 from mlctl.simulator.engine.model import HOUR, Tier
@@ -28,36 +26,24 @@ class UsageRow:
     gone: bool
 
 
-def summarize(
-    workspace: WorkspaceHandle, ratio: float = prices.LOW_PRIORITY_RATIO
-) -> list[UsageRow]:
-    """The usage of clusters, pools and jobs, then the totals of clusters and pools by tier.
-
-    `ratio` is the price of a low-priority node relative to a dedicated one.
-
-    Raises:
-        ServiceError: the ratio is not between 0 and 1.
-    """
-    if not 0 <= ratio <= 1:
-        raise bad(f"The ratio must be between 0 and 1, not {ratio:g}.")
+def summarize(workspace: WorkspaceHandle) -> list[UsageRow]:
+    """The usage of clusters, pools and jobs, then the totals of clusters and pools by tier."""
     with workspace.store.read() as db:
         workspace_id = workspace.state(db).id
     with replay.current(workspace.store) as world:
         mine = command_log.engine_name(workspace_id, "")
         usages = [
-            _usage_row(of_resource, ratio)
+            _usage_row(of_resource)
             for of_resource in usage.usage(world)
             if of_resource.name.startswith(mine)
         ]
     return [*usages, *_totals(usages)]
 
 
-def _usage_row(of_resource: usage.NodeUsage, ratio: float) -> UsageRow:
-    cost = of_resource.cost
-    if cost is not None and of_resource.tier is Tier.LOW_PRIORITY:
-        cost *= ratio / prices.LOW_PRIORITY_RATIO
+def _usage_row(of_resource: usage.NodeUsage) -> UsageRow:
     name, hours = command_log.resource_name(of_resource.name), of_resource.node_s / HOUR
-    return UsageRow(of_resource.kind, name, of_resource.tier.value, hours, cost, of_resource.gone)
+    tier = of_resource.tier.value
+    return UsageRow(of_resource.kind, name, tier, hours, of_resource.cost, of_resource.gone)
 
 
 def _totals(usages: list[UsageRow]) -> Iterator[UsageRow]:

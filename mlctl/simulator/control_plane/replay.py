@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from mlctl.catalog import prices
 from mlctl.simulator.control_plane import checkpoints, command_log
 from mlctl.simulator.control_plane.checkpoints import EngineCache
 from mlctl.simulator.control_plane.command_log import CommandData
@@ -245,10 +244,9 @@ _SCHEDULED = (AddCluster, ResizeCluster, DeleteCluster, SetLock, AddPool, Resize
 
 
 def _with_tier_price(spec: ClusterSpec) -> ClusterSpec:
-    """The cluster with the price of its tier; the command has that of a dedicated node."""
-    if spec.price is None or spec.tier is Tier.DEDICATED:
-        return spec
-    return replace(spec, price=spec.price * prices.LOW_PRIORITY_RATIO)
+    """The cluster with the price of its tier; the command has those of both."""
+    price = spec.price if spec.tier is Tier.DEDICATED else spec.low_priority_price
+    return replace(spec, price=price, low_priority_price=None)
 
 
 def _slice_end(transaction: EngineTransaction, limit: float, length: float) -> float | None:

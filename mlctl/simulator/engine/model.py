@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from mlctl.catalog import prices
-
 HOUR = 3600.0
 PREEMPTION_WARNING = "Low priority compute preemption warning: a node has been preempted."
 
@@ -155,8 +153,9 @@ _RESOURCE_DEFAULTS = (
     Parameter("max_retries", 3, "D", "batch deployment YAML reference"),
     Parameter("timeout", 30, "D", "batch deployment YAML reference, seconds; SDK v1 has 60"),
     Parameter("error_threshold", -1, "D", "batch deployment YAML reference; -1 ignores failures"),
-    Parameter("low_priority_price_ratio", prices.LOW_PRIORITY_RATIO, "S", "hi-ml: around 20%"),
-    Parameter("price", None, "A", "never guessed: without a price a cost is unknown"),
+    Parameter(
+        "price", None, "A", "of size, region and tier; never guessed: a cost without one is unknown"
+    ),
 )
 
 
@@ -165,7 +164,9 @@ class ClusterSpec:
     """An AmlCompute cluster, with the defaults of the AmlCompute YAML schema (D).
 
     `idle_s` is the idle time before scale-down. `price` is per node-hour of the tier, None if
-    unknown. An `ephemeral` cluster is deleted when its last job ends (serverless compute).
+    unknown; what only plans a cluster has that of a dedicated node there, and beside it the
+    `low_priority_price`. An `ephemeral` cluster is deleted when its last job ends (serverless
+    compute).
     `quotas` are the core quotas that its nodes count against, each with its limit where none has
     been set yet.
     """
@@ -180,6 +181,7 @@ class ClusterSpec:
     region: str = ""
     ephemeral: bool = False
     quotas: tuple[tuple[str, int], ...] = ()
+    low_priority_price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 import conformance as cards
 from mlctl import catalog
 from mlctl.backends.ports.backend import Usage
+from mlctl.catalog import prices
 from mlctl.pointer import Data
 from tests.builders.azure import Between, azure, emulated, says
 from tests.builders.plans import codes, planned
@@ -103,7 +104,13 @@ def test_of_two_prices_of_a_size_the_least_counts() -> None:
 
 def test_the_sizes_of_the_emulator_are_those_of_the_catalogue() -> None:
     found = {one.name: one.usd_per_hour for one in azure(emulated()).backend.sizes("eastus")}
-    assert found == {one.name: one.usd_per_hour for one in catalog.sizes().values()}
+    listed = prices.listed()
+    names = [one.name for one in catalog.sizes().values()]
+    assert found == {name: listed.price(name, "eastus").dedicated for name in names}
+    (west,) = [
+        one for one in azure(emulated()).backend.sizes("westus3") if one.name == "Standard_DS3_v2"
+    ]
+    assert west.usd_per_hour == 0.229
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_a_timeout_that_ends_every_attempt_grows_instead_of_being_refused(
 
 
 def test_nodes_that_stay_are_paid_from_one_job_to_the_next(mlctl: Run, sample: Path) -> None:
-    flags = ("--vary", "min_instances=0,2", *QUICK, "--price", "1")
+    flags = ("--vary", "min_instances=0,2", *QUICK, "--price", "1", "--low-priority-ratio", "0.2")
     data = advised(mlctl, sample, *flags, "--jobs-per-month", "73")
     assert data["rows"][data["recommended"]]["min_instances"] == 0
     point = next(one for one in data["points"] if one["settings"] == {"min_instances": 2})

@@ -66,7 +66,10 @@ def test_rows_are_a_table_for_a_spreadsheet_too(mlctl: Run, sample: Path) -> Non
 def test_a_forecast_says_what_it_assumes_and_where_that_is_from(mlctl: Run, sample: Path) -> None:
     told = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "20").out
     assert "A allocation_s 180:" in told
-    assert "S low_priority_price_ratio 0.2:" in told
+    assert "D low_priority_price 0.03223: USD for an hour of a Spot VM, which moves" in told
+    flags = ("--files", "10", "--seconds-per-file", "1", "--runs", "20")
+    told = mlctl("simulate", sample, *flags, "--low-priority-ratio", "0.5").out
+    assert "A low_priority_price 0.1465: --low-priority-ratio 0.5 of the dedicated" in told
 
 
 def refused(mlctl: Run, *flags: str | Path) -> str:
@@ -96,7 +99,12 @@ def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
     assert "low-pri-cluster.yml:4:7: the price of `Standard_Q9_v7`" in refused(
         mlctl, sample, *FILES
     )
-    assert mlctl("simulate", sample, *FILES, "--price", "1", "--runs", "5").code == 0
+    assert (
+        "the price of Spot for `Standard_Q9_v7` is not known in eastus: say --low-pri"
+        in refused(mlctl, sample, *FILES, "--price", "1")
+    )
+    stated = ("--price", "1", "--low-priority-ratio", "0.3")
+    assert mlctl("simulate", sample, *FILES, *stated, "--runs", "5").code == 0
 
 
 @pytest.mark.parametrize(
@@ -159,13 +167,13 @@ def test_a_forecast_says_what_it_hangs_on(mlctl: Run, sample: Path) -> None:
     data = mlctl("simulate", sample, *flags, "-o", "json").json
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(data)
     rows = {row["name"]: row for row in data["sensitivity"]}
-    assert {"shocks", "outages", "cv", "low_priority_ratio", "single_node"} <= {*rows}
-    ratio = rows["low_priority_ratio"]
+    assert {"shocks", "outages", "cv", "low_priority_price", "single_node"} <= {*rows}
+    ratio = rows["low_priority_price"]
     assert ratio["high"]["cost"] == pytest.approx(4 * ratio["low"]["cost"])
     assert ratio["high"]["cost_difference"]["low"] > 0
     told = mlctl("simulate", sample, *flags).out
     assert "Beside the price of low priority the cost hangs most on " in told
-    assert "low_priority_ratio" not in told.split("hangs most on")[1].split(".\n")[0]
+    assert "low_priority_price" not in told.split("hangs most on")[1].split(".\n")[0]
     assert "What it hangs on" in mlctl("simulate", sample, *flags, "-o", "html").out
 
 

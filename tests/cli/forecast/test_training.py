@@ -23,7 +23,8 @@ AT_ONCE = ("--allocation", "0", "--preparation", "0", "--replacement", "0")
 EXACT = (
     *("--setting", "billing_granularity_s=0"),
     *("--override", "job.limits.timeout=1000000000"),
-    *("--override", "compute.idle_time_before_scale_down=0", "--price", "1"),
+    *("--override", "compute.idle_time_before_scale_down=0"),
+    *("--price", "1", "--low-priority-ratio", "0.2"),
 )
 WORK = ("--steps", "100", "--seconds-per-step", "60")
 RUNS = 2000
@@ -138,7 +139,8 @@ def test_a_limit_of_time_cancels(mlctl: Run, files: tuple[Path, Path]) -> None:
 
 def test_a_serverless_job_has_nodes_of_its_own(mlctl: Run) -> None:
     spot = ROOT / "samples/training/spot-job.yml"
-    done = mlctl("simulate", "training", spot, *WORK, "--price", "1", "--runs", "5", "-o", "json")
+    prices = ("--price", "1", "--low-priority-ratio", "0.2")
+    done = mlctl("simulate", "training", spot, *WORK, *prices, "--runs", "5", "-o", "json")
     assert done.code == 0, done.err
     assert done.json["scenario"]["cluster"] == "serverless"
     calm = next(row for row in done.json["rows"] if row["name"] == "calm")

@@ -18,8 +18,8 @@ def row(name: str, *differences: float, spread: float = 0.01) -> dict[str, Any]:
     return {"name": name, "low": sides[0], "high": sides[1]}
 
 
-def test_the_price_ratio_is_told_apart_from_what_nobody_can_look_up() -> None:
-    rows = [row("low_priority_ratio", -0.5, 1), row("shocks", -0.1, 0.3), row("rate", 0, 0.2)]
+def test_the_price_of_low_priority_is_told_apart_from_what_nobody_can_look_up() -> None:
+    rows = [row("low_priority_price", -0.5, 1), row("shocks", -0.1, 0.3), row("rate", 0, 0.2)]
     told = hangs([*rows, row("cv", 0, 0.1), row("outages", -0.05, 0.1)])
     assert told == (
         " Beside the price of low priority the cost hangs most on shocks (0.9 USD to 1.30 USD),"
@@ -28,6 +28,6 @@ def test_the_price_ratio_is_told_apart_from_what_nobody_can_look_up() -> None:
 
 
 def test_what_moves_the_cost_by_no_more_than_chance_is_not_named() -> None:
-    rows = [row("low_priority_ratio", -0.5, 1), row("shocks", -0.005, 0.005), row("cv", 0, 0)]
+    rows = [row("low_priority_price", -0.5, 1), row("shocks", -0.005, 0.005), row("cv", 0, 0)]
     assert hangs(rows).endswith("no assumption changes the cost measurably.")
     assert hangs(None) == ""

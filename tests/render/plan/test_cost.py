@@ -32,33 +32,42 @@ def test_a_cluster_has_a_line_and_the_prices_have_a_date_and_a_source() -> None:
     heads, line, *note = human(SPOT).splitlines()
     assert heads.split() == ["Monthly", "cost", "of", "nodes", "floor", "ceiling"]
     assert " ".join(line.split()) == (
-        "compute/cpu-cluster 0.00 (no change) 85.56 (+85.56) Standard_DS3_v2 low priority"
+        "compute/cpu-cluster 0.00 (no change) 47.06 (+47.06) Standard_DS3_v2 low priority"
     )
     assert " ".join(note) == (
         "Floor: 730 hours with min_instances; ceiling: with max_instances. USD, Linux, pay as you"
-        " go, eastus, 2026-06-18 (Azure's retail prices, by karpenter-provider-azure); low priority"
-        ' at 20% of that (hi-ml: "around 20% of the original price").'
+        " go, eastus, 2024-08-26 (Azure's retail prices, by SkyPilot's catalogue); low priority at"
+        " the price of Spot, which moves."
     )
 
 
-def test_dedicated_nodes_need_no_assumption_about_low_priority() -> None:
-    assert "hi-ml" not in human(FULL)
+def test_nothing_is_said_of_spot_where_all_nodes_are_dedicated() -> None:
+    assert "Spot" not in human(FULL)
 
 
 def test_several_clusters_have_a_total_and_the_unchanged_are_in_it() -> None:
     more = SPOT.replace("max_instances: 2", "max_instances: 3")
     lines = [" ".join(line.split()) for line in human(more, FULL, before=(SPOT, FULL)).splitlines()]
     assert lines[1:4] == [
-        "compute/cpu-cluster 0.00 (no change) 128.33 (+42.78) Standard_DS3_v2 low priority",
+        "compute/cpu-cluster 0.00 (no change) 70.58 (+23.53) Standard_DS3_v2 low priority",
         "1 unchanged 0.00 (no change) 427.78 (no change)",
-        "total 0.00 (no change) 556.11 (+42.78)",
+        "total 0.00 (no change) 498.36 (+23.53)",
     ]
 
 
-def test_what_is_unknown_is_called_unknown_and_so_is_its_sum() -> None:
+def test_what_is_unknown_is_called_unknown_and_the_sum_says_what_it_leaves_out() -> None:
     lines = [" ".join(line.split()) for line in human(SPOT, ODD).splitlines()]
-    assert lines[2] == "compute/odd unknown unknown Standard_D4x_v5, no price known"
-    assert lines[3] == "total unknown unknown"
+    assert lines[2] == "compute/odd unknown unknown Standard_D4x_v5, no price known in eastus"
+    assert lines[3] == "total 0.00 (no change) 47.06 (+47.06) without compute/odd"
+
+
+def test_a_sum_names_no_more_than_three_that_it_leaves_out() -> None:
+    lines = human(*(ODD.replace("odd", f"odd{number}a") for number in range(5))).splitlines()
+    assert lines[6].endswith("without compute/odd0a, compute/odd1a, compute/odd2a, ...")
+
+
+def test_a_pair_that_no_list_has_is_unknown_not_the_price_of_another_region() -> None:
+    assert "no price known in westeurope" in human(f"{SPOT}location: westeurope\n", width=200)
 
 
 def test_many_clusters_are_summed_up_after_the_first_twenty() -> None:
@@ -82,7 +91,7 @@ def test_a_pull_request_has_a_table() -> None:
     text = markdown.plan(plan(SPOT).plan)
     assert "\n| monthly cost of nodes | floor | change | ceiling | change | |\n" in text
     assert (
-        "\n| `compute/cpu-cluster` | 0.00 | (no change) | 85.56 | (+85.56)"
+        "\n| `compute/cpu-cluster` | 0.00 | (no change) | 47.06 | (+47.06)"
         " | Standard_DS3_v2 low priority |\n"
     ) in text
 
@@ -95,10 +104,11 @@ def test_no_cell_of_the_table_ends_early() -> None:
 
 def test_programs_read_numbers_and_null_for_what_is_unknown() -> None:
     found = document(SPOT, ODD, before=(SPOT,))
-    assert found["before"] == {"floor": 0.0, "ceiling": 85.56}
+    assert found["before"] == {"floor": 0.0, "ceiling": 47.06}
     assert found["after"] == {"floor": None, "ceiling": None}
     assert [one["tier"] for one in found["resources"]] == ["low_priority", "dedicated"]
-    assert found["prices"]["as_of"] == "2026-06-18"
+    assert found["prices"]["as_of"] == "2024-08-26"
+    assert {one["region"] for one in found["resources"]} == {"eastus"}
     assert (found["currency"], found["hours"]) == ("USD", 730)
 
 

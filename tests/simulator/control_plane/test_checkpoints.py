@@ -43,7 +43,7 @@ def seen(local: LocalBackend) -> list[Any]:
         [job.body for job in jobs],
         [local.jobs.show(job.name).body for job in jobs],
         [list(local.jobs.event_log(job.name)) for job in jobs],
-        billing.summarize(local.handle, 0.2),
+        billing.summarize(local.handle),
         local.nodes(CPU),
     ]
 

@@ -238,7 +238,7 @@ def test_clusters_of_one_name_in_two_workspaces_are_two() -> None:
     far.put(Address("compute", "more"), cluster(1)).wait()
     submitted(local)
     assert [inner(one)["currentNodeCount"] for one in (local, far)] == [2, 1]
-    assert [one.name for one in billing.summarize(far.handle, 0.2)] == [
+    assert [one.name for one in billing.summarize(far.handle)] == [
         "cpu-cluster",
         "more",
         "",
@@ -281,7 +281,7 @@ def played(local: LocalBackend, steps: list[tuple[str, Any]], path: Path | None)
             case _:
                 pass
     seen = [job.body for job in local.jobs.list()]
-    nodes, used = local.nodes(CPU), billing.summarize(local.handle, 0.2)
+    nodes, used = local.nodes(CPU), billing.summarize(local.handle)
     local.close()
     return [seen, nodes, used]
 

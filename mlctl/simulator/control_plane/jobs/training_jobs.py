@@ -141,11 +141,11 @@ def _own_nodes(
     size = catalog.size_of(vm_size)
     if size is None:
         raise bad(f"The specified VM size {vm_size} is not available.", "InvalidVMSize")
-    price = size.usd_per_hour
+    price = prices.listed().price(vm_size, state.location)
     return ClusterSpec(
         f"{name}-nodes",
         Tier.LOW_PRIORITY if spot else Tier.DEDICATED,
         cores=size.vcpus,
-        price=price * prices.LOW_PRIORITY_RATIO if spot and price is not None else price,
+        price=price.of_tier(low_priority=spot),
         region=state.location,
     )

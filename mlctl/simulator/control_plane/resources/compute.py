@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from mlctl import catalog
+from mlctl.catalog import prices
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
 from mlctl.kinds.claim import is_low_priority
@@ -207,10 +208,11 @@ def check_size(context: RequestContext, text: str) -> None:
 def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
     """The event engine's command to create or resize a cluster.
 
-    `price` is that of a dedicated node.
+    It has the prices of both tiers, as of when it was made.
     """
     inner = body["properties"]["properties"]
     scale, size = inner["scaleSettings"], catalog.size_of(inner["vmSize"])
+    price = prices.listed().price(inner["vmSize"], body["location"])
     spec = {
         "name": name,
         "tier": "low_priority" if is_low_priority(inner["vmPriority"]) else "dedicated",
@@ -218,7 +220,8 @@ def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
         "max_instances": scale["maxNodeCount"],
         "idle_s": parse_iso(scale["nodeIdleTimeBeforeScaleDown"]),
         "cores": size.vcpus if size else 1,
-        "price": size.usd_per_hour if size else None,
+        "price": price.dedicated,
+        "low_priority_price": price.spot,
         "region": body["location"],
     }
     return {"is": "AddCluster", "spec": {"is": "ClusterSpec", **spec}}
