@@ -240,7 +240,8 @@ def _step(
     component = data[key]
     if isinstance(component, dict):
         inline = Part(pipeline.document, (*at, key), component)
-        standing = not any(isinstance(component.get(side), dict) for side in SIDES)
+        parts = (*SIDES, JOBS)  # of something that is run by itself
+        standing = not any(isinstance(component.get(side), dict) for side in parts)
         # A trial that is written in the step reads the inputs of the step.
         return Step(name, part, part if standing else inline, written=standing)
     path = component_file(pipeline.document.folder, component)

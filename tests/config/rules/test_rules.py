@@ -295,10 +295,11 @@ def test_a_topic_is_about_the_kinds_that_have_what_it_looks_at() -> None:
     assert {name for kinds in rules.TOPICS.values() for name in kinds} <= DOCUMENTS.keys()
 
 
-def test_a_step_that_is_a_pipeline_of_its_own_needs_no_compute() -> None:
+@pytest.mark.parametrize("declared", ["inputs: {x: {type: string, default: y}}, ", ""])
+def test_a_step_that_is_a_pipeline_of_its_own_needs_no_compute(declared: str) -> None:
     head = "$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json\n"
     inner = "jobs: {inner: {component: azureml:c:1, compute: azureml:cpu-cluster}}"
-    component = f"{{type: pipeline, inputs: {{x: {{type: string, default: y}}}}, {inner}}}"
+    component = f"{{type: pipeline, {declared}{inner}}}"
     job = f"{head}type: pipeline\njobs:\n  whole:\n    component: {component}\n"
     assert "MLC356" not in codes(check(job))
     assert "MLC356" in codes(check(job.replace(inner, "command: python train.py")))
