@@ -9,19 +9,16 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from threading import Thread
-from types import MappingProxyType
 from typing import BinaryIO
 
 # Told of the bytes of each piece that `chunks` has read: big models take minutes.
 on_read: ContextVar[Callable[[int], None]] = ContextVar("on_read", default=lambda _: None)
-
-# What files are taken to hold, by their real paths: it is yet to be written.
-_unwritten: ContextVar[Mapping[str, bytes]] = ContextVar("unwritten", default=MappingProxyType({}))
 
 _CHUNK = 1 << 20
 _MAX_LINKS = 40
@@ -98,40 +95,58 @@ def leads_out(file: Path, named: frozenset[Path]) -> bool:
     return named.isdisjoint((target, *target.parents))
 
 
-@contextmanager
-def as_if_written(contents: Mapping[Path, bytes]) -> Iterator[None]:
-    """Let all that reads files in this thread find these contents, which are yet to be written."""
-    token = _unwritten.set({os.path.realpath(path): content for path, content in contents.items()})
-    try:
-        yield
-    finally:
-        _unwritten.reset(token)
+@dataclass(frozen=True, eq=False, slots=True)
+class Files:
+    """Files as they are on the disk, but for those with contents that are yet to be written."""
+
+    _unwritten: Mapping[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def with_texts(cls, texts: Mapping[Path, str]) -> Files:
+        """The files as they are once these texts are written."""
+        return cls({os.path.realpath(path): text.encode() for path, text in texts.items()})
+
+    def unwritten(self, path: Path | str) -> bytes | None:
+        """What is yet to be written to a file; None where the disk has what it holds."""
+        return self._unwritten.get(os.path.realpath(path)) if self._unwritten else None
+
+    def read(self, path: Path, limit: int) -> bytes:
+        """The content of a regular file of at most `limit` bytes.
+
+        Raises:
+            OSError: it cannot be read, is no regular file, or is bigger.
+        """
+        content = self.unwritten(path)
+        return read(path, limit) if content is None else content
+
+    def size(self, path: Path) -> int:
+        """The bytes of a file.
+
+        Raises:
+            OSError: it is not there.
+        """
+        content = self.unwritten(path)
+        return path.stat().st_size if content is None else len(content)
+
+    def chunks(self, path: Path) -> Iterator[bytes]:
+        """The content of a regular file, a piece at a time.
+
+        Raises:
+            OSError: it cannot be read, is no regular file, or holds more than its size says.
+        """
+        content = self.unwritten(path)
+        return chunks(path) if content is None else iter((content,))
 
 
-def unwritten(path: Path | str) -> bytes | None:
-    """What a file is taken to hold; None for what is on the disk."""
-    contents = _unwritten.get()
-    return contents.get(os.path.realpath(path)) if contents else None
-
-
-def size(path: Path) -> int:
-    """The bytes of a file.
-
-    Raises:
-        OSError: it is not there.
-    """
-    content = unwritten(path)
-    return path.stat().st_size if content is None else len(content)
+ON_DISK = Files()
 
 
 def read(path: Path, limit: int, *, pipes: bool = False) -> bytes:
-    """The content of a regular file, or with `pipes` of anything, of at most `most` bytes.
+    """The content of a regular file, or with `pipes` of anything, of at most `limit` bytes.
 
     Raises:
         OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
     """
-    if (unwritten_content := unwritten(path)) is not None:
-        return unwritten_content
     content = bytearray()
     try:
         with open_any(path) if pipes else open_regular(path) as stream:
@@ -152,9 +167,6 @@ def chunks(path: Path) -> Iterator[bytes]:
         OSError: it cannot be read, is no regular file, or holds more than its size says: it is
             being written, or is the kernel's (`/proc`) and may have no end.
     """
-    if (content := unwritten(path)) is not None:
-        yield content
-        return
     with open_regular(path) as stream:
         remaining = os.fstat(stream.fileno()).st_size
         while chunk := stream.read(_CHUNK):

@@ -229,11 +229,12 @@ def test_what_is_yet_to_be_written_is_read_as_if_it_were(tmp_path: Path) -> None
     file, link = tmp_path / "a", tmp_path / "b"
     file.write_text("old")
     link.symlink_to(file)
-    with files.as_if_written({link: b"longer"}):
-        assert (files.read(file, 10), files.size(link)) == (b"longer", 6)
-        assert list(files.chunks(file)) == [b"longer"]
-        assert files.unwritten(tmp_path / "c") is None
-    assert (files.read(file, 10), files.size(link)) == (b"old", 3)
+    renamed = files.Files.with_texts({link: "longer"})
+    assert (renamed.read(file, 10), renamed.size(link)) == (b"longer", 6)
+    assert list(renamed.chunks(file)) == [b"longer"]
+    assert renamed.unwritten(tmp_path / "c") is None
+    assert (files.ON_DISK.read(file, 10), files.ON_DISK.size(link)) == (b"old", 3)
+    assert list(files.ON_DISK.chunks(link)) == [b"old"]
 
 
 @pytest.mark.parametrize("name", ["x" * 250, "\u00e9" * 125, "\u4e2d" * 83])

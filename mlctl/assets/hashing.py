@@ -11,10 +11,10 @@ from pathlib import Path
 
 from mlctl.assets import ignore
 from mlctl.assets.folders import walk
-from mlctl.files import chunks, is_file, is_folder, real, size
+from mlctl.files import ON_DISK, Files, is_file, is_folder, real
 
 
-def code_hash(path: Path) -> str:
+def code_hash(path: Path, content: Files = ON_DISK) -> str:
     """The SDK's `get_content_hash` (hash version 202208) of a code file or folder.
 
     Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
@@ -26,13 +26,13 @@ def code_hash(path: Path) -> str:
     sorted_files = sorted(files(path), key=lambda pair: pair[1].lower())
     digest = hashlib.sha256(str(len(sorted_files)).encode())
     for file, name in sorted_files:
-        digest.update(f"#{name}#{size(file)}".encode())
+        digest.update(f"#{name}#{content.size(file)}".encode())
     for file, _ in sorted_files:
-        _update_with_file(digest, file)
+        _update_with_file(digest, file, content)
     return digest.hexdigest()
 
 
-def asset_hash(path: Path) -> str:
+def asset_hash(path: Path, content: Files = ON_DISK) -> str:
     """The SDK's `get_object_hash` of a model or build context; it names the upload's folder.
 
     Raises:
@@ -40,12 +40,12 @@ def asset_hash(path: Path) -> str:
     """
     digest = hashlib.sha256(b"Initialize for october 2021 AML CLI version")
     if not is_folder(path):
-        _update_with_file(digest, path)
+        _update_with_file(digest, path, content)
         return digest.hexdigest()
     for entry in walk(path, ignore.read(path), prune=True):
         digest.update(entry.path.name.encode())
         if entry.path.is_file():
-            _update_with_file(digest, entry.path)
+            _update_with_file(digest, entry.path, content)
     return digest.hexdigest()
 
 
@@ -63,6 +63,6 @@ def files(path: Path) -> Iterator[tuple[Path, str]]:
             yield entry.path, entry.relative
 
 
-def _update_with_file(digest: hashlib._Hash, file: Path) -> None:
-    for chunk in chunks(file):
+def _update_with_file(digest: hashlib._Hash, file: Path, content: Files) -> None:
+    for chunk in content.chunks(file):
         digest.update(chunk)

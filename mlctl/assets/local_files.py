@@ -19,6 +19,7 @@ from mlctl import files, pointer, source
 from mlctl.assets import hashing, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.files import ON_DISK, Files
 from mlctl.kinds import KINDS, data_collector
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.component_hash import ANONYMOUS
@@ -60,12 +61,13 @@ _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 class _Resolver:
     """Resolves the local files of one resource after the other; what cannot be read is reported.
 
-    `files` are the components of the files that were met: two steps may run the same.
+    `components` are those of the files that were met: two steps may run the same.
     """
 
     scope: Scope
     report: Report
-    files: dict[Path | None, Resource] = dataclasses.field(default_factory=dict)
+    files: Files
+    components: dict[Path | None, Resource] = dataclasses.field(default_factory=dict)
 
     def resolve(self, resource: Resource, parents: tuple[Path, ...] = ()) -> Iterator[Resource]:
         """The assets of a resource, then the resource itself without local paths.
@@ -100,7 +102,9 @@ class _Resolver:
                     address = yield from self._adopted(resource, field, asset, parents)
                     values[field.at] = _reference(address)
                 elif field.path and isinstance(value, str):
-                    values[field.at], found = _content(resource, field, value, self.scope)
+                    values[field.at], found = _content(
+                        resource, field, value, self.scope, self.files
+                    )
                     self.report.extend(private_findings(resource, field, found))
                     uploads += found
             except OSError as error:
@@ -114,8 +118,8 @@ class _Resolver:
         self.report.extend(private_findings(resource, field, asset.uploads))
         of_file = asset.kind is COMPONENT and not asset.root
         file = files.real(Path(asset.document.source.name)) if of_file else None
-        if file in self.files:
-            return self.files[file]
+        if file in self.components:
+            return self.components[file]
         *inner, whole = self.resolve(asset, (*parents, file) if file else parents)
         address = names.named(whole, self.scope)
         for inner_resource in inner:
@@ -126,7 +130,7 @@ class _Resolver:
             )
         yield address
         if file is not None:
-            self.files[file] = address
+            self.components[file] = address
         return address
 
     def _asset(
@@ -143,8 +147,8 @@ class _Resolver:
             return None
         path = resolve(resource, value)
         if field.refers_to == CODE.name:
-            return _code(resource, field, path, self.scope)
-        return _component(resource, path, parents)
+            return _code(resource, field, path, self.scope, self.files)
+        return _component(resource, path, parents, self.files)
 
     def _steps(
         self, resource: Resource, field: Field, jobs: Mapping[str, Data], parents: tuple[Path, ...]
@@ -160,7 +164,8 @@ class _Resolver:
             at = replace(field, at=(*field.at, name, key))
             if key and is_local(step.get(key)):
                 try:
-                    components[name] = _component(resource, resolve(resource, step[key]), parents)
+                    path = resolve(resource, step[key])
+                    components[name] = _component(resource, path, parents, self.files)
                 except OSError as error:
                     self.report.add(_unreadable(resource, at, error))
         documents = {name: component.document.data for name, component in components.items()}
@@ -182,13 +187,13 @@ class _Resolver:
 
 
 def resolve_local_files(
-    resources: Iterable[Resource], scope: Scope, report: Report
+    resources: Iterable[Resource], scope: Scope, report: Report, content: Files = ON_DISK
 ) -> list[Resource]:
     """The resources without local paths, each after the assets that its paths became.
 
     Paths that cannot be read are reported (MLC401) and left as they are.
     """
-    resolver = _Resolver(scope, report)
+    resolver = _Resolver(scope, report, content)
     return [resolved for resource in resources for resolved in resolver.resolve(resource)]
 
 
@@ -196,7 +201,9 @@ def _reference(asset: Resource) -> str:
     return f"azureml:{asset.address.name}:{asset.address.version}"
 
 
-def _component(resource: Resource, path: Path, parents: tuple[Path, ...]) -> Resource:
+def _component(
+    resource: Resource, path: Path, parents: tuple[Path, ...], content: Files
+) -> Resource:
     """The component in a file, whose name and version do not count.
 
     Raises:
@@ -204,7 +211,7 @@ def _component(resource: Resource, path: Path, parents: tuple[Path, ...]) -> Res
     """
     if files.real(path) in parents:
         raise OSError(errno.ELOOP, "it is a component of itself", str(path))
-    documents = source.load(str(path), files.read(path, source.MAX_BYTES), Report())
+    documents = source.load(str(path), content.read(path, source.MAX_BYTES), Report())
     if not documents:
         raise OSError(errno.EILSEQ, "it holds no component", str(path))
     data = documents[0].data
@@ -303,10 +310,9 @@ def digest(upload: Upload) -> str:
             return hashing.asset_hash(path)
 
 
-def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resource:
-    upload = Upload(
-        UploadTarget.CODE, _absolute(path), hashing.code_hash(path), ("properties", "codeUri")
-    )
+def _code(resource: Resource, field: Field, path: Path, scope: Scope, content: Files) -> Resource:
+    digest = hashing.code_hash(path, content)
+    upload = Upload(UploadTarget.CODE, _absolute(path), digest, ("properties", "codeUri"))
     values: dict[Pointer, Data] = {
         ("hash",): upload.digest,
         ("hash_version",): "202208",
@@ -316,9 +322,9 @@ def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resourc
     return _owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
 
 
-def _yaml(path: Path) -> Data:
+def _yaml(path: Path, content: Files) -> Data:
     try:
-        return source.plain(files.read(path, source.MAX_BYTES).decode("utf-8-sig"))
+        return source.plain(content.read(path, source.MAX_BYTES).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from error
 
@@ -346,15 +352,16 @@ def _absolute(path: Path) -> str:
 
 
 def _content(
-    resource: Resource, field: Field, value: str, scope: Scope
+    resource: Resource, field: Field, value: str, scope: Scope, content: Files
 ) -> tuple[Data, tuple[Upload, ...]]:
     """What a path becomes that is no asset: the text of a conda file, or an upload and its URI."""
     if not is_local(value):
         return value, ()
     path = resolve(resource, value)
     if field.codec == "conda":
-        return names.conda(_yaml(path)), ()
-    upload = Upload(UploadTarget.ASSET, _absolute(path), hashing.asset_hash(path), field.wire)
+        return names.conda(_yaml(path, content)), ()
+    digest = hashing.asset_hash(path, content)
+    upload = Upload(UploadTarget.ASSET, _absolute(path), digest, field.wire)
     return _uri(upload, scope), (upload,)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -12,45 +12,29 @@ from pathlib import Path
 
 from mlctl import files, schema, source
 from mlctl.config import graph, named_files, rules
+from mlctl.config.document_kinds import (
+    OTHER_KIND,
+    UNKNOWN_KIND,
+    DocumentKinds,
+    LeftOut,
+    Why,
+    has_kind,
+    named_paths,
+)
 from mlctl.config.graph import Graph, ReadDocument
-from mlctl.config.left_out import LeftOut, Why, named_paths
 from mlctl.config.named_files import NamedFiles
 from mlctl.config.overlays import UNKNOWN_OVERLAY, Overlays
 from mlctl.config.secrets import hide_secrets
 from mlctl.config.variables import UNSET_VARIABLE, Variables
-from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
-from mlctl.kinds import KINDS, Kind, kind_of_schema
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.files import ON_DISK, Files
+from mlctl.kinds import Kind
 from mlctl.kinds.address import Address, Scope, own_address
-from mlctl.kinds.registry import UNMANAGED, by_schema, infer
+from mlctl.kinds.registry import by_schema, infer
 from mlctl.kinds.resource import Resource, build
-from mlctl.pointer import Data
-from mlctl.schema.text import nearest, with_article
 from mlctl.source import Document, SourceFile
-from mlctl.source.files import PROJECT_FILE
 from mlctl.source.rules import UNREADABLE_RULES
 
-UNKNOWN_KIND = Rule(
-    "MLC120",
-    "unknown-kind",
-    Severity.ERROR,
-    "a document whose kind is unknown",
-    "The kind of a document comes from the file part of its `$schema`, else from the command, else"
-    " from its content. Nothing else can be said about a document before its kind is known. Files"
-    " found in a folder that are of other kinds, or of none (a schedule, a workflow), are left out"
-    " with a note instead; under `--strict` other kinds of Azure ML are errors.",
-    "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or"
-    " batchEndpoint, batchDeployment, model, environment in its place.",
-)
-OTHER_KIND = Rule(
-    "MLC121",
-    "document-of-another-kind",
-    Severity.ERROR,
-    "the document is not of the kind that the command works on",
-    "Each command creates one kind of resource. The low-priority tutorial itself passes a"
-    " deployment to `batch-endpoint create`.",
-    "Use the command of the document's kind, or `mlctl apply FILE`, which takes any.",
-    "Use low priority VMs for batch deployments",
-)
 LOAD_RULES = (
     *(UNKNOWN_KIND, OTHER_KIND, UNSET_VARIABLE, UNKNOWN_OVERLAY),
     named_files.SECOND_DOCUMENT,
@@ -84,7 +68,7 @@ class Loader:
     that take any. With `planning` local files are read: paths that do not exist are errors, code
     and conda files become content. `edit` changes a document before it is checked (flags of the
     command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
-    complete the documents that are read from files; `policies` are rules of the project's own.
+    complete the documents that are read from `files`; `policies` are rules of the project's own.
 
     The secrets that are met go to those of the variables.
     """
@@ -99,6 +83,7 @@ class Loader:
     variables: Variables = field(default_factory=Variables)
     overlays: Overlays = field(default_factory=Overlays)
     policies: Callable[[Graph], Iterable[Diagnostic]] = lambda _graph: ()
+    files: Files = ON_DISK
     notes: list[str] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
 
@@ -122,7 +107,7 @@ class Loader:
 
     def document(self, path: str, index: int) -> Document | None:
         """One document of a file, with what overlays and variables say; None without it."""
-        read = source.read(path, Report())
+        read = source.read(path, Report(), self.files)
         return next((self._completed(one) for one in read if one.index == index), None)
 
     def check(
@@ -130,13 +115,14 @@ class Loader:
     ) -> LoadedConfig:
         """Check documents and build their graph."""
         named = _NamedPaths(documents)
+        kinds = DocumentKinds(self.report, self.kind, self.planning, self.notes, self.left_out)
         resources = [
             resource
-            for resource in (self._resource(*pair, named) for pair in documents)
+            for resource in (self._resource(*pair, kinds, named) for pair in documents)
             if resource is not None
         ]
         built = graph.build(resources, self.scope)
-        read = NamedFiles(self.report, _components(resources), self._filled)
+        read = NamedFiles(self.report, _components(resources), self._filled, self.files)
         script = _script if self.scripts else lambda _path: None
         context = rules.RuleContext(
             self.today, os.path.exists, self.planning, script, read.component, read.conda
@@ -147,7 +133,8 @@ class Loader:
         if self.planning and self.scope is not None and not self.report.failed:
             from mlctl.assets.local_files import resolve_local_files  # noqa: PLC0415 - hashes
 
-            built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
+            resolved = resolve_local_files(resources, self.scope, self.report, self.files)
+            built = graph.build(resolved, self.scope)
         built = replace(built, secrets=self.variables.secrets.known)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
@@ -177,10 +164,10 @@ class Loader:
         if file.path == "-":
             return source.load("<stdin>", sys.stdin.buffer.read(source.MAX_BYTES + 1), self.report)
         report = Report()
-        documents = source.read(file.path, report, explicit=file.explicit)
+        documents = source.read(file.path, report, self.files, explicit=file.explicit)
         if not report:
             return documents
-        ours = file.explicit or any(_has_kind(item.data) for item in documents)
+        ours = file.explicit or any(has_kind(item.data) for item in documents)
         # A file of another tool may break any rule, as long as it is YAML.
         reported = [item for item in report if ours or item.rule in UNREADABLE_RULES]
         self.report.extend(reported)
@@ -216,13 +203,13 @@ class Loader:
         return self.variables.fill(document, self.report)
 
     def _resource(
-        self, file: SourceFile, document: Document, named: _NamedPaths
+        self, file: SourceFile, document: Document, kinds: DocumentKinds, named: _NamedPaths
     ) -> Resource | None:
         """The resource of a document; None for one that is left out, or is a part of another's.
 
         A component that a document in the same folder names by its path belongs to that one.
         """
-        kind = self._kind(file, document)
+        kind = kinds.of(file, document)
         if kind is None or (
             kind.content.named_by_path and not file.explicit and file.path in named
         ):
@@ -232,81 +219,6 @@ class Loader:
         hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
-
-    def _kind(self, file: SourceFile, document: Document) -> Kind | None:
-        """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
-        schema_kind = by_schema(document.data)
-        stated = schema_kind if isinstance(schema_kind, Kind) else None
-        guessed = infer(document.data) if schema_kind is None or self.kind is not None else None
-        if self.kind is not None:
-            if stated in (None, self.kind) and guessed in (None, self.kind):
-                return self.kind
-            if guessed is self.kind or (stated is self.kind and guessed is not None):
-                return self.kind
-            self.report.add(_other_kind(document, stated or guessed or self.kind, self.kind))
-            return None
-        meant = stated or (guessed if schema_kind is None else None)
-        if meant is None:
-            self._leave_out(file, document, schema_kind)
-            return None
-        if meant.runs and self.planning:
-            self._leave_out_job(file, document)
-            return None
-        if stated is None:
-            url = document.data.get("$schema")
-            why = "its `$schema` is none of Azure ML's" if url else "it has no `$schema`"
-            self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
-        return meant
-
-    def _leave_out_job(self, file: SourceFile, document: Document) -> None:
-        """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
-        name = document.source.name
-        command = f"mlctl job create -f {name}"
-        if not file.explicit:
-            self.left_out.add(name, Why.JOB)
-            return
-        self.report.add(
-            Diagnostic(
-                OTHER_KIND,
-                "this is a job: it runs once, and there is nothing to plan",
-                document.label(("$schema",) if "$schema" in document.data else ()),
-                hint=f"run: {command}",
-            )
-        )
-
-    def _leave_out(
-        self, file: SourceFile, document: Document, schema_kind: Kind | str | None
-    ) -> None:
-        if Path(document.source.name).name == PROJECT_FILE:
-            hint = "name the files and folders that it holds for"
-            reason = f"{PROJECT_FILE} is read by every command, and declares no resource"
-            self.report.add(Diagnostic(UNKNOWN_KIND, reason, document.label(), hint))
-            return
-        url = document.data.get("$schema")
-        name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
-        unmanaged = UNMANAGED.get(str(name).casefold())
-        reason = (
-            f"`{name}` {unmanaged or 'is no kind that mlctl knows'}"
-            if name
-            else "it has no `$schema`, and its content fits no kind"
-        )
-        if not file.explicit and not (name and self.report.strict):
-            why = Why.UNKNOWN_KIND if name else Why.NO_KIND
-            self.left_out.add(file.path, why, str(name or ""))
-            return
-        at = ("$schema",) if url is not None else ()
-        documents = (schema_name for kind in KINDS.values() for schema_name in kind.documents)
-        near = nearest(str(name), documents) if name and unmanaged is None else None
-        suggestion = f"did you mean `{near}`? " if near else ""
-        hint = f"{suggestion}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
-        self.report.add(
-            Diagnostic(
-                UNKNOWN_KIND,
-                f"the kind of this document is unknown: {reason}",
-                document.label(at),
-                hint,
-            )
-        )
 
 
 class _NamedPaths:
@@ -324,7 +236,7 @@ class _NamedPaths:
         documents = (
             document
             for _, document in self._documents
-            if "$schema" in document.data or _has_kind(document.data)
+            if "$schema" in document.data or has_kind(document.data)
         )
         return frozenset(named_paths(documents))
 
@@ -340,27 +252,8 @@ def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
     return components
 
 
-def _has_kind(data: Mapping[str, Data]) -> bool:
-    """Whether a document is of some kind, by its `$schema` or by its content."""
-    return isinstance(by_schema(data), Kind) or (
-        by_schema(data) is None and infer(data) is not None
-    )
-
-
 def _script(path: Path) -> str | None:
     try:
         return files.read(path, _MAX_SCRIPT).decode("utf-8-sig")
     except (OSError, ValueError):
         return None  # Python takes other encodings too, where the script says so
-
-
-def _other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:
-    name = document.source.name
-    title = str(kind.form_of(document.data).schema.get("title", kind.title)).lower()
-    label = title if kind.runs else kind.name
-    return Diagnostic(
-        OTHER_KIND,
-        f"this is {with_article(label)}, and the command creates {with_article(expected.name)}",
-        document.label(("$schema",) if "$schema" in document.data else ()),
-        hint=f"run: mlctl {kind.name} create -f {name}",
-    )

@@ -15,6 +15,7 @@ from mlctl import files, masking, source
 from mlctl.config.graph import Graph
 from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.files import Files
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import is_local, local_path
@@ -39,12 +40,13 @@ class NamedFiles:
 
     `given` are the documents that the user named, or that stand in a folder that was: they are
     checked for themselves. `new` are the components that were read besides. `filled` gives a
-    component the values of variables.
+    component the values of variables. `files` are what is read.
     """
 
     report: Report
     given: dict[Path, Document]
     filled: Callable[[Document], Document]
+    files: Files
     new: list[Document] = field(default_factory=list)
     _read: dict[Path, Document | None] = field(default_factory=dict)
 
@@ -106,7 +108,7 @@ class NamedFiles:
     def _document(self, path: Path) -> Document | None:
         """The one document of a file. One that cannot be read is for the rules of paths."""
         try:
-            content = files.read(path, source.MAX_BYTES)
+            content = self.files.read(path, source.MAX_BYTES)
         except (OSError, ValueError):
             return None
         documents = source.load(str(path), content, self.report)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mlctl import source
 from mlctl.config.overlays import Overlays, check_overlay
 from mlctl.diagnostics import Label, Report
+from mlctl.files import ON_DISK, Files
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.source import Document
@@ -119,13 +120,13 @@ class Project:
         """The variables, with their values; None for one that has none."""
         return self.values.get("variables") or {}
 
-    def overlays(self) -> Overlays:
+    def overlays(self, files: Files = ON_DISK) -> Overlays:
         """What the environment says otherwise of resources.
 
         Raises:
             ProjectError: one of its files cannot be read, or is no overlay.
         """
-        documents = _overlays(self._below(self.values.get("overlays", ())))
+        documents = _overlays(self._below(self.values.get("overlays", ())), files)
         return Overlays(documents, frozenset(file.resolve() for file in self._overlay_files))
 
     @property
@@ -153,10 +154,10 @@ class Project:
         return [folder / name for name in names]
 
 
-def _overlays(files: Iterable[Path]) -> tuple[Document, ...]:
+def _overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, ...]:
     report, documents = Report(), list[Document]()
-    for file in files:
-        documents += source.read(file, report)
+    for path in paths:
+        documents += source.read(path, report, files)
     for document in documents:
         report.extend(check_overlay(document))
     if report.failed:

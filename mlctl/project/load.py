@@ -12,6 +12,7 @@ from mlctl import schema, source
 from mlctl.config.loader import Loader
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Diagnostic, Report
+from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Kind
 from mlctl.masking import Secrets
 from mlctl.pointer import Data
@@ -62,6 +63,8 @@ def loader(
     variables: Variables,
     policies: Callable[[], Policies],
     kind: Kind | None = None,
+    *,
+    files: Files = ON_DISK,
     **settings: Any,
 ) -> Loader:
     """A loader of documents as the project has them; `settings` are further ones of `Loader`.
@@ -71,10 +74,10 @@ def loader(
     Raises:
         ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
     """
-    settings["overlays"] = project.overlays()
+    settings["overlays"] = project.overlays(files)
     if project.policies or project.plugins:  # else their modules are not even imported
         settings["policies"] = policies().of_files
-    return Loader(report, today, kind, variables=variables, **settings)
+    return Loader(report, today, kind, variables=variables, files=files, **settings)
 
 
 def policies_of(project: Project, today: date) -> Policies:

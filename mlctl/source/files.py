@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import open_any, open_regular, unwritten
+from mlctl.files import ON_DISK, Files, open_any, open_regular
 from mlctl.source.decode import MAX_BYTES, too_big
 from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
@@ -32,13 +32,15 @@ class SourceFile:
     explicit: bool
 
 
-def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Document]:
+def read(
+    path: Path | str, report: Report, files: Files = ON_DISK, *, explicit: bool = True
+) -> list[Document]:
     """The documents of a file; a file that cannot be read, or is too big, is a finding.
 
     A pipe is read where it is named (`<(command)`), and not where it lies in a folder.
     """
     name = str(path)
-    content = unwritten(path)
+    content = files.unwritten(path)
     if content is not None:
         return load(name, content, report, explicit=explicit)
     try:

@@ -12,6 +12,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
 from mlctl.diagnostics import Report
+from mlctl.files import ON_DISK, Files
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
@@ -72,10 +73,12 @@ class _Planning:
     options: PlanOptions
     ownership: Ownership
 
-    def plan_once(self, report: Report, successors: Successors = NONE) -> Planned:
+    def plan_once(
+        self, report: Report, successors: Successors = NONE, files: Files = ON_DISK
+    ) -> Planned:
         """The plan of the files as they are, or with `successors` as they are to be."""
-        options, loaded = self.options, self._load(report, again=bool(successors))
-        prune = _pruning(loaded, self.backend, self.context, options)
+        options, loaded = self.options, self._load(report, files, again=bool(successors))
+        prune = self._pruning(loaded, files)
         targets = [_declared(loaded.graph, target) for target in options.targets]
         journals = None if options.destroying or options.comparing else self.context.journals
         unfinished = tuple(journals.changes().values()) if journals else ()
@@ -96,7 +99,8 @@ class _Planning:
             successors=successors,
         )
         planned = replace(
-            planned, plan=replace(planned.plan, orphans=tuple(self._orphans(loaded, planned)))
+            planned,
+            plan=replace(planned.plan, orphans=tuple(self._orphans(loaded, planned, files))),
         )
         for note in (
             unfinished_text.notes(unfinished, live_state, planned.plan) if not successors else ()
@@ -104,7 +108,7 @@ class _Planning:
             self.context.note(note)
         return planned
 
-    def _orphans(self, loaded: LoadedConfig, planned: Planned) -> list[Address]:
+    def _orphans(self, loaded: LoadedConfig, planned: Planned, files: Files) -> list[Address]:
         """What the project owns and no file declares any more; none where that is not asked."""
         options = self.options
         project = self.context.project.text("project")
@@ -117,7 +121,7 @@ class _Planning:
             owned = owned_by(project, self.backend)
             orphans = list(undeclared(loaded.graph, owned, frozenset()))
             if orphans:  # only then are the project's other files read
-                elsewhere = _declared_elsewhere(loaded, self.backend, self.context)
+                elsewhere = self._declared_elsewhere(loaded, files)
                 orphans = list(undeclared(loaded.graph, orphans, elsewhere))
         except (ServiceError, UnreadableFolder) as error:
             self.context.note(clean(f"note: what no file declares any more is not known: {error}"))
@@ -125,9 +129,10 @@ class _Planning:
         deleted = {change.address for change in planned.plan.changes if change.action.deletes}
         return sorted({live.address for live in orphans} - deleted)
 
-    def _load(self, report: Report, *, again: bool) -> LoadedConfig:
+    def _load(self, report: Report, files: Files, *, again: bool) -> LoadedConfig:
         new_loader, planning = self.context.new_loader, not self.options.destroying
-        loaded = new_loader(report, scope=self.backend.scope, planning=planning).load(self.paths)
+        loader = new_loader(report, scope=self.backend.scope, planning=planning, files=files)
+        loaded = loader.load(self.paths)
         if report.failed or not again:
             self.context.show(loaded)
         if report.failed:
@@ -157,6 +162,33 @@ class _Planning:
             superseded=superseded,
             unfinished=unfinished,
         )
+
+    def _pruning(self, loaded: LoadedConfig, files: Files) -> Prune | None:
+        """What may be pruned; None where nothing is."""
+        if not self.options.prune:
+            return None
+        return Prune(self._declared_elsewhere(loaded, files), self.options.prune_limit)
+
+    def _declared_elsewhere(self, loaded: LoadedConfig, files: Files) -> Set[Address]:
+        """The addresses that the other files of the whole folder of `mlctl.yml` declare.
+
+        Raises:
+            UnreadableFolder: one of them cannot be read.
+        """
+        document = self.context.project.document
+        report = Report(select=frozenset({"MLC0"}))
+        planned = {Path(file).absolute() for file in loaded.files}
+        discovered = source.discover([str(document.folder if document else Path())], report)
+        other_files = [file for file in discovered if Path(file.path).absolute() not in planned]
+        loader = self.context.new_loader(
+            report, scope=self.backend.scope, scripts=False, files=files
+        )
+        elsewhere = loader.load_files(other_files)
+        if report.failed:
+            raise UnreadableFolder(
+                report, "a file of this folder cannot be read, and may declare what would be pruned"
+            )
+        return elsewhere.graph.resources.keys()
 
 
 def plan_loaded(
@@ -207,34 +239,3 @@ def _declared(graph: Graph, target: str) -> Address:
         message = f"`{target}` is not declared in these files; they declare {declared}"
         raise InvalidOption("target", message)
     return address
-
-
-def _pruning(
-    loaded: LoadedConfig, backend: Backend, context: PlanContext, options: PlanOptions
-) -> Prune | None:
-    """What may be pruned; None where nothing is."""
-    if not options.prune:
-        return None
-    return Prune(_declared_elsewhere(loaded, backend, context), options.prune_limit)
-
-
-def _declared_elsewhere(
-    loaded: LoadedConfig, backend: Backend, context: PlanContext
-) -> Set[Address]:
-    """The addresses that the other files of the whole folder of `mlctl.yml` declare.
-
-    Raises:
-        UnreadableFolder: one of them cannot be read.
-    """
-    document = context.project.document
-    report = Report(select=frozenset({"MLC0"}))
-    planned = {Path(file).absolute() for file in loaded.files}
-    files = source.discover([str(document.folder if document else Path())], report)
-    other_files = [file for file in files if Path(file.path).absolute() not in planned]
-    loader = context.new_loader(report, scope=backend.scope, scripts=False)
-    elsewhere = loader.load_files(other_files)
-    if report.failed:
-        raise UnreadableFolder(
-            report, "a file of this folder cannot be read, and may declare what would be pruned"
-        )
-    return elsewhere.graph.resources.keys()

@@ -11,6 +11,7 @@ from typing import Protocol
 from mlctl import files, source
 from mlctl.backends.ports.backend import Backend, SupportsNames
 from mlctl.diagnostics import Diagnostic, Report
+from mlctl.files import ON_DISK, Files
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.renaming import (
@@ -39,7 +40,9 @@ class WriteError(Exception):
 class PlanOnce(Protocol):
     """Loads the files as they are to be, and plans them."""
 
-    def __call__(self, report: Report, successors: Successors = NONE) -> Planned:
+    def __call__(
+        self, report: Report, successors: Successors = NONE, files: Files = ON_DISK
+    ) -> Planned:
         """The plan."""
 
 
@@ -69,9 +72,8 @@ def with_new_names(
                 resource, taken_names, partial(_is_taken, backend)
             )
         texts = renamed_texts(first.graph, renames, context.project.every_overlay())
-        with files.as_if_written({path: text.encode() for path, text in texts.items()}):
-            again = Report(report.ignore, report.select, strict=report.strict)
-            planned = plan_once(again, renames)
+        again = Report(report.ignore, report.select, strict=report.strict)
+        planned = plan_once(again, renames, Files.with_texts(texts))
         error = left_over(planned.graph, renames)
         if error is not None:
             raise error
@@ -109,14 +111,14 @@ def _untouched(
         yield f"these are the files of {listed}, too: the new names hold there as well"
     project_files = [project.document.source.name] if project.document else []
     names = [path for path in (*paths, *project_files) if path != STDIN]
-    with files.as_if_written({path: text.encode() for path, text in texts.items()}):
-        for file in source.discover(names, Report(), own=True):
-            try:
-                text = files.read(Path(file.path), _MOST).decode(errors="replace")
-            except OSError:
-                continue  # it lies there, and is nobody's
-            for line, old in mentions(text, renames):
-                yield f"{file.path}:{line} still says {old}, and is left as it is"
+    renamed_files = Files.with_texts(texts)
+    for file in source.discover(names, Report(), own=True):
+        try:
+            text = renamed_files.read(Path(file.path), _MOST).decode(errors="replace")
+        except OSError:
+            continue  # it lies there, and is nobody's
+        for line, old in mentions(text, renames):
+            yield f"{file.path}:{line} still says {old}, and is left as it is"
 
 
 def write_texts(texts: Mapping[Path, NewText], note: Callable[[str], object]) -> None:

@@ -1,0 +1,253 @@
+"""The kind of each document, and the files of a folder that are no resources.
+
+There is one note for each reason, and none for what another file names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from mlctl import pointer
+from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds import KINDS, Kind, kind_of_schema
+from mlctl.kinds.registry import UNMANAGED, by_schema, infer
+from mlctl.pointer import Data
+from mlctl.schema.text import nearest, with_article
+from mlctl.source import Document, SourceFile
+from mlctl.source.files import PROJECT_FILE
+
+_SHOWN = 3  # names of files in a note
+_LONGEST = 1000  # characters of a value that may be a path
+
+
+UNKNOWN_KIND = Rule(
+    "MLC120",
+    "unknown-kind",
+    Severity.ERROR,
+    "a document whose kind is unknown",
+    "The kind of a document comes from the file part of its `$schema`, else from the command, else"
+    " from its content. Nothing else can be said about a document before its kind is known. Files"
+    " found in a folder that are of other kinds, or of none (a schedule, a workflow), are left out"
+    " with a note instead; under `--strict` other kinds of Azure ML are errors.",
+    "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or"
+    " batchEndpoint, batchDeployment, model, environment in its place.",
+)
+OTHER_KIND = Rule(
+    "MLC121",
+    "document-of-another-kind",
+    Severity.ERROR,
+    "the document is not of the kind that the command works on",
+    "Each command creates one kind of resource. The low-priority tutorial itself passes a"
+    " deployment to `batch-endpoint create`.",
+    "Use the command of the document's kind, or `mlctl apply FILE`, which takes any.",
+    "Use low priority VMs for batch deployments",
+)
+
+
+class Why(Enum):
+    """Why a file is left out."""
+
+    UNKNOWN_KIND = "of kinds that mlctl does not know"
+    NO_KIND = "without a `$schema`, whose content fits no kind"
+    NO_MAPPING = "that hold no mapping"
+    JOB = "that are jobs; run each with `mlctl job create -f FILE`"
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """The files that were left out, with the kind that each names."""
+
+    files: dict[Why, dict[str, str]] = field(default_factory=dict)
+
+    def add(self, path: str, why: Why, kind: str = "") -> None:
+        """Leave out a file."""
+        self.files.setdefault(why, {})[path] = kind
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that are no documents of mlctl; jobs are."""
+        return {path for why, found in self.files.items() if why is not Why.JOB for path in found}
+
+    def notes(self, documents: Iterable[Document]) -> Iterator[str]:
+        """A note for each reason; `documents` are all that were read.
+
+        A conda file, a component or what stands in a folder of code belongs to the document that
+        names it. A file that says its kind belongs to it only by its own path: `code: ../..` is
+        no word about a schedule that lies there.
+        """
+        named_files = set(named_paths(documents)) if self.files else set[str]()
+        for why, found in self.files.items():
+            reported = {
+                path: kind
+                for path, kind in found.items()
+                if why is Why.JOB or not _belongs(path, named_files, whole=why is Why.UNKNOWN_KIND)
+            }
+            if reported:
+                yield (
+                    _one(why, *next(iter(reported.items())))
+                    if len(reported) == 1
+                    else _many(why, reported)
+                )
+
+
+@dataclass(slots=True)
+class DocumentKinds:
+    """Tells the kinds of documents; one that is no resource is left out, or a finding.
+
+    `kind` is that of the command, None for commands that take any. With `planning` jobs are left
+    out. Notes say what was taken for what.
+    """
+
+    report: Report
+    kind: Kind | None
+    planning: bool
+    notes: list[str]
+    left_out: LeftOut
+
+    def of(self, file: SourceFile, document: Document) -> Kind | None:
+        """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
+        schema_kind = by_schema(document.data)
+        stated = schema_kind if isinstance(schema_kind, Kind) else None
+        guessed = infer(document.data) if schema_kind is None or self.kind is not None else None
+        if self.kind is not None:
+            if stated in (None, self.kind) and guessed in (None, self.kind):
+                return self.kind
+            if guessed is self.kind or (stated is self.kind and guessed is not None):
+                return self.kind
+            self.report.add(_other_kind(document, stated or guessed or self.kind, self.kind))
+            return None
+        meant = stated or (guessed if schema_kind is None else None)
+        if meant is None:
+            self._leave_out(file, document, schema_kind)
+            return None
+        if meant.runs and self.planning:
+            self._leave_out_job(file, document)
+            return None
+        if stated is None:
+            url = document.data.get("$schema")
+            why = "its `$schema` is none of Azure ML's" if url else "it has no `$schema`"
+            self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
+        return meant
+
+    def _leave_out_job(self, file: SourceFile, document: Document) -> None:
+        """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
+        name = document.source.name
+        command = f"mlctl job create -f {name}"
+        if not file.explicit:
+            self.left_out.add(name, Why.JOB)
+            return
+        self.report.add(
+            Diagnostic(
+                OTHER_KIND,
+                "this is a job: it runs once, and there is nothing to plan",
+                document.label(("$schema",) if "$schema" in document.data else ()),
+                hint=f"run: {command}",
+            )
+        )
+
+    def _leave_out(
+        self, file: SourceFile, document: Document, schema_kind: Kind | str | None
+    ) -> None:
+        if Path(document.source.name).name == PROJECT_FILE:
+            hint = "name the files and folders that it holds for"
+            reason = f"{PROJECT_FILE} is read by every command, and declares no resource"
+            self.report.add(Diagnostic(UNKNOWN_KIND, reason, document.label(), hint))
+            return
+        url = document.data.get("$schema")
+        name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
+        unmanaged = UNMANAGED.get(str(name).casefold())
+        reason = (
+            f"`{name}` {unmanaged or 'is no kind that mlctl knows'}"
+            if name
+            else "it has no `$schema`, and its content fits no kind"
+        )
+        if not file.explicit and not (name and self.report.strict):
+            why = Why.UNKNOWN_KIND if name else Why.NO_KIND
+            self.left_out.add(file.path, why, str(name or ""))
+            return
+        at = ("$schema",) if url is not None else ()
+        documents = (schema_name for kind in KINDS.values() for schema_name in kind.documents)
+        near = nearest(str(name), documents) if name and unmanaged is None else None
+        suggestion = f"did you mean `{near}`? " if near else ""
+        hint = f"{suggestion}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
+        self.report.add(
+            Diagnostic(
+                UNKNOWN_KIND,
+                f"the kind of this document is unknown: {reason}",
+                document.label(at),
+                hint,
+            )
+        )
+
+
+def has_kind(data: Mapping[str, Data]) -> bool:
+    """Whether a document is of some kind, by its `$schema` or by its content."""
+    return isinstance(by_schema(data), Kind) or (
+        by_schema(data) is None and infer(data) is not None
+    )
+
+
+def named_paths(documents: Iterable[Document]) -> Iterator[str]:
+    """The paths that values of documents may mean."""
+    for document in documents:
+        folder = os.path.dirname(document.source.name)  # noqa: PTH120 - names may be `<stdin>`
+        for _, text in pointer.texts(document.data):
+            if text and len(text) <= _LONGEST and "\n" not in text and "://" not in text:
+                path = os.path.join(folder, text.removeprefix("file:"))  # noqa: PTH118
+                yield os.path.normpath(path)
+
+
+def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
+    """Whether a file is named, or, unless by its `whole` path alone, a folder that it is in."""
+    path = os.path.normpath(path)
+    while path not in named_files:
+        if whole:
+            return False
+        above = os.path.dirname(path)  # noqa: PTH120
+        if above in (path, ""):
+            return False
+        path = above
+    return True
+
+
+def _one(why: Why, path: str, kind: str) -> str:
+    match why:
+        case Why.UNKNOWN_KIND:
+            return f"{path}: left out, `{kind}` is no kind that mlctl knows"
+        case Why.NO_KIND:
+            return f"{path}: left out, it has no `$schema`, and its content fits no kind"
+        case Why.NO_MAPPING:
+            return f"{path}: left out, it holds no mapping"
+        case Why.JOB:
+            return f"{path}: left out, a job; run `mlctl job create -f {path}`"
+
+
+def _many(why: Why, kinds_by_path: dict[str, str]) -> str:
+    if why is Why.UNKNOWN_KIND:
+        spelt: dict[str, str] = {}  # `Schedule` and `schedule` are one
+        counted = Counter(
+            spelt.setdefault(kind.casefold(), kind) for kind in kinds_by_path.values()
+        ).most_common()
+        listed = ", ".join(f"`{kind}` ({count})" for kind, count in counted)
+    else:
+        listed = ", ".join(list(kinds_by_path)[:_SHOWN])
+        if len(kinds_by_path) > _SHOWN:
+            listed += f" and {len(kinds_by_path) - _SHOWN} more"
+    return f"{len(kinds_by_path)} files left out {why.value}: {listed}"
+
+
+def _other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:
+    name = document.source.name
+    title = str(kind.form_of(document.data).schema.get("title", kind.title)).lower()
+    label = title if kind.runs else kind.name
+    return Diagnostic(
+        OTHER_KIND,
+        f"this is {with_article(label)}, and the command creates {with_article(expected.name)}",
+        document.label(("$schema",) if "$schema" in document.data else ()),
+        hint=f"run: mlctl {kind.name} create -f {name}",
+    )
