@@ -10,13 +10,19 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mlctl.masking import masked
 from mlctl.pointer import Data
 
 _JOINERS = "\u200c\u200d"  # parts of emoji and of scripts; harmless
 _CONTROLLING = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidi), surrogates, separators
+# A word that Markdown shows as it is: no mention (`@`, `#1`, `!1`, `GH-1`), link, hash of a commit,
+# HTML, emphasis or command of GitLab (`/close`).
+_PLAIN_WORD = re.compile(
+    r"(?!/|www\.|GH-\d|\W*[0-9a-f]{7,}\b)(?!\S*//)(?!_)[\w.,;:()'\"%+=?/\u2026\u2013\u2192-]+(?<!_)",
+    re.IGNORECASE,
+)
 _BYTE, _BMP = 0xFF, 0xFFFF
 
 # The second `#` of `##vso[` or `##[`, and the first `:` of `::error file=x::`.
@@ -125,6 +131,34 @@ def tsv_cell(text: str) -> str:
     """A value of a line of tab-separated values: tabs, line ends and the like are escapes."""
     text = text.replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
     return line(text)
+
+
+def code_span(text: str) -> str:
+    """`text` as code in Markdown, whatever is in it: no mention, image, link or HTML."""
+    text = line(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    pad = " " if len(fence) > 1 else ""
+    return f"{fence}{pad}{text}{pad}{fence}" if text.strip() else ""
+
+
+def prose(text: str) -> str:
+    """`text` as a sentence in Markdown, of which what is no plain word is code."""
+    parts = re.split(r"`([^`]*)`", line(text))
+    for number, part in enumerate(parts):
+        if number % 2:
+            parts[number] = code_span(part)
+        else:
+            parts[number] = re.sub(r"\S+", _plain_or_code, part)
+    return "".join(parts)
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """A row of a table in Markdown; the cells are Markdown, too."""
+    return f"| {' | '.join(cell.replace('|', f'{chr(92)}|') for cell in cells)} |"
+
+
+def _plain_or_code(match: re.Match[str]) -> str:
+    return match[0] if _PLAIN_WORD.fullmatch(match[0]) else code_span(match[0])
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:

@@ -20,7 +20,7 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import PLACE, paths_of, project_file_of
 from mlctl.cli.shell.session import Session
-from mlctl.inert import as_json
+from mlctl.inert import as_json, prose
 from mlctl.pointer import Data
 from mlctl.project.load import load_project
 
@@ -77,7 +77,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
         if output == "json":
             documents[name] = _documents(out)
         else:
-            session.out(f"## {name}\n" if output == "markdown" else f"== {name} ==")
+            session.out(f"## {prose(name)}\n" if output == "markdown" else f"== {name} ==")
             session.out_data(out)
         if err:
             session.say(f"[{name}]\n{err}")

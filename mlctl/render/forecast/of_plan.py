@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mlctl.inert import code_span, prose, table_row
 from mlctl.render.forecast.words import Column, cells, chance, grid, time, usd
 from mlctl.render.terminal.terminal import Styler, clean
 
@@ -16,7 +17,10 @@ _COLUMNS: tuple[Column, ...] = (
     ("95 % within", lambda row: time(row["until_done"]["time_p95_s"]["value"])),
     ("P(cancelled)", lambda row: chance(row["cancelled"])),
 )
-_IN_MARKDOWN: Column = ("forecast", lambda row: f"`{clean(row['deployment'])}` {row['name']}")
+_IN_MARKDOWN: Column = (
+    "forecast",
+    lambda row: f"{code_span(clean(row['deployment']))} {row['name']}",
+)
 _NOTHING = "Forecast: the plan changes no deployment that scores files.\n"
 _SIDES = {"planned": "as planned", "now": "now"}
 
@@ -45,8 +49,8 @@ def markdown(data: Mapping[str, Any]) -> str:
     rows = [row for cell in data["deployments"] for row in _rows(cell)]
     heads, rows_of_cells = cells(columns, rows)
     table = [heads, ("---", *["--:"] * (len(heads) - 1)), *rows_of_cells]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
-    notes = [line.strip().replace("<", "&lt;") for line in (*_reasons(data), _note(data))]
+    lines = [table_row(cells) for cells in table]
+    notes = [*(prose(line.strip()) for line in _reasons(data)), _note(data)]
     return "\n".join([*(lines if rows_of_cells else []), "", *notes]).lstrip() + "\n"
 
 

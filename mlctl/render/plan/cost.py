@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mlctl.catalog import prices
+from mlctl.inert import code_span, prose, table_row
 from mlctl.kinds.address import Address
 from mlctl.planning.cost import HOURS, CostChange, Monthly, PlanCost, known_total
 from mlctl.pointer import Data
@@ -55,11 +56,11 @@ def markdown(cost: PlanCost) -> Iterator[str]:
     yield "| monthly cost of nodes | floor | change | ceiling | change | |"
     yield "|---|--:|--:|--:|--:|---|"
     for row in rows:
-        name = f"`{row.name.strip()}`" if row.address is not None else row.name.strip()
-        cells = (cell.replace("|", "\\|") for cell in (name, *_amounts(row), row.remark))
-        yield f"| {' | '.join(cells)} |"
+        name = row.name.strip()
+        shown = code_span(name) if row.address is not None else name
+        yield table_row((shown, *_amounts(row), prose(row.remark)))
     yield ""
-    yield _note(cost).replace("<", "&lt;")
+    yield _note(cost)
 
 
 def lazy_document(cost: PlanCost) -> dict[str, Data]:

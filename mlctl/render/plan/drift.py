@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mlctl.backends.ports.activity import Activity
+from mlctl.inert import code_span, prose, table_row
 from mlctl.kinds.address import Address
 from mlctl.planning.drift import Difference, Drifted, Origin
 from mlctl.pointer import Data, dotted
@@ -61,23 +62,22 @@ def summary(drifts: Sequence[Drifted]) -> str:
 def markdown(drifts: Sequence[Drifted], writes: Writes, undeclared: Sequence[Address] = ()) -> str:
     """The drift for an issue; it ends in a line break."""
     if undeclared and not drifts:
-        return f"### mlctl drift: declared no more\n\n{_cell(orphans(undeclared))}\n"
+        return f"### mlctl drift: declared no more\n\n{prose(clean(orphans(undeclared)))}\n"
     if not drifts:
         return f"### mlctl drift: none\n\n{NO_DRIFT}\n"
     parts = [f"### mlctl drift: {summary(drifts).removeprefix('Drift: ').removesuffix('.')}", ""]
     parts += ["| resource | field | file | workspace | last write |", "|---|---|---|---|---|"]
     for drifted in drifts:
-        written = _cell(_written(drifted, writes))
+        written = prose(_written(drifted, writes))
+        address = code_span(clean(str(drifted.address)))
         if drifted.missing:
-            parts.append(
-                f"| `{_cell(str(drifted.address))}` | | declared | **missing** | {written} |"
-            )
+            parts.append(table_row((address, "", "declared", "**missing**", written)))
         for difference in drifted.differences:
             live, declared = masked_sides(difference.field)
-            values = " | ".join(_cell(_shown(value)) for value in (declared, live))
-            name = _cell(dotted(difference.field.at))
-            parts.append(f"| `{_cell(str(drifted.address))}` | `{name}` | {values} | {written} |")
-    parts += ["", _cell(orphans(undeclared))] if undeclared else []
+            name = code_span(clean(dotted(difference.field.at)))
+            values = (prose(_shown(value)) for value in (declared, live))
+            parts.append(table_row((address, name, *values, written)))
+    parts += ["", prose(clean(orphans(undeclared)))] if undeclared else []
     return "\n".join(parts) + "\n"
 
 
@@ -164,7 +164,3 @@ def _shown(value: Data) -> str:
     if value is None:
         return "nothing"
     return clean(scalar(value)) if not isinstance(value, dict | list) else clean(str(value))
-
-
-def _cell(text: str) -> str:
-    return clean(text).replace("|", "\\|").replace("<", "&lt;")

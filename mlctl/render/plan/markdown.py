@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mlctl.inert import code_span, prose, table_row
+from mlctl.masking import mask
 from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.pointer import dotted
@@ -13,7 +15,6 @@ from mlctl.render.plan import blocks as text
 from mlctl.render.plan import cost
 from mlctl.render.plan.text import SYMBOLS, masked_sides, orphans, place
 from mlctl.render.plan.tree import scalar
-from mlctl.render.terminal.terminal import clean
 
 _LONGEST = 60_000  # bytes; GitHub takes 65 536 characters in a comment, and others add some
 _ROWS = 50
@@ -37,7 +38,7 @@ def plan(plan_: Plan) -> str:
     first = sorted(plan_.changes, key=lambda change: order.index(change.action))
     plan_ = replace(plan_, changes=tuple(first))
     parts = [f"### mlctl plan: {_title(plan_)}", *_findings(plan_), *_in_motion(plan_)]
-    parts += [f"- {_escaped(orphans(plan_.orphans))}"] if plan_.orphans else []
+    parts += [f"- {_prose(orphans(plan_.orphans))}"] if plan_.orphans else []
     if plan_.pending:
         costs = "\n".join(cost.markdown(of_plan(plan_)))
         parts += ["\n".join(_table(plan_)), *([costs] if costs else [])]
@@ -54,14 +55,14 @@ def _title(plan_: Plan) -> str:
 
 def _in_motion(plan_: Plan) -> Iterator[str]:
     if plan_.in_motion:
-        yield "\n".join(f"- {_escaped(sentence)}" for sentence in text.in_motion(plan_))
+        yield "\n".join(f"- {_prose(sentence)}" for sentence in text.in_motion(plan_))
 
 
 def _findings(plan_: Plan) -> Iterator[str]:
     every = (*plan_.errors, *plan_.warnings)
     lines = [
-        f"- **{finding.rule.code}** {_escaped(finding.message)}"
-        + (f"  \n  {_escaped(finding.hint)}" if finding.hint else "")
+        f"- **{finding.rule.code}** {_prose(finding.message)}"
+        + (f"  \n  {_prose(finding.hint)}" if finding.hint else "")
         for finding in every[:_ROWS]
     ]
     if len(every) > _ROWS:
@@ -82,7 +83,7 @@ def _table(plan_: Plan) -> Iterator[str]:
             action = f"{action}, with what an unfinished apply took away"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
-        yield f"| `{SYMBOLS[change.action]}` | {address} | {action}{fields} | {position} |"
+        yield table_row((_code(SYMBOLS[change.action]), address, f"{action}{fields}", position))
     unlisted = len(plan_.pending) - _ROWS
     if unlisted > 0:
         yield f"| | and {unlisted} more | | |"
@@ -107,13 +108,6 @@ def _value(value: object) -> str:
     return "`...`" if isinstance(value, dict | list) else _code(scalar(value))
 
 
-def _code(words: str) -> str:
-    """A code span in a cell of a table, whatever is in it."""
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", words)), default=0))
-    pad = " " if len(fence) > 1 else ""
-    return f"{fence}{pad}{clean(words)}{pad}{fence}".replace("|", "\\|")
-
-
 def _whole(plan_: Plan, room: int) -> str:
     plan_ = replace(plan_, refusals=(), rejections=(), warnings=())  # they stand above
     text_ = text.human(plan_, width=_WIDTH, room=room)
@@ -135,5 +129,9 @@ def _as_diff(text_: str) -> str:
     )
 
 
-def _escaped(words: str) -> str:
-    return clean(words).replace("|", "\\|").replace("<", "&lt;")
+def _code(text_: str) -> str:
+    return code_span(mask(text_))
+
+
+def _prose(text_: str) -> str:
+    return prose(mask(text_))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,5 +28,6 @@ def patch_of(texts: Mapping[Path, str]) -> str:
 
 def with_heading(patch: str, *, markdown: bool = False) -> str:
     """A patch above the plan of what the files will say then."""
-    body = f"```diff\n{patch}```\n" if markdown else patch
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", patch)), 3)
+    body = f"{fence}diff\n{patch}{fence}\n" if markdown else patch
     return f"{_FIRST}\n\n{body}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,15 @@ def test_what_another_file_of_the_project_declares_is_no_orphan(mlctl: Run, chan
     assert mlctl("apply", ".", "--yes").code == 0
     assert "declared no more" not in mlctl("plan", "infra").out
     assert mlctl("plan", "infra", "-o", "json").json["orphans"] == []
+
+
+def test_an_issue_mentions_nobody_and_shows_no_image(mlctl: Run, tmp_path: Path) -> None:
+    file = cluster(tmp_path / "cpu.yml")
+    file.write_text(file.read_text() + "tags: {t: ours}\n")
+    assert mlctl("apply", "cpu.yml", "--yes").code == 0
+    wild = "@octocat ![x](https://evil.example/x.png) <!-- mlctl drift -->"
+    assert mlctl("compute", "update", "-n", "cpu", "--set", f"tags.t={wild}").code == 0
+    text = mlctl("drift", str(file), "-o", "markdown").out
+    (row,) = [line for line in text.splitlines() if "octocat" in line]
+    assert not set(re.sub("`[^`]*`", "", row)) & set("@![<")
+    assert "`![x](https://evil.example/x.png)` `<!--` mlctl drift" in row

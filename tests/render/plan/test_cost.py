@@ -99,7 +99,7 @@ def test_a_pull_request_has_a_table() -> None:
 def test_no_cell_of_the_table_ends_early() -> None:
     made = plan(SPOT.replace("Standard_DS3_v2", '"a|b"')).plan
     (line,) = [one for one in cost.markdown(of_plan(made)) if "cpu-cluster" in one]
-    assert "a\\|b low priority, no price known" in line
+    assert "`a\\|b` low priority, no price known" in line
 
 
 def test_programs_read_numbers_and_null_for_what_is_unknown() -> None:
@@ -116,3 +116,10 @@ def test_nodes_that_do_not_scale_are_said_to_count_in_floor_and_ceiling() -> Non
     fixed = f"{SPOT}min_instances: 2\n"
     assert "in both" in " ".join(human(fixed).split())
     assert "in both" not in " ".join(human(SPOT).split())
+
+
+def test_a_size_of_a_stranger_is_code() -> None:
+    wild = '"<img-src=x>@octocat"'
+    made = plan(SPOT.replace("Standard_DS3_v2", wild)).plan
+    (line,) = [row for row in cost.markdown(of_plan(made)) if "cpu-cluster" in row]
+    assert "| `<img-src=x>@octocat` low priority, no price known" in line

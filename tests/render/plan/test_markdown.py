@@ -107,3 +107,8 @@ def test_a_plan_with_very_many_errors_is_a_comment_too() -> None:
     text = comment(*many)
     assert len(text.encode()) < 65_000
     assert re.search(r"\n- and \d+ more\n", text)
+
+
+def test_findings_mention_nobody() -> None:
+    text = comment(CLUSTER.replace("cpu-cluster", '"@octocat"'))
+    assert "@octocat" not in re.sub("`[^`]*`", "", text.partition("<details>")[0])
