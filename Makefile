@@ -10,7 +10,7 @@ PARALLEL ?= -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE # tests are rewritten before they run, at each run unless kept
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints lint-workflows pin clean
+.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints lint-workflows pin release clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -34,6 +34,7 @@ help:
 	@echo "make constraints  the versions and hashes that the image and the action install"
 	@echo "make lint-workflows  zizmor and actionlint on the action and the workflow that others copy"
 	@echo "make pin       let the samples of CI name the commit that is checked out"
+	@echo "make release   wheel, source, SBOM and checksums in dist/release; nothing is uploaded"
 	@echo "make clean     remove .venv and every cache"
 
 setup: $(READY)
@@ -135,6 +136,11 @@ coverage: $(READY)
 # The action and the workflow that others copy, by zizmor and actionlint; CI runs it.
 lint-workflows: $(READY)
 	@.ci/lint-workflows $(BIN)/python
+
+# Wheel, source, SBOM and checksums in dist/release; CONTRIBUTING.md says what comes before and after.
+release: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@.ci/release $(BIN)/python
 
 # The samples name the commit that is checked out now: after a release, or a change of the action.
 pin:

@@ -85,6 +85,10 @@ def test_commits_and_tags_of_mlctl_that_samples_name_are_there() -> None:
         assert subprocess.run([*git, "cat-file", "-e", action], check=False).returncode == 0, commit
 
 
+def test_the_changelog_has_a_section_of_this_version() -> None:
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_every_package_that_mlctl_needs_has_an_upper_bound() -> None:
     extras = PROJECT["optional-dependencies"]
     needed = [*PROJECT["dependencies"], *extras["azure"], *extras["emulator"]]
