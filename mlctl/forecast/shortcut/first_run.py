@@ -43,6 +43,8 @@ class FirstRun:
             following = run.safe_until(safe, completed, running)
             if following < safe + 2 * run.seconds:
                 safe = self._lose_while_queued(safe, completed, running)
+                if safe < following < min(losses.due, run.until):
+                    safe = following
                 return None if self._may_be_away() else safe
             safe = following
         return None

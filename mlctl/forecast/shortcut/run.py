@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from math import inf
 
@@ -79,13 +80,14 @@ class ShortRun:
         if queued <= 0 or not since:
             return inf, inf
         free = [ready + done * seconds for ready, done in zip(since, rounds, strict=True)]
-        latest = max(free)
+        free.sort()
+        latest = free[-1]
         last_begins = _start(free, queued, self.slots, seconds)
         for ready in later:
             if ready >= last_begins:
                 break
             missed = (ready - latest) // seconds + 1  # rounds in which it is not there
-            free.append(ready - missed * seconds)
+            insort(free, ready - missed * seconds)
             queued += int(missed) * self.slots
             last_begins = _start(free, queued, self.slots, seconds)
         end = max(latest, last_begins + self.last_seconds)
@@ -144,7 +146,9 @@ class ShortRun:
 
 
 def _start(free: list[float], number: int, slots: int, seconds: float) -> float:
-    """When the attempt of this number begins, on nodes that are free from these moments on."""
-    free.sort()
+    """When the attempt of this number begins, on nodes that are free from these moments on.
+
+    The moments are in order.
+    """
     rounds, place = divmod((number - 1) // slots, len(free))
     return free[place] + rounds * seconds

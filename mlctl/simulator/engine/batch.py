@@ -26,6 +26,7 @@ from mlctl.simulator.engine.state import (
 
 _QUEUED, _MINI_BATCH_END = JobStatus.QUEUED, EventKind.MINI_BATCH_END
 _LEAST_PROGRESS_S = 600.0
+_LEAST_ROUNDS = 3  # fewer are quicker one mini-batch by another
 _EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock going for nothing
 _LOGGED_AT_ONCE = 512  # mini-batches; bounds the log in memory
 _FORGOTTEN_AT_ONCE = 256  # ended attempts; bounds memory, and how often the list is moved
@@ -169,8 +170,9 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     flight, first, last = job.attempts_by_end, job.next_new, _fast_forward_end(job)
     if last <= first or not flight:
         return
-    work = job.spec.workload
-    if world.detail or job.attempts_to_fail or work.cv or work.trace:
+    work, rounds_s = job.spec.workload, _LEAST_ROUNDS * job.times[0]
+    varies = bool(job.attempts_to_fail or work.cv or work.trace)
+    if varies or world.detail or horizon[0] - flight[0][0] < rounds_s:
         fresh = _advance_one_by_one(world, job, last, horizon)
     else:
         fresh = _advance_by_rounds(world, job, min(last, job.total - 1), horizon)
