@@ -157,11 +157,11 @@ def figures(effort: Effort) -> Iterator[Figure]:
             varied_theirs.append(rate_of(varied_simpy_history, times // 5))
     rate, forecast = median(ours), median(short)
     yield _at_least("model M, histories a second", rate, 1000)
-    yield _at_least("model M, forecast, histories a second", forecast, 8_000)
-    yield _times("model M, forecast, times the engine", forecast, rate, "the event engine", 7)
+    yield _at_least("model M, forecast, histories a second", forecast, 12_000)
+    yield _times("model M, forecast, times the engine", forecast, rate, "the event engine", 9)
     for what, scenario, count, least in (
-        ("100 mini-batches on 4 nodes, forecast", SMALL, 30 * times, 20_000),
-        ("100 000 on 100 nodes, forecast", LARGE, max(times // 5, 1), 500),
+        ("100 mini-batches on 4 nodes, forecast", SMALL, 30 * times, 30_000),
+        ("100 000 on 100 nodes, forecast", LARGE, max(times // 5, 1), 700),
     ):
         rates = [forecast_rate(scenario, count, f"bench/{turn}") for turn in range(rounds)]
         yield _at_least(what, median(rates), least)

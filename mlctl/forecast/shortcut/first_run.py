@@ -89,36 +89,30 @@ class FirstRun:
     def _lose_until(self, bound: float) -> None:
         """Let all losses of nodes up to a moment happen."""
         run, loss, of = self.run, self.loss, self.losses.of
+        comes, since, times = self.comes, self.since, self.times
+        lost_at, lived = self.lost_at, self.lived
         seconds, again_s, preparation_s = run.seconds, self.again_s, self.preparation_s
-        completed = attempts = 0
-        lost_s = 0.0
+        completed = lost_s = 0.0
+        interrupted = 0
         for node in [node for node, at in enumerate(loss) if at <= bound]:
-            at, comes, ready, time = (
-                loss[node],
-                self.comes[node],
-                self.since[node],
-                self.times[node],
-            )
+            at, ready = loss[node], since[node]
+            here_since, time = comes[node], times[node]
             while at <= bound:
                 age = at - ready
                 if age >= 0:
-                    rounds = int(age // seconds)  # `rules.progress`, without a call
+                    rounds = age // seconds  # `rules.progress`, without a call
                     completed += rounds
-                    attempts += rounds + 1
+                    interrupted += 1
                     lost_s += age - rounds * seconds
-                self.lost_at.append(at)
-                self.lived.append(at - comes)
-                comes = at + again_s
-                ready = comes + preparation_s
+                lost_at.append(at)
+                lived.append(at - here_since)
+                here_since = at + again_s
+                ready = here_since + preparation_s
                 time += 1
-                at = of(node, time, comes)
-            loss[node], self.comes[node], self.since[node], self.times[node] = (
-                at,
-                comes,
-                ready,
-                time,
-            )
-        run.add_progress(completed, attempts, lost_s)
+                at = of(node, time, here_since)
+            loss[node], since[node] = at, ready
+            comes[node], times[node] = here_since, time
+        run.add_progress(int(completed), int(completed) + interrupted, lost_s)
 
     def _may_be_away(self) -> bool:
         """R7: whether all nodes may have been gone at once."""

@@ -16,8 +16,10 @@ from mlctl.simulator.engine.processes import (
     Shock,
     Weibull,
 )
+from mlctl.simulator.engine.rng import ROW
 from mlctl.simulator.engine.state import ActiveProcess, World
 
+_SCALE = -rng.SCALE
 _LIFETIMES = (Poisson, HyperExponential, Weibull, Bathtub)
 
 
@@ -61,11 +63,11 @@ class LossProcesses:
         """When a node that exists from `at` on, for the time `time`, is lost by its own."""
         key, rate = self._poisson
         if rate:
-            row, place = divmod(node, rng.ROW)
-            words = self._rows.get((time, row))
+            row = time, node // ROW
+            words = self._rows.get(row)
             if words is None:
-                words = self._rows[time, row] = rng.words_of_row(f"{key}{time}/{row}")
-            return at - log1p((words[place] >> 11) * -rng.SCALE) / rate * HOUR
+                words = self._rows[row] = rng.words_of_row(f"{key}{time}/{node // ROW}")
+            return at - log1p((words[node % ROW] >> 11) * _SCALE) / rate * HOUR
         soonest = inf
         for key, process in self._lifetimes:
             life = processes.lifetime(process, rng.uniform_of_row(f"{key}{time}", node))
@@ -78,10 +80,10 @@ class LossProcesses:
         if not self._poisson[1]:
             return [self.of(node, 1, at) for node in range(count)]
         words: tuple[int, ...] = ()
-        for row in range(-(-count // rng.ROW)):
+        for row in range(-(-count // ROW)):
             words += rng.words_of_row(f"{self._poisson[0]}1/{row}")
-        rate, scale = self._poisson[1], -rng.SCALE
-        return [at - log1p((word >> 11) * scale) / rate * HOUR for word in words[:count]]
+        rate = self._poisson[1]
+        return [at - log1p((word >> 11) * _SCALE) / rate * HOUR for word in words[:count]]
 
     def strike(self, nodes: list[int]) -> tuple[list[int], bool]:
         """Let what is due happen: which of the nodes, all that exist, it takes.

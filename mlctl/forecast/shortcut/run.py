@@ -91,7 +91,7 @@ class ShortRun:
             queued += int(missed) * self.slots
             last_begins = _start(free, queued, self.slots, seconds)
         end = max(latest, last_begins + self.last_seconds)
-        if queued > 1:
+        if queued > 1 and self.last_seconds < seconds:
             end = max(end, _start(free, queued - 1, self.slots, seconds) + seconds)
         return end, last_begins
 

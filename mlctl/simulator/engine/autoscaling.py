@@ -116,7 +116,7 @@ def _assign_idle(world: World, cluster: Cluster) -> None:
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
-            if job.idle_slots:
+            if job.idle_slots and (job.head or job.tail):
                 batch.fill_idle_slots(world, job)
             if idle and not reserved and batch.can_use_idle_node(job):
                 _assign_to_batch(world, cluster, job)

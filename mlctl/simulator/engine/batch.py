@@ -295,7 +295,8 @@ def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
     if job.attempts:
         sampling.sample_job(world.seed, job)
         slots = job.attempts_by_slot.values()
-        began = (at - min(job.times[batch], job.spec.timeout_s) for at, _, _, batch, _ in slots)
+        times, longest = job.times, job.spec.timeout_s
+        began = [at - min(times[batch], longest) for at, _, _, batch, _ in slots]
         last = max(job.last_progress, *began, 0.0)
         reason = f"no mini-batch began or ended for {limit:g} s (progress_update_timeout)"
     else:

@@ -39,15 +39,13 @@ def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | Tr
     """Remove a node from its job, losing what ran there; the job, if there was one."""
     job = world.jobs.get(node.job)
     node.job = node.entered = ""
-    match job:
-        case BatchJob():
-            retry.node_lost(world, cluster, job, node)
-            return job
-        case TrainingJob():
-            training.node_lost(world, cluster, job, node)
-            return job
-        case _:
-            return None
+    if isinstance(job, BatchJob):
+        retry.node_lost(world, cluster, job, node)
+        return job
+    if isinstance(job, TrainingJob):
+        training.node_lost(world, cluster, job, node)
+        return job
+    return None
 
 
 def process_due(world: World, regional: RegionCapacity, index: int) -> list[Cluster]:

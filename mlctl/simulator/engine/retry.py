@@ -39,6 +39,8 @@ def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None
 
 def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> None:
     """Queue mini-batches that may be retried; the others have failed."""
+    if not batches:
+        return
     settings, spec = world.settings, job.spec
     tries = max(spec.max_retries, 1) if settings.retries_are_tries else spec.max_retries + 1
     again = []
