@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 MARKED = 0.5  # seconds, measured on an idle machine
-ALLOWED = 1.0  # a loaded machine takes up to half as much again
+ALLOWED = 2.0  # a machine on which others work takes more than twice as much
 PER_IMPORT = 0.002  # seconds to import a module
 EXAMPLES = 30  # of a law; who asks for more waits for them
 

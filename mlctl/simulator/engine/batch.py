@@ -310,11 +310,13 @@ def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def _schedule_stall(world: World, job: BatchJob, last: float) -> None:
-    """Schedule the next look at whether a job stands still."""
+    """Schedule the next look at whether a job stands still; it is later than now."""
     limit = _progress_limit(world, job)
-    if not job.attempts:
-        limit = min(limit, world.settings.first_task_creation_timeout_s or inf)
-    at = max(last + limit, world.now)
+    if job.attempts:
+        at = last + limit
+    else:  # a mini-batch that begins now has the whole of the second limit
+        first = world.settings.first_task_creation_timeout_s or inf
+        at = min(last + first, world.now + limit)
     if at < _EVER_S:
         schedule(world, at, EventKind.STALL_DUE, job.name)
 

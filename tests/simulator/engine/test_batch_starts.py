@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from math import expm1
 from typing import Any
 
@@ -13,6 +14,7 @@ from mlctl.simulator.engine.commands import SetCapacity
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import BatchSpec, BatchWork, SimulationSettings
 from mlctl.simulator.engine.processes import CapacitySteps, LossScript, Poisson
+from mlctl.simulator.engine.state import World
 from tests.builders.histories import (
     AT_ONCE,
     HOUR,
@@ -127,3 +129,16 @@ def test_a_job_that_waits_for_its_first_node_has_not_started() -> None:
     made = world(*of(cluster(1, low=True), batch(1, 60, 1)))
     engine.apply(made, SetCapacity(CapacitySteps(((0.0, 0), (9000.0, 1)))))
     assert ended(made).makespan_s == 9060
+
+
+def test_a_progress_limit_shorter_than_the_start_of_a_node_does_not_stop_time() -> None:
+    """No mini-batch has begun when the first look falls due: the next one is later than now."""
+    settings = replace(AT_ONCE, first_task_creation_timeout_s=600.0, progress_update_timeout_s=50.0)
+    made = world(*of(cluster(1), starting(1, 40, 1, 120)), settings=settings)
+    handled = count()
+
+    def bounded(_: World) -> None:
+        assert next(handled) < 1000
+
+    made.observer = bounded
+    assert ended(made).status is JobStatus.COMPLETED
