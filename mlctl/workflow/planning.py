@@ -11,7 +11,7 @@ from mlctl import source
 from mlctl.backends.ports.backend import Backend
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.successors import NONE, Successors
@@ -20,6 +20,7 @@ from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune, undeclared
 from mlctl.planning.planner import plan
+from mlctl.planning.preflight.names import NAME_TAKEN
 from mlctl.planning.refresh import owned_by, refresh
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.render.plan import unfinished as unfinished_text
@@ -225,8 +226,16 @@ def plan_loaded(
         new_plan = policies.over(new_plan, graph, report)
     warnings = Report(report.ignore, report.select)
     warnings.extend(new_plan.warnings)
-    new_plan = replace(new_plan, warnings=tuple(warnings))
+    rejections = [finding for finding in new_plan.rejections if not _waived(finding, report)]
+    new_plan = replace(new_plan, warnings=tuple(warnings), rejections=tuple(rejections))
     return Planned(new_plan, graph, report.strict, ownership.project)
+
+
+def _waived(finding: Diagnostic, report: Report) -> bool:
+    """Whether an error of the plan is left out: that of names alone, which only Azure knows."""
+    asked = Report(report.ignore, report.select)
+    asked.add(finding)
+    return finding.rule is NAME_TAKEN and not len(asked)
 
 
 def _declared(graph: Graph, target: str) -> Address:

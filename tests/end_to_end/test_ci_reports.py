@@ -56,3 +56,37 @@ def test_a_log_is_text_whatever_is_in_it_and_is_closed_when_cut(reports: ModuleT
     assert "&lt;/pre>&lt;b> ``` &amp; $(x)\n" in text.replace("&gt;", ">")
     found = reports.cut(text, 400, NOTE)
     assert found.count("<pre>") == found.count("</pre>") == 1
+
+
+LOG = """\
+== dev ==
+local backend (.mlctl/local.db), workspace local/ml-dev
+compute/cpu-dev: Creation complete after 5s
+== dev: exit code 0 ==
+== prod ==
+ERROR: Saved plan is stale. These have changed since the plan was made:
+  compute/cpu-prod
+== prod: exit code 4 ==
+== last ==
+Not begun, because prod has failed.
+== last: exit code 0 ==
+"""
+
+
+def test_what_happened_is_told_of_each_environment_with_the_resource_first(
+    reports: ModuleType,
+) -> None:
+    words = {0: "done", 4: "the workspace has changed"}.get
+    assert [*reports.environments(LOG, words)] == [
+        "- **dev**: done.",
+        "- **prod**: `compute/cpu-prod`: the workspace has changed. Nothing was written here.",
+        "- **last**: not begun.",
+    ]
+
+
+def test_where_a_check_failed_no_environment_was_begun(reports: ModuleType) -> None:
+    log = LOG.split("== last ==", maxsplit=1)[0] + "Nothing was begun in any environment.\n"
+    first, second, last = reports.environments(log, {4: "stale"}.get)
+    assert first == "- **dev**: not begun."
+    assert second == "- **prod**: `compute/cpu-prod`: stale."
+    assert "nothing was written anywhere" in last

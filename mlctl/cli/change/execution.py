@@ -72,6 +72,17 @@ class ApplyArgs:
     no_lock: Annotated[
         bool, OptionSpec("--no-lock", help="Take no lease, even where others may apply at once.")
     ] = False
+    check: Annotated[
+        bool, OptionSpec("--check", help="Make every check of an apply, and write nothing.")
+    ] = False
+    in_order: Annotated[
+        bool,
+        OptionSpec(
+            "--in-order",
+            help="Of several environments: one after the other, as mlctl.yml lists them, up to the"
+            " first that fails.",
+        ),
+    ] = False
     output: Annotated[
         ApplyFormat, OptionSpec("--output", "-o", help="human, or json: one event a line.")
     ] = ApplyFormat.HUMAN
@@ -125,6 +136,8 @@ def carry_out_plan(
     if planned.refused:
         code = Exit.REFUSED if plan.refusals else Exit.REJECTED
         return refuse(planned.refused, args.output, code)
+    if args.check:
+        return Exit.OK
     if not (plan.empty or args.yes):
         answer = _ask(session, args.output, destroying=destroying, pruned=plan.pruned)
         if answer is not Exit.OK:

@@ -11,6 +11,7 @@ from typing import Annotated
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.diagnostics import Report
@@ -100,7 +101,7 @@ def load_and_plan(
         InvalidValue: a flag cannot be met.
     """
     try:
-        return plan_files(paths, backend, plan_context(session), report, options)
+        planned = plan_files(paths, backend, plan_context(session), report, options)
     except UnreadableFolder as error:
         session.show(error.report)
         raise InvalidValue(str(error), flag="--prune") from None
@@ -113,6 +114,8 @@ def load_and_plan(
     except InvalidOption as error:
         flag = f"--{error.option.replace('_', '-')}"
         raise InvalidValue(str(error), flag=flag) from None
+    write_down(planned.plan, backend.location, session.environment)
+    return planned
 
 
 def show_plan(

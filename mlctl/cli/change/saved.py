@@ -13,6 +13,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli.change.execution import ApplyArgs, carry_out, refuse
 from mlctl.cli.change.verification import check_against_files, check_alone, planned_again
 from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.config.variables import UNSET_VARIABLE
@@ -58,6 +59,8 @@ def apply_saved(
             return code
         if files is None:
             check_alone(saved, session)
+            if args.check:
+                return Exit.OK
             execution = Execution(
                 work=planfile.fill_secrets(saved.work, _read_document(session)),
                 actions=saved.actions,
@@ -74,6 +77,9 @@ def apply_saved(
             code = Exit.REFUSED if planned.plan.refusals else Exit.REJECTED
             return refuse(planned.refused, args.output, code)
         check_against_files(saved, planned, backend)
+        write_down(planned.plan, backend.location, session.environment)
+        if args.check:
+            return Exit.OK
         execution = Execution.of(
             planned, parallelism=args.parallelism, lease=lease, paths=[str(path)]
         )

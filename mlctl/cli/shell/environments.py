@@ -1,7 +1,8 @@
 """One command in several environments: `--env dev,prod`, `--env all`.
 
-Each is a process of its own, at the same time as the others, and its output a section. `{env}` in
-an argument stands for the environment's name.
+Each is a process of its own, at the same time as the others or (`--in-order`) after the one before,
+and its output a section. `{env}` in an argument stands for the environment's name. Of an apply all
+plans are checked before the first one begins.
 """
 
 from __future__ import annotations
@@ -11,21 +12,27 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.shell import new_names
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import PLACE, paths_of, project_file_of
 from mlctl.cli.shell.session import Session
 from mlctl.inert import as_json, prose
+from mlctl.planning.preflight.names import NAME_TAKEN
 from mlctl.pointer import Data
+from mlctl.project.file import Project
 from mlctl.project.load import load_project
 
 ALL = "all"
 _FLAG = "--env"
+_IN_ORDER = "--in-order"
 _VARIABLE = "MLCTL_ENV"
 _BLUE_GREEN = "blue-green"  # of `--replace-strategy`, which rewrites the files of all
 # Formats of which several make sense one after the other.
@@ -33,6 +40,8 @@ _TOGETHER = (
     *("", "human", "markdown", "json", "none", "table", "text", "yaml"),
     *("github", "azure-pipelines"),
 )
+
+_Ran: TypeAlias = tuple[int, str, str]  # exit code, stdout and stderr
 
 
 def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
@@ -43,10 +52,13 @@ def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[s
         InvalidValue: it describes no environments.
     """
     text = values.get("env") or environment.get(_VARIABLE) or ""
-    if text != ALL:
-        names = [name.strip() for name in text.split(",")]
-        return list(dict.fromkeys(filter(None, names))) if len(names) > 1 else []
+    listed = list(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
+    if text != ALL and "," not in text:
+        return []
     names = load_project(project_file_of(paths_of(values))).environments
+    if text != ALL:
+        order = {name: number for number, name in enumerate(names)}
+        return sorted(listed, key=lambda name: order.get(name, len(order)))
     if not names:
         raise InvalidValue("mlctl.yml describes no `environments:`", flag=_FLAG)
     return names
@@ -70,9 +82,39 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
     if values.get("out") is not None and PLACE not in str(values["out"]):
         raise UsageError(f"--out would be one file for all: write {PLACE} in its name.")
     session = Session(GlobalArgs(env=names[0]))
-    together = output not in ("json", "markdown")
-    documents, codes = {}, []
-    for name, (code, out, err) in zip(names, _run(args, names, together=together), strict=True):
+    with TemporaryDirectory() as folder:
+        runs = _Runs(args, names, Path(folder), together=output not in ("json", "markdown"))
+        applying = values.get("check") is False
+        if applying:
+            checked = dict(runs.run(["--check"]))
+            conflicts = _conflicts(runs, values, project)
+            if conflicts or any(code != Exit.OK for code, _, _ in checked.values()):
+                code = _show(session, checked.items(), output, applying=True)
+                for conflict in conflicts:
+                    session.say(f"ERROR: {conflict}")
+                session.say("Nothing was begun in any environment.")
+                return code if code != Exit.OK else Exit.REJECTED
+        results = runs.run(in_order=bool(values.get("in_order")))
+        code = _show(session, results, output, applying=applying)
+        conflicts = [] if applying else _conflicts(runs, values, project)
+    for conflict in conflicts:
+        session.say(f"ERROR: {conflict}")
+    return max(code, Exit.ERROR if conflicts else Exit.OK, key=_badness)
+
+
+def _conflicts(runs: _Runs, values: Mapping[str, Any], project: Project) -> list[str]:
+    """Where the environments would be in each other's way, unless that is waived."""
+    ignored = {*(values.get("ignore") or ()), *project.ignore}
+    waived = any(code == NAME_TAKEN.name or NAME_TAKEN.code.startswith(code) for code in ignored)
+    return [] if waived else list(new_names.conflicts(runs.files))
+
+
+def _show(
+    session: Session, results: Iterable[tuple[str, _Ran]], output: str, *, applying: bool
+) -> int:
+    """Show what each environment has printed; the worst of the exit codes."""
+    documents, codes = {}, [int(Exit.OK)]
+    for name, (code, out, err) in results:
         codes.append(code)
         if output == "json":
             documents[name] = _documents(out)
@@ -81,6 +123,8 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
             session.out_data(out)
         if err:
             session.say(f"[{name}]\n{err}")
+        if applying and output != "json":
+            session.out(f"== {name}: exit code {int(code)} ==\n")
     if output == "json":
         session.out_data(as_json(documents, indent=2))
     return max(codes, key=_badness)
@@ -99,50 +143,82 @@ def _badness(code: int) -> tuple[bool, bool, int]:
     return code != Exit.OK, code != Exit.CHANGES, abs(code)
 
 
-def _run(
-    args: Sequence[str], names: Sequence[str], *, together: bool
-) -> Iterator[tuple[int, str, str]]:
-    """Exit code, stdout and stderr of the command in each environment, in their order.
+class _Runs:
+    """A command line in each of several environments.
 
-    Where the two streams stay `together`, all is in stdout, as it came.
+    Where the two streams stay `together`, all is in stdout, as it came. `files` are those in which
+    the environments write down their new names.
     """
-    line = list(_without_flag(args))
-    running = [
-        subprocess.Popen(  # noqa: S603  # mlctl itself
-            [
-                sys.executable,
-                "-m",
-                "mlctl",
-                _FLAG,
-                name,
-                *(_named(process, name) for process in line),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if together else subprocess.PIPE,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            text=True,
-            encoding="utf-8",
-        )
-        for name in names
-    ]
-    with _signals_passed_on(running):
-        for process in running:
-            out, err = process.communicate()
-            yield process.returncode, out, err or ""
+
+    def __init__(
+        self, args: Sequence[str], names: Sequence[str], folder: Path, *, together: bool
+    ) -> None:
+        self._line = list(_without_flags(args))
+        self._together = together
+        self.files = {name: folder / f"{number}.json" for number, name in enumerate(names)}
+
+    def run(
+        self, flags: Sequence[str] = (), *, in_order: bool = False
+    ) -> Iterator[tuple[str, _Ran]]:
+        """Exit code, stdout and stderr in each environment; `in_order` to the first that fails."""
+        line = [*self._line, *flags]
+        if not in_order:
+            running = {
+                name: _start(line, name, file, self._together) for name, file in self.files.items()
+            }
+            with _signals_passed_on([*running.values()]):
+                for name, process in running.items():
+                    yield name, _ended(process)
+            return
+        failed = ""
+        for name, file in self.files.items():
+            if failed:
+                text = f"Not begun, because {failed} has failed.\n"
+                yield name, (Exit.OK, text, "") if self._together else (Exit.OK, "", text)
+                continue
+            process = _start(line, name, file, self._together)
+            with _signals_passed_on([process]):
+                result = _ended(process)
+            failed = name if result[0] not in (Exit.OK, Exit.CHANGES) else ""
+            yield name, result
+
+
+def _ended(process: subprocess.Popen[str]) -> _Ran:
+    out, err = process.communicate()
+    return process.returncode, out, err or ""
+
+
+def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subprocess.Popen[str]:
+    """The command line in an environment, as a process."""
+    return subprocess.Popen(  # noqa: S603  # mlctl itself
+        [
+            sys.executable,
+            "-m",
+            "mlctl",
+            _FLAG,
+            name,
+            *(_named(argument, name) for argument in line),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if together else subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", new_names.VARIABLE: str(file)},
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def _named(argument: str, name: str) -> str:
     return argument.replace(PLACE, name)
 
 
-def _without_flag(args: Sequence[str]) -> Iterator[str]:
-    """The arguments without `--env` and its value."""
+def _without_flags(args: Sequence[str]) -> Iterator[str]:
+    """The arguments without `--env` and its value, and without `--in-order`."""
     remaining = iter(args)
     for argument in remaining:
         if argument == _FLAG:
             next(remaining, None)
-        elif not argument.startswith(f"{_FLAG}="):
+        elif argument != _IN_ORDER and not argument.startswith(f"{_FLAG}="):
             yield argument
 
 

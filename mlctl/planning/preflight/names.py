@@ -14,7 +14,7 @@ NAME_TAKEN = Rule(
     Severity.ERROR,
     "a name that must be unique in its region belongs to somebody else",
     "Names of computes and endpoints are unique within an Azure region, across workspaces.",
-    "Choose another name.",
+    "Choose another name; if Azure takes it all the same, `--ignore MLC406`.",
     "Create an Azure Machine Learning compute cluster: Compute name",
 )
 
@@ -28,6 +28,6 @@ def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
                 NAME_TAKEN,
                 f"the name `{change.address.name}` is taken in its region: {holder}",
                 change.resource.label(("name",)),
-                hint="choose another name",
+                hint="choose another name; if Azure takes it all the same, --ignore MLC406",
                 address=str(change.address),
             )

@@ -67,8 +67,12 @@ class Job:
     @property
     def plan(self) -> Path:
         """The plan file; mlctl fills in `{env}` where there are several environments."""
-        several = self.env == "all" or "," in self.env
-        return self.folder / ("plan-{env}.json" if several else "plan.json")
+        return self.folder / ("plan-{env}.json" if self.several else "plan.json")
+
+    @property
+    def several(self) -> bool:
+        """Whether it is about several environments."""
+        return self.env == "all" or "," in self.env
 
 
 def validate(job: Job, host: Host) -> int:
@@ -108,15 +112,17 @@ def apply(job: Job, host: Host) -> int:
     """Carry out exactly the plan that was reviewed, and say on the pull request what came of it."""
     shutil.rmtree(job.folder, ignore_errors=True)  # no plan but the one that was reviewed
     host.fetch_plan(job.name, job.folder)
-    done = run(["apply", str(job.plan), *job.paths, *_PATIENCE, *job.args])
-    title = {
-        OK: "mlctl apply: done",
-        STALE: "mlctl apply: the workspace has changed since the plan was made",
-        STOPPED: "mlctl apply: stopped",
-        LOCKED: "mlctl apply: another apply of the project is running, or took its lease",
-    }.get(done.code, f"mlctl apply: failed (exit code {done.code})")
+    in_order = ["--in-order"] if job.several else []
+    done = run(["apply", str(job.plan), *job.paths, *in_order, *_PATIENCE, *job.args])
+    title = f"mlctl apply: {_word(done.code)}"
     text = reports.failure(title, done.told)
-    if done.code == STALE:
+    if job.several:
+        title = "mlctl apply: done" if done.code == OK else "mlctl apply: not done everywhere"
+        each = "\n".join(reports.environments(done.told, _word))
+        text = f"### {title}\n\n{each}\n\n{reports.folded(done.told)}"
+    if done.code != OK and job.several:
+        text += f"\n\nWhat is left: {host.again}"
+    elif done.code == STALE:
         text += f"\n\nNothing was overwritten. {host.again}"
     elif done.code != OK:
         text += f"\n\nWhat is left: {host.again}"
@@ -129,9 +135,20 @@ def apply(job: Job, host: Host) -> int:
             host.comment(number, job.marker("apply"), text)
     except ApiError as error:  # the apply counts, not what is told of it
         host.warn(str(error))
-    if done.code == STALE:
+    if done.code == STALE and not job.several:
         host.warn(f"{title}: nothing was overwritten. {host.again}")
     return done.code
+
+
+def _word(code: int) -> str:
+    """What an exit code of apply says."""
+    words = {
+        OK: "done",
+        STALE: "the workspace has changed since the plan was made",
+        STOPPED: "stopped",
+        LOCKED: "another apply of the project is running, or took its lease",
+    }
+    return words.get(code, f"failed (exit code {code})")
 
 
 def drift(job: Job, host: Host) -> int:

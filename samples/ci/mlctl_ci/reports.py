@@ -5,16 +5,50 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 _LAST = 200  # lines of a log
+_STALE = 4  # the exit code of an apply whose workspace has changed
+_ENDED = re.compile(r"(?m)^== (.+): exit code (\d+) ==$")
+_SECTIONS = re.compile(r"(?ms)^== ([^\n]+) ==$\n(.*?)(?=^== \1: exit code \d+ ==$)")
+# The first resource of a list of what is stale, differs, or failed.
+_RESOURCE = re.compile(r"(?m)^(?:ERROR: |  )([a-z]+(?:-[a-z]+)*/[\w./:-]*\w)")
 
 
 def failure(title: str, log: str) -> str:
     """A heading and the end of a log, whatever is in it."""
     lines = log.strip().splitlines()[-_LAST:]
     return f"### {title}\n\n<pre>\n{html.escape(chr(10).join(lines), quote=False)}\n</pre>"
+
+
+def folded(log: str) -> str:
+    """The end of a log, folded in."""
+    lines = log.strip().splitlines()[-_LAST:]
+    text = html.escape(chr(10).join(lines), quote=False)
+    return f"<details><summary>The log</summary>\n\n<pre>\n{text}\n</pre>\n\n</details>"
+
+
+def environments(log: str, word: Callable[[int], str]) -> Iterator[str]:
+    """What happened in each environment, a line each: the resource that it is about comes first.
+
+    `word` says what an exit code means.
+    """
+    ended = {name: int(code) for name, code in _ENDED.findall(log)}
+    whole = "Nothing was begun in any environment." in log
+    for name, text in _SECTIONS.findall(log):
+        resource = next(iter(_RESOURCE.findall(text)), "")
+        begun = not whole and not text.startswith("Not begun")
+        what = word(ended.get(name, 0)) if begun or ended.get(name) else "not begun"
+        first = f"`{resource}`: " if resource and ended.get(name) else ""
+        change = " Nothing was written here." if begun and ended.get(name) == _STALE else ""
+        yield f"- {_inert(name)}: {first}{what}.{change}"
+    if whole:
+        yield "\nAll plans are checked before the first is begun: nothing was written anywhere."
+
+
+def _inert(name: str) -> str:
+    return f"**{re.sub(r'[^A-Za-z0-9_. -]', '?', name)}**"
 
 
 def counts(plans: Iterable[Path]) -> str:
