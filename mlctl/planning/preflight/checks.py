@@ -34,6 +34,7 @@ PLAN_RULES = (
     protection.FOREIGN_DELETE,
     protection.FOREIGN_UPDATE,
     regions.OTHER_REGION,
+    regions.SAVES_NOTHING,
     RUNNING_JOBS,
 )
 
@@ -47,6 +48,7 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     yield from quota.exceeded(before_pruning(changes, live_state), live_state)
     yield from pools.too_large(changes, live_state)
     yield from regions.other(changes, live_state)
+    yield from regions.no_cheaper_as_spot(changes, live_state)
     yield from references.in_use(changes, live_state)
     yield from references.default_deleted(changes, live_state)
 

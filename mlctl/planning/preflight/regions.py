@@ -1,12 +1,14 @@
-"""Clusters in another region than their workspace."""
+"""What a new cluster is where it is: far from its workspace, or no cheaper as Spot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from mlctl import catalog
+from mlctl.catalog.prices import PriceList, listed
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.address import kind_of
+from mlctl.kinds.values import effective
 from mlctl.planning.live_state import LiveState, region
 from mlctl.planning.model import Change
 
@@ -21,6 +23,49 @@ OTHER_REGION = Rule(
     " to be had elsewhere.",
     "Create an Azure Machine Learning compute cluster: Limitations",
 )
+
+
+SAVES_NOTHING = Rule(
+    "MLC419",
+    "spot-saves-nothing",
+    Severity.WARNING,
+    "a low-priority cluster that costs 80 % or more of a dedicated one",
+    "Low-priority nodes are Spot VMs since 2026-03-31. Their price differs by size and region and"
+    " moves with demand; it is never above the dedicated one, and for sizes in demand it is hardly"
+    " below. Such nodes can be taken away at any time, are billed until they are gone, and so is"
+    " the start of each that takes their place.",
+    "Write `tier: dedicated`, or take a size or region where Spot costs less. A price list has a"
+    " date: look up the price of today.",
+    "Azure Batch, Use Spot VMs; MicrosoftDocs/azure-ai-docs pull requests 791 (2026-07-21) and 806"
+    " (2026-08-19); Azure/Batch issue 196",
+)
+_SAVES = 0.8  # of the dedicated price: what Spot costs there is not worth losing nodes for
+
+
+def no_cheaper_as_spot(
+    changes: Iterable[Change], live_state: LiveState, price_list: PriceList | None = None
+) -> Iterator[Diagnostic]:
+    """New low-priority clusters at about the price of dedicated ones."""
+    for change in changes:
+        resource, kind = change.resource, kind_of(change.address)
+        if not change.action.creates or resource is None or kind.quota.nodes is None:
+            continue
+        nodes = kind.quota.nodes(effective(resource.values, resource.form))
+        if nodes is None or not nodes.low_priority:
+            continue
+        place = region(resource, None, live_state.location)
+        price = (price_list or listed()).price(nodes.size, place)
+        if price.spot is None or not price.dedicated or price.spot < _SAVES * price.dedicated:
+            continue
+        saved = (price.dedicated - price.spot) * nodes.most
+        yield Diagnostic(
+            SAVES_NOTHING,
+            f"low priority saves {saved:.2f} USD an hour on {nodes.most} nodes of `{nodes.size}` in"
+            f" {place}: {price.spot:g} USD a node as Spot, {price.dedicated:g} dedicated",
+            resource.label(("tier",)),
+            hint="write tier: dedicated, or take another size or region",
+            address=str(change.address),
+        )
 
 
 def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:

@@ -171,7 +171,11 @@ def _note(cost: PlanCost) -> str:
     )
     price_list = cost.prices or prices.listed()
     regions = ", ".join(dict.fromkeys(clean(change.region) for change in cost.changes))
-    low = "; low priority at the price of Spot, which moves" if cost.has_low_priority else ""
+    low = (
+        "; low priority is Spot since 2026-03-31, at a price that moves"
+        if cost.has_low_priority
+        else ""
+    )
     return (
         f"{meaning} {prices.OF}, {regions}, {price_list.as_of.isoformat()}"
         f" ({clean(price_list.source)}){low}."

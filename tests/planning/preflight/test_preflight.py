@@ -428,3 +428,30 @@ def test_a_new_cluster_in_another_region_is_told_what_that_costs() -> None:
     )
     applied(backend, far)
     assert planned(backend, far).plan.warnings == ()  # it is there
+
+
+def test_low_priority_that_costs_as_much_as_dedicated_is_warned_about() -> None:
+    size = {"size": "Standard_ND96isr_H100_v5", "tier": "low_priority", "max_instances": 2}
+    found = [
+        one
+        for one in planned(cloud(), compute("h100", **size)).plan.warnings
+        if one.rule.code == "MLC419"
+    ]
+    assert [one.message for one in found] == [
+        "low priority saves 0.00 USD an hour on 2 nodes of `Standard_ND96isr_H100_v5` in eastus:"
+        " 98.32 USD a node as Spot, 98.32 dedicated"
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"size": "Standard_DS3_v2", "tier": "low_priority"},  # Spot costs a ninth there
+        {"size": "Standard_ND96isr_H100_v5"},  # dedicated already
+        {"size": "Standard_B2s", "tier": "low_priority"},  # no price of Spot is known
+        {"size": "Standard_ND96isr_H100_v5", "tier": "low_priority", "location": "westeurope"},
+    ],
+)
+def test_nothing_is_said_where_spot_saves_or_nobody_knows(fields: dict[str, str]) -> None:
+    warnings = planned(cloud(), compute("one", **fields)).plan.warnings
+    assert "MLC419" not in [one.rule.code for one in warnings]

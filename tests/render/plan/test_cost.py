@@ -36,8 +36,8 @@ def test_a_cluster_has_a_line_and_the_prices_have_a_date_and_a_source() -> None:
     )
     assert " ".join(note) == (
         "Floor: 730 hours with min_instances; ceiling: with max_instances. USD, Linux, pay as you"
-        " go, eastus, 2024-08-26 (Azure's retail prices, by SkyPilot's catalogue); low priority at"
-        " the price of Spot, which moves."
+        " go, eastus, 2024-08-26 (Azure's retail prices, by SkyPilot's catalogue); low priority is"
+        " Spot since 2026-03-31, at a price that moves."
     )
 
 
