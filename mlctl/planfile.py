@@ -20,7 +20,8 @@ from mlctl import files, masking, pointer
 from mlctl.assets import local_files
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.kinds.facts import UploadTarget
+from mlctl.kinds.resource import Upload
 from mlctl.planfile_types import MadeFrom, wrong_place
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps.bodies import Restoration

@@ -23,14 +23,14 @@ from mlctl.files import ON_DISK, Files
 from mlctl.kinds import KINDS, data_collector
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.component_hash import ANONYMOUS
+from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.code import KIND as CODE
 from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.kinds.records.data import KIND as DATA
-from mlctl.kinds.resource import Resource, is_local, local_path
+from mlctl.kinds.resource import Resource, Upload, is_local, local_path
 from mlctl.kinds.steps import FILE, INLINE, SOURCE
-from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data, Pointer
 
 UNREADABLE = Rule(

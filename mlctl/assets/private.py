@@ -14,8 +14,7 @@ from mlctl.assets.folders import walk
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.files import real
 from mlctl.kinds.field import Field
-from mlctl.kinds.resource import Resource
-from mlctl.kinds.upload import Upload
+from mlctl.kinds.resource import Resource, Upload
 
 PRIVATE = Rule(
     "MLC411",

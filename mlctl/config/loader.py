@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlctl import files, schema, source
-from mlctl.config import graph, named_files, rules
+from mlctl import files, masking, pointer, schema, source
+from mlctl.config import graph, rules
 from mlctl.config.document_kinds import (
-    OTHER_KIND,
-    UNKNOWN_KIND,
     DocumentKinds,
     LeftOut,
     Why,
@@ -23,22 +22,19 @@ from mlctl.config.document_kinds import (
 )
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.named_files import NamedFiles
-from mlctl.config.overlays import UNKNOWN_OVERLAY, Overlays
-from mlctl.config.secrets import hide_secrets
-from mlctl.config.variables import UNSET_VARIABLE, Variables
+from mlctl.config.variables import Variables
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Kind
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.registry import by_schema, infer
 from mlctl.kinds.resource import Resource, build
+from mlctl.masking import Secrets
 from mlctl.source import Document, SourceFile
 from mlctl.source.rules import UNREADABLE_RULES
 
-LOAD_RULES = (
-    *(UNKNOWN_KIND, OTHER_KIND, UNSET_VARIABLE, UNKNOWN_OVERLAY),
-    named_files.SECOND_DOCUMENT,
-)
+if TYPE_CHECKING:
+    from mlctl.config.overlays import Overlays
 
 _MAX_SCRIPT = 1 << 20  # bytes; to parse one takes 70 times its size in memory
 
@@ -81,7 +77,7 @@ class Loader:
     edit: DocumentEdit | None = None
     scripts: bool = True
     variables: Variables = field(default_factory=Variables)
-    overlays: Overlays = field(default_factory=Overlays)
+    overlays: Overlays | None = None
     policies: Callable[[Graph], Iterable[Diagnostic]] = lambda _graph: ()
     files: Files = ON_DISK
     notes: list[str] = field(default_factory=list)
@@ -90,6 +86,8 @@ class Loader:
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
         loaded = self.load_files(source.discover(paths, self.report))
+        if self.overlays is None:
+            return loaded
         declared = [resource.address for resource in loaded.resources]
         whole = any(map(os.path.isdir, paths))
         unused = self.overlays.check(declared, whole=whole, report=self.report)
@@ -97,7 +95,8 @@ class Loader:
 
     def load_files(self, source_files: Sequence[SourceFile]) -> LoadedConfig:
         """Load and check these files; findings go to the report."""
-        source_files = self.overlays.without_own(source_files)
+        if self.overlays is not None:
+            source_files = self.overlays.without_own(source_files)
         documents = [
             (file, self._completed(document))
             for file in source_files
@@ -150,7 +149,7 @@ class Loader:
         while named.new:
             for document in named.taken():
                 form = COMPONENT.form_of(document.data)
-                hide_secrets(document, COMPONENT, self.variables.secrets)
+                _hide_secrets(document, COMPONENT, self.variables.secrets)
                 self.report.extend(schema.check(document, form.lenient))
                 whole = Address(COMPONENT.name, document.place)
                 values = form.written(document.data)
@@ -180,7 +179,8 @@ class Loader:
 
         A file of another tool stays as it is: `${{ env.NAME }}` is GitHub's, too.
         """
-        if not self.overlays.documents and not document.may_hold("${{"):
+        overlays = self.overlays
+        if (overlays is None or not overlays.documents) and not document.may_hold("${{"):
             return document
         schema_kind = by_schema(document.data)
         kind = (
@@ -193,9 +193,9 @@ class Loader:
         kind = self.kind or kind
         if kind is None:
             return document
-        if self.overlays.documents:
+        if overlays is not None and overlays.documents:
             data = self.variables.fill(document, Report()).data
-            document, notes = self.overlays.lay_over(document, own_address(kind, data), data)
+            document, notes = overlays.lay_over(document, own_address(kind, data), data)
             self.notes += notes
         return self._filled(document)
 
@@ -216,7 +216,7 @@ class Loader:
             return None
         if self.edit is not None:
             document = self.edit(document, kind)
-        hide_secrets(document, kind, self.variables.secrets)
+        _hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
 
@@ -250,6 +250,23 @@ def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
                 files.real(Path(resource.document.source.name)), resource.document
             )
     return components
+
+
+def _hide_secrets(document: Document, kind: Kind, secrets: Secrets) -> None:
+    """Add the values of secrets, as read and as written, to what no output may show."""
+    secret_fields = {
+        at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets
+    }
+    given_secrets = [(at, value) for at, value in secret_fields.items() if value is not None]
+    looks_like_secrets = masking.find(document.data) if document.may_hold_secrets else ()
+    for at, value in (*given_secrets, *looks_like_secrets):
+        pieces = {line.strip() for line in str(value).splitlines()}
+        if value == pointer.get(document.data, at):
+            span = document.label(at).span
+            pieces |= {line.strip().strip("\"'") for line in span.text.splitlines()}
+            span.source.secrets |= pieces - {""}
+        document.source.secrets |= pieces - {""}
+        secrets.add(pieces)
 
 
 def _script(path: Path) -> str | None:

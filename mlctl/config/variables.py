@@ -10,15 +10,17 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlctl import masking, pointer
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
-from mlctl.kinds.expressions import Expression, find, only
 from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+
+if TYPE_CHECKING:
+    from mlctl.kinds.expressions import Expression
 
 UNSET_VARIABLE = Rule(
     "MLC122",
@@ -89,6 +91,8 @@ class Variables:
         """The document with the values; a variable without one is a finding, and stays as it is."""
         if not document.may_hold("${{"):
             return document
+        from mlctl.kinds.expressions import find, only  # noqa: PLC0415 - few files have any
+
         filled: dict[Pointer, frozenset[str]] = {}
         data = copy.deepcopy(document.data)
         for at, text in list(pointer.texts(data)):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeAlias
 
 from mlctl.kinds.claim import Claims, NodeRange
-from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
 
 
@@ -41,6 +41,13 @@ DESCRIPTION = flag("--description", "description")
 Columns: TypeAlias = Mapping[str, Pointer]
 Effective: TypeAlias = Callable[[str], Data]
 """The value that the service sees in a field: as written, else its default."""
+
+
+class UploadTarget(Enum):
+    """What local content is uploaded as; it decides which hash names the upload."""
+
+    CODE = "code"
+    ASSET = "asset"
 
 
 def _claim_nothing(_value: Effective, _region: str) -> Claims:

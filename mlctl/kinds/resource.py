@@ -10,9 +10,9 @@ from pathlib import Path
 from mlctl import pointer
 from mlctl.diagnostics import Label
 from mlctl.kinds.address import Address, Reference, own_address
+from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.field import Field, Form, read_field
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.upload import Upload
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, places
 from mlctl.source import Document
@@ -20,6 +20,25 @@ from mlctl.source import Document
 # `azureml:NAME`, `https://...`; `file:` is local, and one letter and a colon is a drive.
 _SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
 _NOT_CLUSTERS = ("local", "serverless")  # what a compute may be that is no resource
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Local content that must be in the workspace before a resource's body can refer to it.
+
+    `wire` points at the reference in the body. `path` is absolute; `digest` is the content's hash
+    when the plan was made.
+    """
+
+    target: UploadTarget
+    path: str
+    digest: str
+    wire: tuple[str | int, ...]
+
+    @property
+    def folder(self) -> str:
+        """The folder in a datastore that the SDK would upload it to."""
+        return f"LocalUpload/{self.digest}"
 
 
 @dataclass(frozen=True, eq=False)

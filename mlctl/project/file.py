@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import source
-from mlctl.config.overlays import Overlays, check_overlay
 from mlctl.diagnostics import Label, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.pointer import Data
@@ -17,6 +16,7 @@ from mlctl.source import Document
 from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
+    from mlctl.config.overlays import Overlays
     from mlctl.planning.ownership.owner import Ownership
 
 ENVIRONMENTS = "environments"
@@ -120,12 +120,16 @@ class Project:
         """The variables, with their values; None for one that has none."""
         return self.values.get("variables") or {}
 
-    def overlays(self, files: Files = ON_DISK) -> Overlays:
-        """What the environment says otherwise of resources.
+    def overlays(self, files: Files = ON_DISK) -> Overlays | None:
+        """What the environment says otherwise of resources; None where none says anything.
 
         Raises:
             ProjectError: one of its files cannot be read, or is no overlay.
         """
+        if not self._overlay_files:
+            return None
+        from mlctl.config.overlays import Overlays
+
         documents = _overlays(self._below(self.values.get("overlays", ())), files)
         return Overlays(documents, frozenset(file.resolve() for file in self._overlay_files))
 
@@ -155,6 +159,8 @@ class Project:
 
 
 def _overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, ...]:
+    from mlctl.config.overlays import check_overlay
+
     report, documents = Report(), list[Document]()
     for path in paths:
         documents += source.read(path, report, files)

@@ -1,9 +1,15 @@
 """The JSON Schemas of the kinds, and the check of a document by them."""
 
-from mlctl.schema.check import check
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.diagnostics import Diagnostic
+from mlctl.schema.compiled import Predicate, compile_schema
 from mlctl.schema.files import load, names, texts
 from mlctl.schema.places import mentions, places
 from mlctl.schema.structure import Schema, dereferenced, forms, resolved
+from mlctl.source import Document
 
 __all__ = [
     "Schema",
@@ -17,3 +23,17 @@ __all__ = [
     "resolved",
     "texts",
 ]
+
+# id of a schema -> the schema (kept, so that the id stays its own) and the compiled check.
+_compiled: dict[int, tuple[Schema, Predicate | None]] = {}
+
+
+def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
+    """The findings about a document by its schema, without duplicates, in no particular order."""
+    if id(schema) not in _compiled:
+        _compiled[id(schema)] = (schema, compile_schema(resolved(schema)))
+    _, is_valid = _compiled[id(schema)]
+    if is_valid is None or not is_valid(document.data):
+        from mlctl.schema.explain import explain  # noqa: PLC0415 - with the library, 40 ms
+
+        yield from explain(document, schema)

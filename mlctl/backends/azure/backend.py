@@ -37,7 +37,7 @@ from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.upload import Upload
+from mlctl.kinds.resource import Upload
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent

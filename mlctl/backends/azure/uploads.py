@@ -21,7 +21,8 @@ from mlctl.backends.azure.datastore import Datastore, container
 from mlctl.backends.azure.reads import resource_path
 from mlctl.files import open_regular
 from mlctl.kinds.address import Address, Scope, kind_of
-from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.kinds.facts import UploadTarget
+from mlctl.kinds.resource import Upload
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from mlctl.catalog import Size
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
-from mlctl.kinds.upload import Upload
+from mlctl.kinds.resource import Upload
 from mlctl.pointer import Data
 
 

@@ -12,7 +12,8 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
-from mlctl.render.terminal.terminal import clean
+from mlctl.render.terminal.terminal import Style, Styler, clean
+from mlctl.schema.text import counted
 
 Paths = Annotated[
     list[str],
@@ -81,11 +82,28 @@ def validate(
 
 
 def _for_people(session: Session, report: Report, files: int) -> str:
+    color = session.color(sys.stdout)
+    last_line = summary(report, files, color=color)
+    if not report:
+        return last_line
     from mlctl.render.findings import diagnostics
 
-    color = session.color(sys.stdout)
     text = diagnostics.report(report, color=color, width=session.width)
-    return text + ("\n" if text else "") + diagnostics.summary(report, files, color=color)
+    return f"{text}\n{last_line}"
+
+
+def summary(findings: Report, files: int, *, color: bool = False) -> str:
+    """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
+    errors, warnings = findings.errors, findings.warnings
+    counts = [counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    if errors:
+        style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {counted(files, 'file')}."
+    else:
+        verb = "is" if files == 1 else "are"
+        tail = f", with {counts[0]}" if counts else ""
+        style = Style.BOLD_YELLOW if counts else Style.BOLD
+        text = f"Success! {counted(files, 'file')} {verb} valid{tail}."
+    return Styler(color).apply(text, style) + "\n"
 
 
 def _for_programs(report: Report, output: FindingsFormat) -> str:

@@ -10,7 +10,6 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, finding
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
-from mlctl.kinds.expressions import find
 from mlctl.kinds.field import Form
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Pointer, dotted
@@ -81,11 +80,12 @@ def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
     for resource in graph.with_inline_assets:
         path = local(resource, _CONDA_FILE)
         text = context.script(path) if path is not None else None
-        expression = next(
-            (candidate for candidate in find(text or "") if candidate.path[0] in ("var", "env")),
-            None,
-        )
-        if path is None or text is None or expression is None:
+        if path is None or text is None:
+            continue
+        from mlctl.kinds.expressions import find  # noqa: PLC0415 - few files have any
+
+        expression = next((one for one in find(text) if one.path[0] in ("var", "env")), None)
+        if expression is None:
             continue
         ahead = text[: expression.start]
         line, column = ahead.count("\n"), expression.start - (ahead.rfind("\n") + 1)

@@ -16,9 +16,9 @@ from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.assets import CONTAINERS, USUAL_CONTAINER
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import LATEST, PROVIDER, Address
+from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.registry import ALL
-from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data
 from mlctl.schema.text import with_article
 from mlctl.service_errors import Permanent

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mlctl.kinds.facts import AzFacts, ContentFacts
+from mlctl.kinds.facts import AzFacts, ContentFacts, UploadTarget
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.upload import UploadTarget
 
 _FIXED = {"x-ms-mutability": ["create", "read"]}
 

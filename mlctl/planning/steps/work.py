@@ -14,8 +14,7 @@ from mlctl import masking, pointer
 from mlctl.config.graph import Graph
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope, version_key
-from mlctl.kinds.resource import Resource
-from mlctl.kinds.upload import Upload
+from mlctl.kinds.resource import Resource, Upload
 from mlctl.kinds.values import moving, overlay
 from mlctl.planning.live_state import named_by
 from mlctl.planning.model import Action, ActionReason, Change, Plan

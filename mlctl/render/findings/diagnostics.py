@@ -41,21 +41,6 @@ def _file(finding: Diagnostic) -> str:
     return finding.primary.span.source.name if finding.primary else ""
 
 
-def summary(findings: Report, files: int, *, color: bool = False) -> str:
-    """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
-    layout = _Layout(color)
-    errors, warnings = findings.errors, findings.warnings
-    counts = [counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-    if errors:
-        style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {counted(files, 'file')}."
-    else:
-        verb = "is" if files == 1 else "are"
-        tail = f", with {counts[0]}" if counts else ""
-        style = Style.BOLD_YELLOW if counts else Style.BOLD
-        text = f"Success! {counted(files, 'file')} {verb} valid{tail}."
-    return layout.apply(text, style) + "\n"
-
-
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """How findings are drawn: in colour or not, and how wide."""

@@ -15,7 +15,8 @@ from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address
-from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.kinds.facts import UploadTarget
+from mlctl.kinds.resource import Upload
 from mlctl.render.cloud.advice import advice
 from mlctl.service_errors import Permanent, Transient
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, no, says

@@ -12,7 +12,8 @@ from mlctl.assets.hashing import asset_hash, code_hash
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address
-from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.kinds.facts import UploadTarget
+from mlctl.kinds.resource import Upload
 from mlctl.service_errors import Permanent, Transient
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, says
 

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.cli.files.validate import summary
+from mlctl.config.document_kinds import UNKNOWN_KIND
+from mlctl.config.rules.clusters import NO_MAX
+from mlctl.diagnostics import Diagnostic, Report
 from tests.builders.shell import Run, cluster, edit
 
 TYPO = "$schema: amlCompute.schema.json\nname: c-lu\ntype: amlcompute\ntire: low_priority\n"
@@ -203,3 +207,20 @@ def test_a_field_that_settings_do_not_have_is_told_by_their_key(mlctl: Run, tmp_
     )
     said = mlctl("validate", "pipeline.yml").out
     assert "warning[MLC358]: `settings` has no field `is_deterministic`" in said
+
+
+@pytest.mark.parametrize(
+    ("errors", "warnings", "files", "expected"),
+    [
+        (2, 1, 3, "Found 2 errors and 1 warning in 3 files."),
+        (1, 0, 1, "Found 1 error in 1 file."),
+        (0, 0, 3, "Success! 3 files are valid."),
+        (0, 0, 1, "Success! 1 file is valid."),
+        (0, 2, 1, "Success! 1 file is valid, with 2 warnings."),
+    ],
+)
+def test_the_summary_counts(errors: int, warnings: int, files: int, expected: str) -> None:
+    report = Report()
+    report.extend(Diagnostic(UNKNOWN_KIND, str(number), None) for number in range(errors))
+    report.extend(Diagnostic(NO_MAX, str(number), None) for number in range(warnings))
+    assert summary(report, files) == expected + "\n"

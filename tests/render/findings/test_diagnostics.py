@@ -200,22 +200,6 @@ def test_an_empty_report_is_empty_text() -> None:
     assert human() == machine.github(reported()) == machine.azure_pipelines(reported()) == ""
 
 
-@pytest.mark.parametrize(
-    ("errors", "warnings", "files", "expected"),
-    [
-        (2, 1, 3, "Found 2 errors and 1 warning in 3 files."),
-        (1, 0, 1, "Found 1 error in 1 file."),
-        (0, 0, 3, "Success! 3 files are valid."),
-        (0, 0, 1, "Success! 1 file is valid."),
-        (0, 2, 1, "Success! 1 file is valid, with 2 warnings."),
-    ],
-)
-def test_the_summary_counts(errors: int, warnings: int, files: int, expected: str) -> None:
-    found = [Diagnostic(UNKNOWN, str(number), None) for number in range(errors)]
-    found += [Diagnostic(ODD, str(number), None) for number in range(warnings)]
-    assert diagnostics.summary(reported(*found), files) == expected + "\n"
-
-
 def test_under_strict_a_warning_is_an_error_in_every_form() -> None:
     report = reported(Diagnostic(ODD, "odd", label(TEXT, 1, 1, 1)), strict=True)
     assert diagnostics.report(report).startswith("error[MLC301]")

@@ -11,7 +11,8 @@ from mlctl import planfile
 from mlctl.assets.hashing import code_hash
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
-from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.kinds.facts import UploadTarget
+from mlctl.kinds.resource import Upload
 from mlctl.planning.steps.work import PlanStep
 from mlctl.pointer import Data
 from tests.builders.plans import Planned, plan, succeeded, workspace
