@@ -10,7 +10,7 @@ from mlctl.backends.ports.backend import Backend, SupportsUsage, Usage
 from mlctl.catalog import limits
 from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.values import claims, effective
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change

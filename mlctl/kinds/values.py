@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from mlctl import catalog, pointer
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
-from mlctl.kinds.claim import Claims
-from mlctl.kinds.facts import Effective
+from mlctl.kinds.facts import Claims, Effective
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data, Pointer

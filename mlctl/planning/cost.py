@@ -15,8 +15,7 @@ from mlctl import catalog
 from mlctl.catalog.prices import UNKNOWN, Price, PriceList, listed
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
-from mlctl.kinds.claim import NodeRange
-from mlctl.kinds.facts import Effective
+from mlctl.kinds.facts import Effective, NodeRange
 from mlctl.kinds.values import effective, effective_in_body
 from mlctl.planning.model import Action, Change, Plan
 

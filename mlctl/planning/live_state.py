@@ -10,7 +10,7 @@ from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Form, read_field
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, decode, fingerprint_of_values, form_of_body, own_of_form

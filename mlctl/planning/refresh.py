@@ -17,8 +17,7 @@ from mlctl.catalog import limits
 from mlctl.config.graph import Graph
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.address import Address
-from mlctl.kinds.claim import QuotaRefusal
-from mlctl.kinds.facts import UploadTarget
+from mlctl.kinds.facts import QuotaRefusal, UploadTarget
 from mlctl.kinds.values import claims, complete, effective, moving, state
 from mlctl.planning.diff import differences
 from mlctl.planning.live_state import DecodedBodies, LiveState, named_by, region, users_of

@@ -10,7 +10,7 @@ from typing import Any
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, Live, Operation
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import Store

@@ -15,7 +15,7 @@ from mlctl.backends.ports.backend import (
     SupportsUsage,
 )
 from mlctl.kinds.address import Address
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from tests.builders.bodies import (
     BLUE,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mlctl import catalog
 from mlctl.catalog import prices
-from mlctl.kinds.claim import NodeRange
+from mlctl.kinds.facts import NodeRange
 from mlctl.planning.cost import HOURS, Monthly, PlanCost, monthly, of_plan
 from tests.builders.plans import plan, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.applying.events import StepState
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from tests.builders.plans import applied, carried_out, planned
 from tests.builders.resources import compute

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.kinds.claim import Claims, Quota, QuotaRefusal
+from mlctl.kinds.facts import Claims, Quota, QuotaRefusal
 from mlctl.planning.preflight.quota import claimed
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data

@@ -35,7 +35,7 @@ from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Upload
 from mlctl.kinds.values import decode, form_of_body

@@ -11,7 +11,7 @@ from mlctl.backends.azure.reads import resource_path
 from mlctl.backends.ports.jobs import Job
 from mlctl.catalog import limits
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.claim import is_low_priority
+from mlctl.kinds.facts import is_low_priority
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 

@@ -18,7 +18,7 @@ from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.backends.ports.lease import Lease
 from mlctl.catalog import Size, limits, prices
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import activity, control, service

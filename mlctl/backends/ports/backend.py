@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from mlctl.catalog import Size
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Upload
 from mlctl.pointer import Data
 

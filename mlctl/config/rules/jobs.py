@@ -17,7 +17,7 @@ from mlctl.config.rules.base import (
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource, kind_of
-from mlctl.kinds.claim import is_low_priority
+from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.records.job import KIND as JOB
 
 _JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"

@@ -8,7 +8,7 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding, whole_number
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
-from mlctl.kinds.claim import is_low_priority
+from mlctl.kinds.facts import is_low_priority
 
 _LOW_PRIORITY = "learn.microsoft.com/azure/machine-learning/how-to-use-low-priority-batch"
 

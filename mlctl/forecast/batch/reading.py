@@ -20,7 +20,7 @@ from mlctl.forecast.fields import (
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario
 from mlctl.kinds.address import Address, kind_of
-from mlctl.kinds.claim import is_low_priority
+from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import (
     HOUR,

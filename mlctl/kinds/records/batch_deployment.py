@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts, flag
+from mlctl.kinds.facts import (
+    ArmFacts,
+    AzFacts,
+    Claim,
+    Claims,
+    Effective,
+    PlanFacts,
+    QuotaFacts,
+    flag,
+)
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 

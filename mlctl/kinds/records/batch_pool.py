@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims
-from mlctl.kinds.facts import DESCRIPTION, TAGS, ArmFacts, AzFacts, Effective, QuotaFacts, flag
+from mlctl.kinds.facts import (
+    DESCRIPTION,
+    TAGS,
+    ArmFacts,
+    AzFacts,
+    Claim,
+    Claims,
+    Effective,
+    QuotaFacts,
+    flag,
+)
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 

@@ -6,16 +6,19 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims, NodeRange, is_low_priority
 from mlctl.kinds.facts import (
     DESCRIPTION,
     TAGS,
     ArmFacts,
     AzFacts,
+    Claim,
+    Claims,
     Effective,
+    NodeRange,
     PlanFacts,
     QuotaFacts,
     flag,
+    is_low_priority,
 )
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data

@@ -7,8 +7,17 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims, NodeRange
-from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts, flag
+from mlctl.kinds.facts import (
+    ArmFacts,
+    AzFacts,
+    Claim,
+    Claims,
+    Effective,
+    NodeRange,
+    PlanFacts,
+    QuotaFacts,
+    flag,
+)
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim, Claims
 from mlctl.kinds.facts import (
     ArmFacts,
     AzFacts,
+    Claim,
+    Claims,
     ContentFacts,
     Effective,
     PlanFacts,

@@ -12,7 +12,7 @@ from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
-from mlctl.kinds.claim import NOTHING, Claim, Claims, Quota
+from mlctl.kinds.facts import NOTHING, Claim, Claims, Quota
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import claims, effective
 from mlctl.planning.live_state import LiveState

@@ -7,7 +7,7 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.config import graph
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.live_state import users_of
 from mlctl.planning.preflight import checks, quota

@@ -7,7 +7,7 @@ import pytest
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Plan
 from mlctl.planning.steps.work import PlanStep, StepRole, Work, work

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 
 from mlctl.kinds import routes
 from mlctl.kinds.address import Address, kind_of
-from mlctl.kinds.claim import NOTHING, Claims
+from mlctl.kinds.facts import NOTHING, Claims
 from mlctl.kinds.values import claims, effective_in_body
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent

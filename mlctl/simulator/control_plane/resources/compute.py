@@ -9,7 +9,7 @@ from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
-from mlctl.kinds.claim import is_low_priority
+from mlctl.kinds.facts import is_low_priority
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state import clock

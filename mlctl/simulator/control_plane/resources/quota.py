@@ -8,7 +8,7 @@ from functools import cache
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.claim import Claim
+from mlctl.kinds.facts import Claim
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from mlctl.kinds.claim import Claims
+from mlctl.kinds.facts import Claims
 
 
 def add_claims(db: Connection, resource: int, subscription: str, claims: Claims) -> None:

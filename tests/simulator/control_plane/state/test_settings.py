@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl.kinds import KINDS
-from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.facts import QuotaRefusal
 from mlctl.simulator.control_plane.state import settings
 from mlctl.simulator.control_plane.state.settings import (
     CloudSettings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.kinds.claim import Claim, QuotaRefusal, is_low_priority
+from mlctl.kinds.facts import Claim, QuotaRefusal, is_low_priority
 
 
 @pytest.mark.parametrize(
