@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from mlctl.rehearsal.inputs import RehearsalError
 
 _IGNORED = {".git", ".venv", "__pycache__", "node_modules", ".mlctl"}
 _MOST_FILES = 20_000
+_PIECE = 1 << 20  # bytes of a file that are read at once
 _SMALL = 1 << 20  # bytes of a file of code that is copied
 _MOST_COMPARED = 1 << 24  # bytes of a file that is compared line by line; of a bigger one its hash
 
@@ -98,15 +99,36 @@ class Content:
             OSError: it cannot be read.
         """
         size = path.stat().st_size
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for offset, data in _data(path):
+            digest.update(b"%d " % offset + data)
         lines = None
         if size <= _MOST_COMPARED:
             try:
                 lines = tuple(path.read_bytes().decode().splitlines())
             except UnicodeDecodeError:
                 lines = None
-        return cls(size, digest, lines)
+        return cls(size, digest.hexdigest(), lines)
+
+
+def _data(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The pieces of a file that are not all zeros: holes of a sparse file are not read."""
+    with path.open("rb", buffering=0) as file:
+        end = offset = 0
+        while True:
+            if offset >= end:
+                try:
+                    start = os.lseek(file.fileno(), offset, os.SEEK_DATA)
+                    end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+                except OSError:  # a hole up to the end
+                    return
+                offset = start - start % _PIECE
+            data = os.pread(file.fileno(), _PIECE, offset)
+            if not data:
+                return
+            if data.count(0) < len(data):
+                yield offset, data
+            offset += len(data)
 
 
 def snapshot(folder: Path) -> dict[str, Content]:

@@ -6,21 +6,23 @@ import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-MARK = "MLCTL_REHEARSAL"  # the variable by which every process of a rehearsal is known
+from mlctl.rehearsal.descendants import MARK, end_tree
+from mlctl.rehearsal.worker.node import ASK_LINE
+
 _WORKER = Path(__file__).with_name("worker") / "start.py"
 _CHUNK = 1 << 16
 _GRACE = 5.0  # seconds between a mini-batch's own timeout and ours
+_SILENCE_S, _ANSWER_S, _REPEAT_S = 10.0, 1.0, 60.0  # until the first word, an answer, the next word
 
 
 class Gone(Exception):
@@ -36,12 +38,44 @@ class TooLate(Exception):
     """No message came in the time that there is."""
 
 
+class Silence:
+    """A script that sends nothing for long: it is asked where it is, and people are told."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._began = time.monotonic()
+        self._due, self._asked = self._began + _SILENCE_S, False
+
+    def bounded(self, seconds: float) -> float:
+        """How long of these seconds to wait for the script now."""
+        return max(0.0, min(seconds, self._due - time.monotonic()))
+
+    def ask(self, pids: Iterable[int]) -> None:
+        """Once it is time, ask processes for their line; where none answers, say so."""
+        if time.monotonic() < self._due:
+            return
+        if self._asked or ASK_LINE is None:
+            self.answered(None)
+            return
+        for pid in pids:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, ASK_LINE)
+        self._due, self._asked = time.monotonic() + _ANSWER_S, True
+
+    def answered(self, place: Sequence[Any] | None) -> None:
+        """Say where the script is, or that it does not answer."""
+        seconds = time.monotonic() - self._began
+        line = f" at {place[0]}:{place[1]}" if place else " outside its own lines"
+        self._note(f"note: the script has been busy for {seconds:.0f} s{line}; Ctrl-C ends it")
+        self._due, self._asked = time.monotonic() + _REPEAT_S, False
+
+
 @dataclass(frozen=True, slots=True)
 class Interpreter:
     """How processes are started: by which Python, alone in a network or not, bounds, mark.
 
     `memory` are bytes of data, 0: no bound. `ends` is the moment (monotonic seconds) at which the
-    whole rehearsal has to be over.
+    whole rehearsal has to be over. `note` gets a line for people who wait.
     """
 
     python: str
@@ -49,6 +83,7 @@ class Interpreter:
     memory: int
     mark: str
     ends: float
+    note: Callable[[str], None] = lambda _: None
 
     def command(self, program: Path, *arguments: str) -> list[str]:
         """The words that start a program of ours in this Python."""
@@ -105,7 +140,9 @@ class Process:
     control: int
     report: int
     interpreter: Interpreter
+    place: list[Any] | None = None  # where it was when it was asked last
     _buffer: bytearray = field(default_factory=bytearray)
+    _searched: int = 0  # so much of the buffer has no end of a line
 
     @classmethod
     def start(
@@ -167,48 +204,39 @@ class Process:
         ends = self.interpreter.ends
         if patience is not None:
             ends = min(ends, time.monotonic() + patience + _GRACE)
-        while b"\n" not in self._buffer:
+        silence = Silence(self.interpreter.note)
+        while "busy" in (message := json.loads(self._line(ends, silence))):
+            self.place = message["busy"]
+            silence.answered(self.place)
+        return dict(message)
+
+    def _line(self, ends: float, silence: Silence) -> bytes:
+        """The next line that the process sends."""
+        while (end := self._buffer.find(b"\n", self._searched)) < 0:
+            self._searched = len(self._buffer)
             remaining = ends - time.monotonic()
-            if remaining <= 0 or not select.select([self.report], [], [], remaining)[0]:
+            if remaining <= 0:
                 raise TooLate
+            if not select.select([self.report], [], [], silence.bounded(remaining))[0]:
+                silence.ask([self.popen.pid])
+                continue
             chunk = os.read(self.report, _CHUNK)
             if not chunk:
                 raise Gone(self.popen.wait())
             self._buffer += chunk
-        line, _, tail = bytes(self._buffer).partition(b"\n")
-        self._buffer[:] = tail
-        message: dict[str, Any] = json.loads(line)
-        return message
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._searched = 0
+        return line
 
     def end(self) -> None:
-        """Kill the process and its group, and wait until it is gone."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.popen.pid, signal.SIGKILL)
+        """Kill the process and all that it has begun, and wait until it is gone."""
+        end_tree(self.popen.pid)
         self.popen.wait()
         for descriptor in (self.control, self.report):
             with suppress(OSError):
                 os.close(descriptor)
         self.control = self.report = -1
-
-
-def sweep(mark: str) -> int:
-    """Kill what is running of a rehearsal, even where it running its group; how many there were."""
-    processes = running(mark)
-    for process in processes:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(process, signal.SIGKILL)
-    return len(processes)
-
-
-def running(mark: str) -> list[int]:
-    """The processes of a rehearsal that run, except those that have ended and wait to be buried."""
-    variable = f"{MARK}={mark}".encode()
-    processes = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if variable in (folder / "environ").read_bytes().split(b"\0"):
-                processes.append(int(folder.name))
-    return processes
 
 
 def find_python(python: str | None) -> str:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 from pathlib import Path
 
-from mlctl.rehearsal.process import Process, running, sweep
+import pytest
+
+from mlctl.rehearsal.descendants import running, running_below, sweep
+from mlctl.rehearsal.process import Process, TooLate
 from mlctl.rehearsal.scoring.deployment import lay_out
 from tests.builders import rehearsed
 
@@ -48,11 +53,59 @@ def test_a_worker_is_gone_when_it_is_ended(tmp_path: Path) -> None:
     assert running(mark) == []
 
 
-def test_a_child_that_left_its_group_is_found_and_ended(tmp_path: Path) -> None:
+def test_a_child_that_its_dead_parent_left_is_found_by_its_mark_and_ended(tmp_path: Path) -> None:
     process = worker(tmp_path, RUNS_AWAY)
     mark = process.interpreter.mark
     process.send(run=["a"])
     assert process.receive()["rows"] == ["a"]
-    process.end()
+    process.popen.kill()
+    process.popen.wait()
     assert len(running(mark)) == 1
     assert sweep(mark) == 1
+
+
+FLEES = """\
+import subprocess, sys
+text = '''
+import os, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+print(os.getpid(), flush=True)
+time.sleep(600)
+'''
+def run(mini_batch):
+    words = ["/usr/bin/env", "-i", sys.executable, "-c", text]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    return [child.stdout.readline().strip()]
+"""
+
+
+def test_a_daemon_without_an_environment_goes_with_its_worker(tmp_path: Path) -> None:
+    process = worker(tmp_path, FLEES)
+    process.send(run=["a"])
+    (pid,) = process.receive()["rows"]
+    assert running_below(process.popen.pid) == {int(pid)}
+    process.end()
+    rehearsed.wait_for(int(pid))
+    assert running_below(os.getpid()) == set()
+
+
+def test_a_script_that_is_busy_for_long_is_asked_for_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlctl.rehearsal.process._SILENCE_S", 0.05)
+    notes: list[str] = []
+    process = worker(tmp_path, "def run(mini_batch):\n    while True:\n        pass\n")
+    process.interpreter = replace(
+        process.interpreter, note=notes.append, ends=time.monotonic() + 1.0
+    )
+    process.send(run=["a"])
+    with pytest.raises(TooLate):
+        process.receive()
+    process.end()
+    (note,) = notes
+    assert note.startswith("note: the script has been busy for 0 s at score.py:")
+    assert process.place in (["score.py", 2], ["score.py", 3])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mlctl.rehearsal.stage import Stage
 
 _PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
+_LATE_S = 1.0  # after the end of the time, for who knows it to say so
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -32,7 +33,8 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     Raises:
         InvalidValue: there is no such Python, or the folder cannot be made.
     """
-    from mlctl.rehearsal.process import Interpreter, find_python, sweep, without_network
+    from mlctl.rehearsal.descendants import swept
+    from mlctl.rehearsal.process import Interpreter, find_python, without_network
     from mlctl.rehearsal.stage import Stage
 
     try:
@@ -43,24 +45,46 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
         session.note("note: this system gives no process a network of its own: it stays open")
     folder = _folder(runs.keep)
     mark = uuid.uuid4().hex
-    ends = time.monotonic() + (session.flags.timeout or _PATIENCE)
+    patience = session.flags.timeout or _PATIENCE
     alone = not runs.network and bool(without_network())
-    interpreter = Interpreter(exe, alone, _memory(), mark, ends)
-    # nohup ignores one
-    heard = [signum for signum in _SIGNALS if signal.getsignal(signum) is not signal.SIG_IGN]
-    handlers = {number: signal.signal(number, _interrupt) for number in heard}
+    ends = time.monotonic() + patience
+    interpreter = Interpreter(exe, alone, _memory(), mark, ends, session.note)
     try:
-        yield Stage(interpreter, folder, session.environment, runs.keep is not None)
+        with _signals(patience), swept(mark):
+            yield Stage(interpreter, folder, session.environment, runs.keep is not None)
     finally:
-        sweep(mark)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
         if runs.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def _signals(patience: float) -> Iterator[None]:
+    """Signals that end the program interrupt the rehearsal, and so does the end of its time.
+
+    Who waits for a script knows the time; an alarm is for whatever else takes long.
+    """
+    handlers: dict[int, Any] = dict.fromkeys(_SIGNALS, _interrupt)
+    handlers[signal.SIGALRM] = _end_of_time
+    # nohup ignores one
+    heard = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
+    earlier = {number: signal.signal(number, handlers[number]) for number in heard}
+    signal.setitimer(signal.ITIMER_REAL, patience + _LATE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
 def _interrupt(_number: int, _frame: Any) -> None:
     raise KeyboardInterrupt
+
+
+def _end_of_time(_number: int, _frame: Any) -> None:
+    from mlctl.rehearsal.process import TooLate
+
+    raise TooLate
 
 
 def _folder(keep: Path | None) -> Path:

@@ -69,7 +69,7 @@ class SlotState:
         except TooLate:
             if patience is None or self.process.interpreter.over:
                 raise
-            message = _failed("Timeout", "")
+            message = _failed("Timeout", "", self.process.place)
         self.answer = message
         return message
 
@@ -89,5 +89,5 @@ class SlotState:
                 process.end()
 
 
-def _failed(kind: str, message: str) -> dict[str, Any]:
-    return {"failed": {"type": kind, "message": message, "place": None, "text": ""}}
+def _failed(kind: str, message: str, place: list[Any] | None = None) -> dict[str, Any]:
+    return {"failed": {"type": kind, "message": message, "place": place, "text": ""}}

@@ -10,7 +10,6 @@ import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -19,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
-from mlctl.rehearsal.process import Interpreter, TooLate
+from mlctl.rehearsal.process import Interpreter, Silence, TooLate
 from mlctl.rehearsal.training.metrics import begin_run, read_metrics
 from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained, Training
 from mlctl.rehearsal.training.node import KEPT, TrainingNode
@@ -86,7 +86,9 @@ class _Life:
         self.start: float | None = None
         self.cut_process: int | None = None
         self.cut_end: int | None = None  # a descriptor that tells when that process is gone
+        self.programs: set[int] = set()
         self.ended: set[int] = set()
+        self.silence = Silence(conditions.interpreter.note)
 
     def run_to_end(self) -> Life:
         """To its cut or its end.
@@ -102,8 +104,7 @@ class _Life:
         try:
             self._listen(process, report)
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            end_tree(process.pid)
             self.life.code = process.wait()
             os.close(report)
             if self.cut_end is not None:
@@ -169,9 +170,12 @@ class _Life:
         while not self.life.lost:
             remaining = ends - time.monotonic()
             watched = [report] if self.cut_end is None else [report, self.cut_end]
-            ready = select.select(watched, [], [], remaining)[0] if remaining > 0 else []
-            if not ready:
+            if remaining <= 0:
                 raise TooLate
+            ready = select.select(watched, [], [], self.silence.bounded(remaining))[0]
+            if not ready:
+                self.silence.ask(self.programs - self.ended)
+                continue
             if report not in ready:
                 self._cut_ends()
                 continue
@@ -204,6 +208,10 @@ class _Life:
             self.cut_process = message["pid"]
             with suppress(ProcessLookupError, AttributeError):  # gone already; no Linux
                 self.cut_end = os.pidfd_open(message["pid"])
+        elif "up" in message:
+            self.programs.add(message["up"])
+        elif "busy" in message:
+            self.silence.answered(message["busy"])
         elif "read" in message:
             life.read.append((message["read"], CodeLine.from_message(message["place"])))
         elif "ended" in message:

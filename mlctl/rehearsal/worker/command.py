@@ -33,6 +33,7 @@ def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         order = json.load(file)
     node.die_with_parent(order["parent"])
+    node.adopt_orphans()
     if order["alone"]:
         node.loopback_up()
     node.bound_memory(order["memory"])

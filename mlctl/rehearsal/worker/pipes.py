@@ -21,13 +21,16 @@ class Pipes:
         self.report = report
         self.owner = os.getpid()
         self.forever = False
+        self.sending = False
 
     def send(self, **message: Any) -> None:
         if os.getpid() != self.owner:
             return
         data = (json.dumps(message) + "\n").encode()
+        self.sending = True
         while data:
             data = data[os.write(self.report, data) :]
+        self.sending = False
 
     def hold(self, place: list[Any] | None) -> None:
         """Stop here, to be killed; a child that was forked goes on, for it goes with its parent."""

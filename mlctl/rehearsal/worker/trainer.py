@@ -36,6 +36,7 @@ class Trainer(Watched):
         sys.settrace(self.tracer.start)
         self.began = self.clock.now()
         atexit.register(self.ended)
+        self.pipes.send(up=os.getpid())
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Besides what is written, report what is read of an earlier life and was not kept."""

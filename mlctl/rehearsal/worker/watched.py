@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+from mlctl.rehearsal.worker.node import ASK_LINE
+
 TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +103,15 @@ class Watched:
         self.clock, self.tracer = ScriptClock(), Tracer(code, pipes)
         self.bytes: int | None = None
         self.counts = False
+        if ASK_LINE is not None:
+            signal.signal(ASK_LINE, self.tell_line)
+            signal.siginterrupt(ASK_LINE, False)  # noqa: FBT003
         sys.addaudithook(self.audit)
+
+    def tell_line(self, _number: int, _frame: Any) -> None:
+        """Answer where the script is."""
+        if not self.pipes.sending:
+            self.pipes.send(busy=self.user_line())
 
     def bound_files(self, size: int = 0) -> None:
         if hasattr(signal, "SIGXFSZ"):
