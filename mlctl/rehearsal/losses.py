@@ -39,13 +39,15 @@ class Moment(StrEnum):
     REPORT = "between the end of run and its report"
     INIT = "inside init"
     WRITE = "while a file is written"
+    TIMEOUT = "at its timeout"
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
     """Node `node` is lost at the virtual second `at`; `number` counts from 1.
 
-    `moment` is that of the worker that has `mini_batch`; others on the node are inside `run`.
+    `moment` is that of the worker that has `mini_batch`; others on the node are inside `run`. At
+    its timeout only that worker is killed: the next one begins on the same node, with its disk.
     """
 
     number: int
@@ -77,6 +79,7 @@ def schedule(
     Without `writes` no loss is in the middle of a file. Kill K is the same however many there are.
     """
     moments = [kind for kind in Moment if writes or kind is not Moment.WRITE]
+    turns = -(-total // len(places))
     losses = []
     for number in range(1, count + 1):
         key = f"rehearsal/{seed}/kill/{number}"
@@ -86,7 +89,10 @@ def schedule(
             node = places[int(uniform(f"{key}/node") * len(places))].node
             losses.append(Loss(number, INIT_S * fraction, node, moment, fraction))
             continue
-        victim = int(uniform(f"{key}/mini-batch") * total)
+        if moment is Moment.BOUNDARY and turns == 1:
+            moment = Moment.RUN  # after the only turn there is no work
+        victims = (turns - 1) * len(places) if moment is Moment.BOUNDARY else total
+        victim = int(uniform(f"{key}/mini-batch") * victims)
         start, place = _calm(places, victim)
         end = start + MINI_BATCH_S
         at = {

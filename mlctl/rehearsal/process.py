@@ -140,6 +140,7 @@ class Process:
     control: int
     report: int
     interpreter: Interpreter
+    is_up: bool = False  # and can be asked where it is
     place: list[Any] | None = None  # where it was when it was asked last
     _buffer: bytearray = field(default_factory=bytearray)
     _searched: int = 0  # so much of the buffer has no end of a line
@@ -208,6 +209,7 @@ class Process:
         while "busy" in (message := json.loads(self._line(ends, silence))):
             self.place = message["busy"]
             silence.answered(self.place)
+        self.is_up |= "up" in message
         return dict(message)
 
     def _line(self, ends: float, silence: Silence) -> bytes:
@@ -218,7 +220,7 @@ class Process:
             if remaining <= 0:
                 raise TooLate
             if not select.select([self.report], [], [], silence.bounded(remaining))[0]:
-                silence.ask([self.popen.pid])
+                silence.ask([self.popen.pid] if self.is_up else [])
                 continue
             chunk = os.read(self.report, _CHUNK)
             if not chunk:

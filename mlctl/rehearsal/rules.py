@@ -165,8 +165,9 @@ LEFT_LOCK = Rule(
     "a lock or a port that another attempt has, and that stops the next one",
     f"{_AGAIN} Nobody takes away a lock whose owner was killed: no `finally` runs, no handler. A"
     " port with a number belongs to one of a node's workers, and to what that leaves running.",
-    "Need no lock: write files of your own. A lock on the node's own disk (`tempfile`) goes with"
-    " the node. Take port 0, which is a free one.",
+    "Need no lock: write files of your own. On the node's own disk a lock file stays, too, where"
+    " only the worker is killed, as at a timeout; `fcntl.flock` goes with its process. Take port 0,"
+    " which is a free one.",
     _LOW_PRIORITY,
 )
 GROWING = Rule(

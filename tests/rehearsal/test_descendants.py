@@ -11,9 +11,10 @@ from tests.builders import rehearsed
 
 LEAVES = """\
 import os, subprocess, sys
-text = "print(1, flush=True); import time; time.sleep(600)"
+text = "print(1, flush=True); import time; time.sleep(60)"
 child = subprocess.Popen(
-    [sys.executable, "-c", text], env={}, stdout=subprocess.PIPE, start_new_session=True
+    [sys.executable, "-c", text],
+    env={}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
 )
 child.stdout.readline()
 print(child.pid, flush=True)

@@ -11,8 +11,14 @@ PLACES = slots(2, 2)
 
 
 def test_kills_are_spread_evenly_over_the_moments() -> None:
-    moments = Counter(one.moment for one in schedule(20, PLACES, 8, 0, writes=True))
+    moments = Counter(one.moment for one in schedule(24, PLACES, 8, 0, writes=True))
     assert moments == dict.fromkeys(Moment, 4)
+
+
+def test_no_kill_falls_when_the_work_is_done() -> None:
+    for total in (1, 4, 5, 8):
+        end = INIT_S + -(-total // len(PLACES)) * MINI_BATCH_S
+        assert all(one.at < end for one in schedule(60, PLACES, total, 3, writes=True))
 
 
 def test_without_files_no_kill_is_in_the_middle_of_one() -> None:

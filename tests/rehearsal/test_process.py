@@ -74,7 +74,7 @@ os.setsid()
 if os.fork():
     os._exit(0)
 print(os.getpid(), flush=True)
-time.sleep(600)
+time.sleep(60)
 '''
 def run(mini_batch):
     words = ["/usr/bin/env", "-i", sys.executable, "-c", text]

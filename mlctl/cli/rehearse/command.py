@@ -63,7 +63,8 @@ def rehearse(
     from mlctl.rehearsal.training.model import Training
 
     schedule = kills.schedule()
-    to = Output(session, output, command_words(path, subject, kills, runs, training))
+    words = command_words(path, subject, kills, runs, training)
+    to = Output(session, output, words, runs.strict)
     try:
         code = _code(session, path, subject, runs)
         if isinstance(code, Training):

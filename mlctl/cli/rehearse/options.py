@@ -10,6 +10,7 @@ from mlctl import files
 from mlctl.cli.local.flag_text import read_text
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell.rule_choice import Strict
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.stage import KillSchedule
@@ -112,6 +113,7 @@ class RunArgs:
     network: Annotated[bool, OptionSpec("--network", help="Let the script reach the network.")] = (
         False
     )
+    strict: Strict = False
     stub: Annotated[
         bool,
         OptionSpec(

@@ -32,11 +32,15 @@ class RehearsalFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a rehearsal is written, and how; `words` are those that ask for the same again."""
+    """Where a rehearsal is written, and how; `words` are those that ask for the same again.
+
+    With `strict` warnings fail, too.
+    """
 
     session: Session
     form: RehearsalFormat
     words: Sequence[str]
+    strict: bool = False
 
     def again(self, kill: int | None) -> str:
         """How to run one kill again."""

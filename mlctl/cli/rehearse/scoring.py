@@ -121,7 +121,7 @@ def _rehearse(
         raise Permanent("ScriptFails", _fails(error, deployment)) from None
     except TooLate:
         raise Permanent("TooLate", TOO_LATE) from None
-    findings = Report()
+    findings = Report(strict=output.strict)
     code = Path(os.path.relpath(deployment.code))
     findings.extend(report.findings(rehearsal.evidence, code, output.again))
     summary = report.summary(rehearsal, findings)

@@ -62,7 +62,7 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
         raise Permanent("TrainingFails", _fails(str(error), training.code)) from None
     except TooLate:
         raise Permanent("TooLate", TOO_LATE) from None
-    findings = Report()
+    findings = Report(strict=output.strict)
     code = Path(os.path.relpath(training.code))
     findings.extend(report.findings(rehearsal.evidence, code, output.again))
     summary = report.training_summary(rehearsal, findings)

@@ -51,6 +51,8 @@ def _kill_of(run: RehearsalOutcome, mini_batch: int | None = None) -> Kill:
 
 def _after_text(kill: Kill) -> str:
     at = f" at {kill.places[0].file}:{kill.places[0].line}" if kill.places else ""
+    if kill.loss.moment is Moment.TIMEOUT:
+        return f"after a worker of node {kill.loss.node + 1} was killed {kill.loss.moment}{at}"
     return f"after node {kill.loss.node + 1} was lost {kill.loss.moment}{at}"
 
 

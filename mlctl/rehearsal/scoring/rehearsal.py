@@ -190,4 +190,6 @@ def _append_rows(outcome: RehearsalOutcome, deployment: Deployment) -> None:
     """The file that the service makes of all rows, in the order of the mini-batches."""
     rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
     text = "".join(f"{row}\n" for row in rows)
-    (outcome.output / deployment.output_file_name).write_text(text, encoding="utf-8")
+    (outcome.output / deployment.output_file_name).write_text(
+        text, encoding="utf-8", errors="backslashreplace"
+    )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.rehearsal import losses
+from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.losses import Loss, Moment
@@ -187,7 +188,7 @@ class ScoringRun:
             if aimed is Moment.WRITE:
                 size = self.order.targets.file_size
                 settings["bytes"] = max(1, min(size - 1, int(loss.fraction * size)))
-            elif aimed is Moment.RUN:
+            elif aimed in (Moment.RUN, Moment.TIMEOUT):
                 settings["pause"] = state.line(self.order.targets.events.get(mini_batch, 0))
                 settings["trace"] = settings["pause"] is not None
         if state.ahead == mini_batch:
@@ -232,25 +233,37 @@ class ScoringRun:
         """A node is lost: its workers are killed where they are, their mini-batches wait again."""
         if any(node == loss.node for _, node in self.returns):
             return
+        alone = loss.moment is Moment.TIMEOUT
+        states = [state for state in self.slots if state.slot.node == loss.node]
+        if alone:
+            states = [state for state in states if state.mini_batch == loss.mini_batch]
         hit, stopped = [], []
-        for state in self.slots:
-            if state.slot.node != loss.node:
-                continue
-            if state.end < inf:
-                state.receive(self.record, self.deployment.timeout)
-                self.record.add_span(state.span(loss.at, "lost"))
-                if (place := state.stopped_line()) is not None:
-                    stopped.append(place)
-            if state.mini_batch is not None:
-                hit.append(state.mini_batch)
-                self.record.attempts[state.mini_batch] -= 1  # a loss is no try
-            state.drop()
-            state.doomed = None
-            state.idle(ready=False)
+        for state in states:
+            hit += [] if state.mini_batch is None else [state.mini_batch]
+            if (place := self._kill(state, loss.at)) is not None:
+                stopped.append(place)
         self.queue.extendleft(reversed(hit))
         self.outcome.kills.append(Kill(loss, tuple(stopped), tuple(hit)))
+        if alone:
+            for state in states:
+                self._worker(state, loss.at)
+            return
         shutil.rmtree(self._folder(loss.node), ignore_errors=True)
         if any(state.process is not None for state in self.slots):
             self.returns.append((loss.at + losses.REPLACEMENT_S, loss.node))
         else:
             self.outcome.status = Status.CANCELED
+
+    def _kill(self, state: SlotState, at: float) -> CodeLine | None:
+        """Kill a worker; the line where it was stopped, if it was at one."""
+        place = None
+        if state.end < inf:
+            state.receive(self.record, self.deployment.timeout)
+            self.record.add_span(state.span(at, "lost"))
+            place = state.stopped_line()
+        if state.mini_batch is not None:
+            self.record.attempts[state.mini_batch] -= 1  # a loss is no try
+        state.drop()
+        state.doomed = None
+        state.idle(ready=False)
+        return place

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from mlctl.rehearsal.evidence import CodeLine
-from mlctl.rehearsal.losses import Loss, Slot
+from mlctl.rehearsal.losses import Loss, Moment, Slot
 from mlctl.rehearsal.process import Gone, Process, TooLate
 from mlctl.rehearsal.scoring.record import Record
 from mlctl.rehearsal.stage import SlotSpan
@@ -38,8 +38,14 @@ class SlotState:
         """Begin with a mini-batch, or with `init`; a loss to come may end it."""
         self.start, self.end = now, now + takes
         self.mini_batch, self.answer, self.ready = mini_batch, None, False
-        of_node = (loss for loss in to_come if loss.node == self.slot.node)
-        self.doomed = next((loss for loss in of_node if now <= loss.at < self.end), None)
+        self.doomed = next(
+            (loss for loss in to_come if self._hit_by(loss) and now <= loss.at < self.end), None
+        )
+
+    def _hit_by(self, loss: Loss) -> bool:
+        """Whether a loss takes this worker: that of its node, or of its own mini-batch."""
+        alone = loss.moment is Moment.TIMEOUT
+        return loss.node == self.slot.node and (not alone or loss.mini_batch == self.mini_batch)
 
     def idle(self, *, ready: bool) -> None:
         """Have nothing to do; `ready` for a mini-batch or not."""

@@ -11,6 +11,7 @@ from mlctl import inert
 from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.pointer import Data
 from mlctl.rehearsal.evidence import CodeLine, Evidence
+from mlctl.rehearsal.losses import Moment
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
 from mlctl.rehearsal.scoring.rehearsal import Rehearsal
 from mlctl.rehearsal.training.model import Trained
@@ -158,13 +159,16 @@ def training_junit(rehearsal: TrainingRehearsal) -> str:
 
 
 def _kills(rehearsal: Rehearsal) -> str:
-    moments = Counter(kill.loss.moment.value for run in rehearsal.runs for kill in run.kills)
+    moments = Counter(kill.loss.moment for run in rehearsal.runs for kill in run.kills)
+    workers = moments.pop(Moment.TIMEOUT, 0)
+    alone = f"{counted(workers, 'worker')} killed {Moment.TIMEOUT}" if workers else "none"
     if not moments:
-        return "none"
+        return alone
     canceled = sum(map(_canceled, rehearsal.runs))
     listed = ", ".join(f"{count} {moment}" for moment, count in moments.items())
     note = f"; {canceled} cancelled the job (the last node was lost)" if canceled else ""
-    return f"{counted(rehearsal.kills, 'node')} lost: {listed}{note}"
+    note += f"; {alone}" if workers else ""
+    return f"{counted(moments.total(), 'node')} lost: {listed}{note}"
 
 
 def _canceled(run: RehearsalOutcome) -> bool:

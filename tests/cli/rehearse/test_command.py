@@ -90,6 +90,25 @@ def test_a_script_by_itself_gets_its_model_and_its_arguments(mlctl: Run, tmp_pat
     assert "there is no model `gone`" in mlctl(*given, "--model", "gone").err
 
 
+def test_rows_that_no_text_file_can_hold_are_no_bug(mlctl: Run) -> None:
+    text = "def run(mini_batch):\n    return ['\\udc80' + path[-5] for path in mini_batch]\n"
+    Path("score.py").write_text(text)
+    done = mlctl("rehearse", "score.py", "--input", INPUT, "--kills", "0")
+    assert (done.code, done.err.count("bug")) == (0, 0)
+
+
+@pytest.mark.slow
+def test_under_strict_a_warning_fails(mlctl: Run) -> None:
+    Path("score.py").write_text(
+        "def run(mini_batch):\n    open('beside', 'w').close()\n    return mini_batch\n"
+    )
+    line = ("rehearse", "score.py", "--input", INPUT, "--kills", "0")
+    assert mlctl(*line).code == 0
+    strict = mlctl(*line, "--strict")
+    assert strict.code == 1
+    assert strict.out.splitlines()[-1] == "Verdict: does not survive: MLC614"
+
+
 def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
     losses = Path("losses.txt")
     losses.write_text("# second, node\n40 1\n100 2\n")

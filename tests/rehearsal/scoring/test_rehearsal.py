@@ -86,6 +86,29 @@ def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> N
     assert list((tmp_path / "stage" / "runs").iterdir()) == []
 
 
+LOCKS_THE_NODE = """\
+import os, tempfile
+def run(mini_batch):
+    lock = os.path.join(tempfile.gettempdir(), os.path.basename(mini_batch[0]) + ".lock")
+    os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+    rows = [os.path.basename(path) for path in mini_batch]
+    os.remove(lock)
+    return rows
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_lock_on_the_disk_of_a_node_that_survives_is_met(slots: int, tmp_path: Path) -> None:
+    deployment = rehearsed.written(tmp_path, LOCKS_THE_NODE, slots=slots)
+    stage = rehearsed.stage(tmp_path / "stage")
+    done = rehearse(deployment, rehearsed.numbers(tmp_path, 8), KillSchedule(kills=12), stage)
+    assert rehearsed.shown(done) == [("MLC615", 4)]
+    (shown,) = done.evidence
+    assert "after a worker of node" in shown.message
+    assert "was killed at its timeout" in shown.message
+
+
 @pytest.mark.slow
 def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     plan = KillSchedule(kills=0, only=8, seed=3)
