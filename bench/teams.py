@@ -29,14 +29,14 @@ _PROJECT = "project: bench\npolicies: [policies.yml]\n"
 _POLICIES = """\
 policies:
   - name: low-priority-needs-two-nodes
-    rule: compute.tier == "low_priority" implies compute.max_instances >= 2
+    rule: compute.tier != 'low_priority' || compute.max_instances >= `2`
   - name: somebody-pays
     kind: compute
     schema: {required: [name], properties: {tags: {type: object}}}
   - name: nothing-replaced
-    rule: change.action != "replace"
+    rule: change.action != 'replace'
   - name: cheap
-    rule: plan.monthly_ceiling < 100000000
+    rule: plan.monthly_ceiling < `100000000`
 """
 _MOST, _MOST_BYTES = 1.2, 3.0  # times a plain plan; MB of a plan file
 _SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
