@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from mlctl import pointer
@@ -100,14 +101,20 @@ def _repeats(pattern: str) -> int:
 
 def unmet(data: Data, schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, str]]:
     """Where and why data does not meet a schema, in the order of the places."""
+    errors: list[Any] = [*_bounded_validator()(schema).iter_errors(data)]
+    for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
+        yield tuple(error.absolute_path), error.message
+
+
+@cache
+def _bounded_validator() -> Any:
+    """The class of validators that match patterns in bounded time: made once, which takes 1 ms."""
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415
 
     bounded: Any = validators.extend(  # type: ignore[no-untyped-call]  # the library's has no types
         Draft202012Validator, {"pattern": _unmatched}
     )
-    errors: list[Any] = [*bounded(schema).iter_errors(data)]
-    for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
-        yield tuple(error.absolute_path), error.message
+    return bounded
 
 
 def _unmatched(_validator: Any, pattern: str, value: Data, _schema: Data) -> Iterator[Any]:
