@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import is_file, is_folder
 from mlctl.kinds import KINDS
+from mlctl.kinds.address import Address
 from mlctl.pointer import Data, Pointer
 from mlctl.policies.policy import read
 from mlctl.project.file import ENVIRONMENTS, Project, ProjectError
@@ -24,6 +25,22 @@ def findings(document: Document) -> Iterator[Diagnostic]:
     yield from _unknown_rules(document)
     yield from _unknown_kinds(document)
     yield from _absent_files(document)
+    yield from _wrong_moves(document)
+
+
+def _wrong_moves(document: Document) -> Iterator[Diagnostic]:
+    """Moves that are from or to no address, or to another kind or parent."""
+    for at, number, entry in _items(document, "moved"):
+        label = document.label((*at, number))
+        try:
+            old, new = Address.parse(entry["from"]), Address.parse(entry["to"])
+        except ValueError as error:
+            yield Diagnostic(VALUE_NOT_ALLOWED, str(error), label, "write KIND/NAME")
+            continue
+        if (old.kind, old.parent) != (new.kind, new.parent) or old == new:
+            message = f"{old} cannot have moved to {new}"
+            hint = "only the name may be another one"
+            yield Diagnostic(VALUE_NOT_ALLOWED, message, label, hint)
 
 
 def _unknown_rules(document: Document) -> Iterator[Diagnostic]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mlctl import source
 from mlctl.diagnostics import Label, Report
 from mlctl.files import ON_DISK, Files
+from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.source import Document
@@ -102,6 +103,12 @@ class Project:
         if number < count:
             return self.document.label((key, number))
         return self.document.label((ENVIRONMENTS, str(self.environment), key, number - count))
+
+    @property
+    def moved(self) -> dict[Address, Address]:
+        """The old and the new address of what has got another name."""
+        entries = self.values.get("moved", ())
+        return {Address.parse(entry["from"]): Address.parse(entry["to"]) for entry in entries}
 
     @property
     def policies(self) -> list[Path]:

@@ -13,6 +13,7 @@ from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
@@ -79,6 +80,7 @@ class _Planning:
     ) -> Planned:
         """The plan of the files as they are, or with `successors` as they are to be."""
         options, loaded = self.options, self._load(report, files, again=bool(successors))
+        successors = successors or self._moved(loaded.graph)
         prune = self._pruning(loaded, files)
         targets = [_declared(loaded.graph, target) for target in options.targets]
         journals = None if options.destroying or options.comparing else self.context.journals
@@ -108,6 +110,27 @@ class _Planning:
         ):
             self.context.note(note)
         return planned
+
+    def _moved(self, graph: Graph) -> Successors:
+        """The new names that `mlctl.yml` says; what cannot have another name is told."""
+        options, moved = self.options, dict[Address, Address]()
+        if options.targets or options.destroying or options.resuming or options.comparing:
+            return NONE
+        for old, new in self.context.project.moved.items():
+            kind = kind_of(old)
+            if not graph.declared(new) or graph.declared(old):
+                continue
+            if kind.plan.may_be_renamed and not kind.versioned:
+                moved[old] = new
+                continue
+            why = "its versions stay" if kind.versioned else "others know it by its name"
+            self.context.note(
+                clean(
+                    f"note: {old} cannot become {new}: {why}. {new} is another one; {old} is left"
+                    " as it is, until --prune or a delete command deletes it"
+                )
+            )
+        return moved
 
     def _orphans(self, loaded: LoadedConfig, planned: Planned, files: Files) -> list[Address]:
         """What the project owns and no file declares any more; none where that is not asked."""

@@ -136,7 +136,7 @@ def test_a_saved_plan_is_applied_with_the_project_of_its_files(root: Path, mlctl
         root / "infra",
         "project: s\nenvironments: {a: {workspace: w-a}, b: {workspace: w-b}}\nvariables: {n: a}\n",
     )
-    assert mlctl("plan", "infra", "--env", "all", "--out", "plan-{env}.json").code == 0
+    assert mlctl("plan", "infra", "--env", "a", "--out", "plan-a.json").code == 0
     (root / "elsewhere").mkdir()
     shutil.move(root / "plan-a.json", root / "elsewhere" / "one.json")
     assert mlctl("apply", "elsewhere/one.json", "--env", "a").code == 0

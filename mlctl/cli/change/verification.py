@@ -79,7 +79,7 @@ def _options(saved: SavedPlan, given: PlanOptions, *, trusted: bool) -> PlanOpti
     successors = {
         Address.parse(old): Address.parse(new) for old, new in made_from.successors.items()
     }
-    options = replace(given, resuming=False, successors=successors, looking_for_orphans=False)
+    options = replace(given, resuming=False, looking_for_orphans=False)
     if trusted:
         return replace(
             options,
@@ -88,6 +88,7 @@ def _options(saved: SavedPlan, given: PlanOptions, *, trusted: bool) -> PlanOpti
             tagged=made_from.tagged,
             prune=made_from.prune,
             prune_limit=made_from.prune_limit,
+            successors=successors,
         )
     return replace(options, targets=given.targets or made_from.targets)
 

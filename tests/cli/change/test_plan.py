@@ -186,3 +186,55 @@ def test_memory_keeps_nothing(mlctl: Run, tmp_path: Path, monkeypatch: pytest.Mo
     assert mlctl("apply", "cpu.yml", "--yes").code == 0
     assert mlctl("plan", "cpu.yml", "--detailed-exitcode").code == 2
     assert [file.name for file in tmp_path.iterdir()] == ["cpu.yml"]
+
+
+def test_what_has_moved_is_made_under_its_new_name_and_keeps_what_no_file_says(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "mlctl.yml").write_text("project: p\n")
+    file = cluster(tmp_path / "cpu.yml")
+    assert mlctl("apply", ".", "--yes").code == 0
+    assert mlctl("compute", "update", "-n", "cpu", "--set", "tags.team=ds").code == 0
+    edit(file, "name: cpu", "name: cpu-v2")
+    (tmp_path / "mlctl.yml").write_text(
+        "project: p\nmoved: [{from: compute/cpu, to: compute/cpu-v2}]\n"
+    )
+    planned = mlctl("plan", ".", "--out", "plan.json").out
+    assert "because compute/cpu-v2 takes its place; it goes last" in planned
+    assert mlctl("apply", "plan.json", ".").code == 0
+    assert mlctl("compute", "list", "--query", "[].name").json == ["cpu-v2"]
+    assert mlctl("compute", "show", "-n", "cpu-v2", "--query", "tags.team").json == "ds"
+    assert "No changes." in mlctl("plan", ".").out
+
+
+def test_what_cannot_have_another_name_is_told_and_left(mlctl: Run, tmp_path: Path) -> None:
+    endpoint = "$schema: https://azuremlschemas.azureedge.net/latest/batchEndpoint.schema.json\n"
+    (tmp_path / "mlctl.yml").write_text(
+        "project: p\nmoved: [{from: batch-endpoint/old, to: batch-endpoint/new}]\n"
+    )
+    (tmp_path / "endpoint.yml").write_text(f"{endpoint}name: old\n")
+    assert mlctl("apply", ".", "--yes").code == 0
+    (tmp_path / "endpoint.yml").write_text(f"{endpoint}name: new\n")
+    planned = mlctl("plan", ".")
+    assert "batch-endpoint/old cannot become batch-endpoint/new: others know it by its name" in (
+        planned.err.replace("\n", " ")
+    )
+    assert "1 to add, 0 to change, 0 to destroy" in planned.out
+    assert "batch-endpoint/old is declared no more" in planned.out
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("{from: compute/cpu, to: model/cpu}", "cannot have moved to"),
+        ("{from: cpu, to: compute/cpu}", "cpu"),
+        ("{from: compute/cpu}", "`to`"),
+    ],
+)
+def test_a_move_that_makes_no_sense_is_an_error(
+    mlctl: Run, tmp_path: Path, entry: str, told: str
+) -> None:
+    cluster(tmp_path / "cpu.yml")
+    (tmp_path / "mlctl.yml").write_text(f"moved: [{entry}]\n")
+    done = mlctl("plan", ".")
+    assert (done.code, told in done.err) == (1, True), done.err

@@ -191,3 +191,17 @@ def test_a_plan_of_wrong_types_is_told_in_a_sentence(
     forged(plan, lambda document: document["steps"][0].update(changes))
     done = mlctl("apply", "plan.json")
     assert (done.code, f"`{place}` is not what a plan has there" in done.err) == (1, True), done.err
+
+
+def test_a_forged_successor_deletes_nothing_where_files_are_named(mlctl: Run, plan: Path) -> None:
+    create = ("compute", "create", "-n", "precious", "-t", "amlcompute")
+    assert mlctl(*create).code == 0
+    edit(
+        plan.parent / "mlctl.yml",
+        "scoring",
+        "scoring\nmoved: [{from: compute/precious, to: compute/cpu}]",
+    )
+    assert mlctl("plan", "infra", "--out", "plan.json").code == 0
+    edit(plan.parent / "mlctl.yml", "\nmoved: [{from: compute/precious, to: compute/cpu}]", "")
+    done = mlctl("apply", "plan.json", "infra")
+    assert (done.code, "compute/precious: delete in the plan" in done.err) == (1, True)
