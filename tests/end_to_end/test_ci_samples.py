@@ -16,7 +16,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from tests.builders import shell
+from tests.builders import shell, workflow
 from tests.builders.paths import LOW_PRIORITY, ROOT
 
 ACTION = ROOT / "action.yml"
@@ -105,6 +105,35 @@ def test_every_action_is_pinned_by_the_hash_of_a_commit(file: Path) -> None:
     assert [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)] == []
 
 
+@pytest.mark.parametrize(
+    ("version", "installed"),
+    [
+        (
+            "",
+            [
+                "pip -m pip install --quiet --require-hashes --requirement /src/constraints.txt",
+                "pip -m pip install --quiet --no-deps --no-build-isolation /src",
+            ],
+        ),
+        ("0.1.0", ["pip -m pip install --quiet mlctl-azure[azure]==0.1.0"]),
+    ],
+)
+def test_the_action_installs_itself_by_hashes_or_the_version_that_is_asked_for(
+    tmp_path: Path, version: str, installed: list[str]
+) -> None:
+    steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    (install,) = (step["run"] for step in steps if step.get("name") == "Install")
+    path = os.pathsep.join([str(workflow.programs(tmp_path)), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", install],
+        env={"PATH": path, "VERSION": version, "SOURCE": "/src"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == installed
+
+
 def test_no_checkout_leaves_its_token_behind() -> None:
     jobs = load("github-actions.yml")["jobs"].values()
     steps = [step for job in jobs for step in job["steps"] if "checkout@" in step.get("uses", "")]
@@ -145,6 +174,7 @@ def test_no_value_of_a_pull_request_becomes_part_of_a_script() -> None:
     assert [step for step in steps if re.search(r"\$\{\{", step)] == []
 
 
+@pytest.mark.slow
 def test_the_hook_of_pre_commit_checks_a_folder(tmp_path: Path) -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert {hook["language"] for hook in hooks} == {"python"}
