@@ -42,6 +42,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Setup Commands": {
         "doctor": "mlctl.cli.shell.doctor",
+        "catalog": "mlctl.cli.files.catalog",
         "configure": "mlctl.cli.shell.configure",
         "az-shim": "mlctl.cli.az.shim",
     },

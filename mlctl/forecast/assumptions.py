@@ -33,8 +33,7 @@ def of_weathers(weathers: Iterable[Weather]) -> Iterator[AssumptionData]:
 
 def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
     """What nodes cost."""
-    price_list = prices.listed()
-    origin = f"{price_list.as_of.isoformat()}, {price_list.source}"
+    origin = scenario.price_list
     why = f"USD for an hour of a dedicated node; the price list is of {origin}, {prices.OF}"
     yield assumption("price", scenario.price_of(Tier.DEDICATED), "D", why)
     name, price = "low_priority_price", scenario.low_priority_price

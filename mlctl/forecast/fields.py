@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from math import isfinite
 
 from mlctl import catalog
-from mlctl.catalog import prices
+from mlctl.catalog.prices import PriceList, listed
 from mlctl.diagnostics import Label
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
@@ -67,18 +68,36 @@ def cores_of(size: str) -> int:
     return vm_size.vcpus if vm_size is not None else 1
 
 
-def prices_of(
-    size: str, region: str, price: float | None, ratio: float | None, label: Label
-) -> tuple[float, float]:
-    """The prices of a node-hour in USD, dedicated and low priority: as given, else of the list.
+@dataclass(frozen=True, slots=True)
+class StatedPrices:
+    """What a user says of prices: that of a dedicated node-hour, what of it low priority costs.
 
-    `ratio` is what of the dedicated price low priority costs. It never costs more.
+    What is None is read in the list.
+    """
+
+    price: float | None = None
+    ratio: float | None = None
+    prices: PriceList | None = None
+
+    @property
+    def price_list(self) -> PriceList:
+        """The list that is read."""
+        return self.prices or listed()
+
+    @property
+    def origin(self) -> str:
+        """The day and the source of the list."""
+        return f"{self.price_list.as_of.isoformat()}, {self.price_list.source}"
+
+
+def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tuple[float, float]:
+    """The prices of a node-hour in USD, dedicated and low priority: as stated, else of the list.
 
     Raises:
         ForecastError: one is not known, with the place of `label`.
     """
-    known = prices.listed().price(size, region)
-    dedicated = known.dedicated if price is None else price
+    known = stated.price_list.price(size, region)
+    dedicated = known.dedicated if stated.price is None else stated.price
     if dedicated is None:
         raise ForecastError(
             f"the price of `{size}` is not known in {region}: say --price with USD for an hour of a"
@@ -87,8 +106,8 @@ def prices_of(
         )
     if not isfinite(dedicated):
         raise ForecastError(f"the price of an hour must be a number, not {dedicated:g}")
-    if ratio is not None:
-        return dedicated, ratio * dedicated
+    if stated.ratio is not None:
+        return dedicated, stated.ratio * dedicated
     if known.spot is None:
         raise ForecastError(
             f"the price of Spot for `{size}` is not known in {region}: say --low-priority-ratio"

@@ -23,7 +23,8 @@ class JobScenario(Generic[Spec]):
     """A job on a cluster, with the processes that take low-priority nodes away.
 
     The cluster's price is that of a node-hour of a dedicated node, `low_priority_price` that of a
-    low-priority one; `price_ratio` is what of the former a user said that it is.
+    low-priority one; `price_ratio` is what of the former a user said that it is,
+    and `price_list` is where the prices are from.
     """
 
     cluster: ClusterSpec
@@ -32,6 +33,7 @@ class JobScenario(Generic[Spec]):
     low_priority_price: float
     processes: tuple[PreemptionProcess, ...] = ()
     price_ratio: float | None = None
+    price_list: str = ""
 
     def on(self, tier: Tier, processes: tuple[PreemptionProcess, ...] = ()) -> Self:
         """The same on a tier, where these processes take nodes away."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
+from mlctl.catalog.prices import PriceList
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.facts import QuotaRefusal
@@ -52,7 +53,8 @@ class LiveState:
     else has a name that must be unique in its region. `used_by` gives the live
     deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
     the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
-    `unfinished` is what applies that did not end have yet to put back.
+    `unfinished` is what applies that did not end have yet to put back. `prices` are what nodes cost
+    (None: by the list of mlctl).
     """
 
     scope: Scope
@@ -66,6 +68,7 @@ class LiveState:
     owned: tuple[Live, ...] = ()
     unfinished: Mapping[Address, Unfinished] = field(default_factory=dict)
     decoded: DecodedBodies | None = None
+    prices: PriceList | None = None
 
     @property
     def bodies(self) -> DecodedBodies:

@@ -80,6 +80,7 @@ def plan(
         tuple(finding for finding in (*findings, *forbidden) if not finding.is_error),
         tuple(finding for finding in forbidden if finding.is_error),
         location=live_state.location,
+        prices=live_state.prices,
     )
 
 

@@ -25,6 +25,7 @@ def findings(document: Document) -> Iterator[Diagnostic]:
     yield from _unknown_rules(document)
     yield from _unknown_kinds(document)
     yield from _absent_files(document)
+    yield from _unusable_prices(document)
     yield from _wrong_moves(document)
 
 
@@ -93,6 +94,23 @@ def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
             )
             message = f"`{pattern}` is no address, and no pattern of one"
             yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label((*at, number)), hint)
+
+
+def _unusable_prices(document: Document) -> Iterator[Diagnostic]:
+    """The price lists of the project and of its environments that are none."""
+    environments = document.data.get(ENVIRONMENTS, {})
+    places: dict[Pointer, Data] = {("prices",): document.data.get("prices")}
+    places |= {
+        (ENVIRONMENTS, name, "prices"): environments[name].get("prices") for name in environments
+    }
+    for at, name in places.items():
+        try:
+            Project({"prices": name}, document).price_list()
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            message = f"`{name}` cannot be used as a price list: {why}"
+            hint = "write one like that of `mlctl catalog show`"
+            yield Diagnostic(UNREADABLE, message, document.label(at), hint)
 
 
 def _absent_files(document: Document) -> Iterator[Diagnostic]:

@@ -17,6 +17,7 @@ from mlctl.source import Document
 from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
+    from mlctl.catalog.prices import PriceList
     from mlctl.config.overlays import Overlays
     from mlctl.planning.ownership.owner import Ownership
 
@@ -115,6 +116,21 @@ class Project:
         """The files of the project's own rules."""
         folder = self.document.folder if self.document else Path()
         return [folder / name for name in self.values.get("policies", ())]
+
+    def price_list(self) -> PriceList | None:
+        """What nodes cost by the project's own list; None where it names none.
+
+        Raises:
+            OSError: the file cannot be read.
+            PriceListError: it is no price list.
+        """
+        name = self.text("prices")
+        if name is None:
+            return None
+        from mlctl.catalog import prices  # few projects have one
+
+        (path,) = self._below([name])
+        return prices.parse(path.read_text(encoding="utf-8"))
 
     @property
     def plugins(self) -> list[tuple[str, Label | None]]:

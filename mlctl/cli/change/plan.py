@@ -120,7 +120,7 @@ def plan(
     Exits with 1 when the files have errors or the backend is predicted to reject the plan, and with
     5 when the project forbids it.
     """
-    wanted_forecast = PlanForecast.of(forecast, work, destroying=args.destroy)
+    wanted_forecast = PlanForecast.of(session, forecast, work, destroying=args.destroy)
     args.check(pruning)
     report = rules.report(session)
     with session.backend() as backend:

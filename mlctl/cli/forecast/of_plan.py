@@ -68,7 +68,7 @@ class PlanForecast:
 
     @classmethod
     def of(
-        cls, args: PlanForecastArgs, work: BatchFlags, *, destroying: bool
+        cls, session: Session, args: PlanForecastArgs, work: BatchFlags, *, destroying: bool
     ) -> PlanForecast | None:
         """What the flags ask for; None where they ask for no forecast.
 
@@ -91,7 +91,7 @@ class PlanForecast:
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
-        wanted = wanted_of(subject, work, SimulationSettings())
+        wanted = wanted_of(session, subject, work, SimulationSettings())
         if wanted.workload.files is None and wanted.mini_batches is None:
             raise UsageError("--simulate needs --files N, --mini-batches N or --input DIR.")
         if not any((work.seconds_per_file, work.seconds_per_mini_batch, work.trace)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl import schema
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.cli.forecast.args import SubjectArgs
+from mlctl.cli.forecast.args import FileArgs, SubjectArgs
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
@@ -30,6 +30,7 @@ from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
 if TYPE_CHECKING:
     from mlctl.forecast.batch.reading import Subject, Wanted
+    from mlctl.forecast.fields import StatedPrices
     from mlctl.simulator.engine.model import SimulationSettings
 
 
@@ -76,14 +77,16 @@ def read_subject(
     graph = read_graph(session, paths, args.override, ignore) if paths else Graph({}, ())
     if graph is None:
         return None
-    wanted = wanted_of(args, work, settings)
+    wanted = wanted_of(session, args, work, settings)
     if wanted.deployment is not None and kind_of(wanted.deployment).plan.routes:
         wanted = replace(wanted, deployment=_default(session, graph, wanted.deployment))
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
 
 
-def wanted_of(args: SubjectArgs, work: BatchFlags, settings: SimulationSettings) -> Wanted:
+def wanted_of(
+    session: Session, args: SubjectArgs, work: BatchFlags, settings: SimulationSettings
+) -> Wanted:
     """What flags ask for.
 
     Raises:
@@ -100,8 +103,16 @@ def wanted_of(args: SubjectArgs, work: BatchFlags, settings: SimulationSettings)
         workload = replace(workload, files=_counted(args.input))
     workloads.check(workload)
     deployment = _address(args.deployment) if args.deployment else None
-    ratio = args.low_priority_ratio
-    return Wanted(workload, args.mini_batches, deployment, args.price, ratio, settings)
+    prices = stated_prices(session, args)
+    return Wanted(workload, args.mini_batches, deployment, prices, settings)
+
+
+def stated_prices(session: Session, args: FileArgs) -> StatedPrices:
+    """What flags and the project say of prices."""
+    from mlctl.forecast.fields import StatedPrices
+
+    price_list = session.settings.project.price_list()
+    return StatedPrices(args.price, args.low_priority_ratio, price_list)
 
 
 def _address(text: str) -> Address:

@@ -16,7 +16,7 @@ from mlctl.cli.forecast.args import (
     weathers,
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
-from mlctl.cli.forecast.subject import read_graph
+from mlctl.cli.forecast.subject import read_graph, stated_prices
 from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.parser.declare import CommandGroup, OptionSpec
@@ -92,7 +92,7 @@ def training(
     if graph is None:
         return Exit.ERROR
     wanted = TrainingWanted(
-        _workload(work), settings_of(delays, cloud), declared.price, declared.low_priority_ratio
+        _workload(work), settings_of(delays, cloud), stated_prices(session, declared)
     )
     weathers_, main = weathers(study.weather, study)
     with refusals():

@@ -9,6 +9,7 @@ from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
 from mlctl.forecast.fields import (
     ForecastError,
+    StatedPrices,
     cores_of,
     field_of,
     file_of,
@@ -42,9 +43,8 @@ _MOST_MINI_BATCHES = 20_000_000
 class Wanted:
     """What is to be forecast, as far as files do not say.
 
-    `mini_batches` stands for so many full ones, in the place of files. `price` is that of a
-    dedicated node-hour in USD, None for the price list's; `price_ratio` is what of it low priority
-    costs, None for the list's price of Spot. `workspace` is what to call the one in which
+    `mini_batches` stands for so many full ones, in the place of files. `prices` is what a
+    user says of them. `workspace` is what to call the one in which
     resources were read that no file declares; "" where none was. Where the timeout grows, one that
     is too short for the work is no error.
     """
@@ -52,8 +52,7 @@ class Wanted:
     workload: Workload
     mini_batches: int | None = None
     deployment: Address | None = None
-    price: float | None = None
-    price_ratio: float | None = None
+    prices: StatedPrices = StatedPrices()
     settings: SimulationSettings = field(default_factory=SimulationSettings)
     workspace: str = ""
     timeout_grows: bool = False
@@ -102,7 +101,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         )
     if files < 1:
         raise ForecastError("there is nothing to score: the number of files must be 1 or more")
-    spec, low_priority_price = cluster_spec(cluster, wanted.price, wanted.price_ratio)
+    spec, low_priority_price = cluster_spec(cluster, wanted.prices)
     job = BatchSpec(
         f"1/{JOB}",
         spec.name,
@@ -116,26 +115,27 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         number_of(deployment, "error_threshold", -1),
     )
     scenario = Scenario(
-        spec, job, wanted.settings, low_priority_price, price_ratio=wanted.price_ratio
+        spec,
+        job,
+        wanted.settings,
+        low_priority_price,
+        price_ratio=wanted.prices.ratio,
+        price_list=wanted.prices.origin,
     )
     subject = Subject(scenario, deployment, cluster, wanted.workspace)
     _check(subject, timeout_grows=wanted.timeout_grows)
     return subject
 
 
-def cluster_spec(
-    cluster: Resource, price: float | None, ratio: float | None
-) -> tuple[ClusterSpec, float]:
+def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, float]:
     """A declared cluster, as the event engine knows it, and the price of a low-priority node.
-
-    None is for the price list's.
 
     Raises:
         ForecastError: no price is known.
     """
     size = str(value_of(cluster, "size") or "")
     region = str(value_of(cluster, "location") or "eastus")
-    dedicated, low_priority = prices_of(size, region, price, ratio, cluster.label(("size",)))
+    dedicated, low_priority = prices_of(size, region, stated, cluster.label(("size",)))
     spec = ClusterSpec(
         f"1/{cluster.address.name}",
         Tier.LOW_PRIORITY if is_low_priority(value_of(cluster, "tier")) else Tier.DEDICATED,

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from mlctl.config.graph import Graph
 from mlctl.durations import parse_iso
 from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
-from mlctl.forecast.fields import ForecastError, cores_of, number_of, prices_of, value_of
+from mlctl.forecast.fields import (
+    ForecastError,
+    StatedPrices,
+    cores_of,
+    number_of,
+    prices_of,
+    value_of,
+)
 from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
@@ -23,8 +30,7 @@ class TrainingWanted:
 
     workload: Workload
     settings: SimulationSettings
-    price: float | None = None
-    price_ratio: float | None = None
+    prices: StatedPrices = StatedPrices()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,12 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
             job.label(("limits", "timeout")),
         )
     scenario = TrainingScenario(
-        cluster, spec, wanted.settings, low_priority_price, price_ratio=wanted.price_ratio
+        cluster,
+        spec,
+        wanted.settings,
+        low_priority_price,
+        price_ratio=wanted.prices.ratio,
+        price_list=wanted.prices.origin,
     )
     return TrainingSubject(scenario, job, cluster_resource, size)
 
@@ -104,7 +115,7 @@ def _job(graph: Graph) -> Resource:
 
 
 def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, float, str]:
-    spec, low_priority_price = cluster_spec(cluster, wanted.price, wanted.price_ratio)
+    spec, low_priority_price = cluster_spec(cluster, wanted.prices)
     return spec, low_priority_price, str(value_of(cluster, "size") or "")
 
 
@@ -114,7 +125,7 @@ def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, flo
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
     label = job.label(("resources", "instance_type"))
-    price, low_priority = prices_of(size, "eastus", wanted.price, wanted.price_ratio, label)
+    price, low_priority = prices_of(size, "eastus", wanted.prices, label)
     nodes = number_of(job, "instance_count", 1)
     spec = ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price)
     return spec, low_priority, size

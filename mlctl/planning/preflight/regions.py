@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mlctl import catalog
-from mlctl.catalog.prices import PriceList, listed
+from mlctl.catalog.prices import listed
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.address import kind_of
 from mlctl.kinds.values import effective
@@ -42,9 +42,7 @@ SAVES_NOTHING = Rule(
 _SAVES = 0.8  # of the dedicated price: what Spot costs there is not worth losing nodes for
 
 
-def no_cheaper_as_spot(
-    changes: Iterable[Change], live_state: LiveState, price_list: PriceList | None = None
-) -> Iterator[Diagnostic]:
+def no_cheaper_as_spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """New low-priority clusters at about the price of dedicated ones."""
     for change in changes:
         resource, kind = change.resource, kind_of(change.address)
@@ -54,7 +52,7 @@ def no_cheaper_as_spot(
         if nodes is None or not nodes.low_priority:
             continue
         place = region(resource, None, live_state.location)
-        price = (price_list or listed()).price(nodes.size, place)
+        price = (live_state.prices or listed()).price(nodes.size, place)
         if price.spot is None or not price.dedicated or price.spot < _SAVES * price.dedicated:
             continue
         saved = (price.dedicated - price.spot) * nodes.most
