@@ -52,12 +52,14 @@ _WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w.,-]+)")
 class SourceText:
     """One text and the name to call it by (a path as the user gave it, or `<stdin>`).
 
-    `secrets` are parts of the text that no output may show.
+    `secrets` are parts of the text that no output may show, `unfilled` the lines with an expression
+    that has no value: it is what is wrong there.
     """
 
     name: str
     text: str
     secrets: frozenset[str] = frozenset()
+    unfilled: set[int] = field(default_factory=set)
     _shown: dict[int, str] = field(default_factory=dict, repr=False)  # line -> as it was shown
 
     @cached_property
@@ -238,6 +240,8 @@ class Report:
         if finding.primary is None:
             return False
         span = finding.primary.span
+        if span.line in span.source.unfilled and rule.name != "unset-variable":
+            return True
         return span.source.waives(rule, span.line)
 
 

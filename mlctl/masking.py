@@ -16,6 +16,7 @@ from mlctl.pointer import Data, Pointer
 
 MASK = "***"
 _SHORT = 6  # characters; a shorter secret is masked where it stands, but not wherever it occurs
+_SHORTEST = 4  # characters of a variable of the environment, which is masked wherever it occurs
 
 # Patterns are texts: `re` compiles and keeps them once something looks like a secret.
 _VARIABLE = r"(?:[A-Z][A-Z0-9]*_)*(?:KEY|SECRET|TOKEN)"
@@ -24,6 +25,7 @@ _NAME = (
     r"|(?:access|account|api|auth|shared|storage|private|subscription|encryption)[_-]?key"
     r"|(?:access|api|auth|bearer|refresh|sas|github|hf)[_-]?token)\Z"
 )
+_SHORT_NAME = r"(?i:(?:^|_)(?:PAT|PASS|PWD|SAS)\Z)"  # of a variable of the environment
 # Variables so called that hold the names of columns, or the special tokens of a language model.
 _HARMLESS = (
     r"(?:PRIMARY|PARTITION|SORT|FOREIGN|PUBLIC|ROW|JOIN|HASH|CACHE|INSTRUMENTATION)_?KEY"
@@ -75,11 +77,24 @@ class Secrets:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
+        self._hidden: set[str] = set()
 
     @property
     def known(self) -> frozenset[str]:
         """What they are, but for those too short or too plain to look for."""
         return frozenset(self._known)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """What output hides: the known ones, and what comes from the environment."""
+        return frozenset(self._known | self._hidden)
+
+    def add_variable(self, name: str, value: str) -> None:
+        """Hide the value of a variable of the environment; know it, if its name is a secret's."""
+        if len(value) >= _SHORTEST:
+            self._hidden.add(value)
+        if len(value) >= _SHORT and (_is_secret_name(name) or re.search(_SHORT_NAME, name)):
+            self._known.add(value)
 
     def add(self, secrets: Iterable[str]) -> None:
         """Know these from now on."""
@@ -90,6 +105,7 @@ class Secrets:
     def clear(self) -> None:
         """Forget all of them."""
         self._known.clear()
+        self._hidden.clear()
 
 
 # What the output of the command line hides wherever it stands: the secrets of the command that
@@ -159,8 +175,8 @@ def places(data: Data) -> Iterable[Pointer]:
 
 def mask(text: str) -> str:
     """`text` with `***` for what looks like a secret, and for those that output hides."""
-    if hidden.known:
-        for secret in sorted(hidden.known, key=len, reverse=True):
+    if hidden.hidden:
+        for secret in sorted(hidden.hidden, key=len, reverse=True):
             if secret in text:
                 text = text.replace(secret, MASK)
     if not _may_have_shape(text.casefold()):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mlctl import masking, pointer
+from mlctl import pointer
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer
@@ -75,17 +75,34 @@ class FilledDocument(Document):
 
 
 @dataclass(frozen=True, slots=True)
+class Unchosen:
+    """The environments of a project where none is chosen, and the variables that they give."""
+
+    names: tuple[str, ...]
+    variables: frozenset[str]
+    label: Label
+
+    def finding(self) -> Diagnostic:
+        """The one finding about all variables that have no value for that."""
+        message = f"variables have values in {', '.join(self.names)} alone, and none is chosen"
+        hint = f"choose one: {', '.join(f'--env {name}' for name in self.names)}"
+        return Diagnostic(UNSET_VARIABLE, message, self.label, hint)
+
+
+@dataclass(frozen=True, slots=True)
 class Variables:
     """The values: `given` are those of files and flags, `environment` the process's own.
 
-    `secrets` gets to know those of the environment that stand for one. Without a project no
-    `mlctl.yml` was read.
+    `secrets` gets to know those of the environment, but for those that are `plain`. Without a
+    project no `mlctl.yml` was read. `unchosen` are the environments of a project of which none is.
     """
 
     given: Mapping[str, Data] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Secrets = field(default_factory=Secrets)
     has_project: bool = True
+    plain: frozenset[str] = frozenset()
+    unchosen: Unchosen | None = None
 
     def fill(self, document: Document, report: Report) -> Document:
         """The document with the values; a variable without one is a finding, and stays as it is."""
@@ -103,7 +120,9 @@ class Variables:
                 continue
             missing = [expression for expression in expressions if self._value(expression) is None]
             for expression in missing:
-                report.add(self._unset(expression, document.label(at)))
+                label = document.label(at)
+                report.add(self._unset(expression, label))
+                label.span.source.unfilled |= {*range(label.span.line, label.span.end_line + 1)}
             if missing:
                 continue
             filled[at] = frozenset(expression.path[0] for expression in expressions)
@@ -123,9 +142,10 @@ class Variables:
             return None
         if root == _VAR:
             return pointer.get(self.given, tuple(names))
-        value = self.environment.get(".".join(names))
-        if value is not None and masking.names_secret(names[-1], value):
-            self.secrets.add([value])
+        name = ".".join(names)
+        value = self.environment.get(name)
+        if value is not None and name not in self.plain:
+            self.secrets.add_variable(name, value)
         return value
 
     def _text(self, text: str, expressions: list[Expression], label: Label, report: Report) -> str:
@@ -148,6 +168,8 @@ class Variables:
     def _unset(self, expression: Expression, label: Label) -> Diagnostic:
         root, *names = expression.path
         name = ".".join(names)
+        if root == _VAR and self.unchosen is not None and set(names[:1]) & self.unchosen.variables:
+            return self.unchosen.finding()
         if not names:
             message = f"`{expression.text}` names no variable"
             hint = f"write `${{{{ {root}.NAME }}}}`"

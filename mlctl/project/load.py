@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl import schema, source
 from mlctl.config.loader import Loader
-from mlctl.config.variables import Variables
+from mlctl.config.variables import Unchosen, Variables
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Kind
 from mlctl.masking import Secrets
 from mlctl.pointer import Data
-from mlctl.project.file import Project, ProjectError
+from mlctl.project.file import ENVIRONMENTS, Project, ProjectError
 from mlctl.schema.text import nearest
 from mlctl.source import Document
 from mlctl.source.rules import EMPTY
@@ -112,7 +112,23 @@ def variables(
     for layer in (*map(_of_file, files), given):
         _check(layer, declared)
         values |= layer
-    return Variables(values, environment or {}, secrets)
+    return Variables(
+        *(values, environment or {}, secrets),
+        plain=frozenset(project.values.get("plain_env", ())),
+        unchosen=_unchosen(project),
+    )
+
+
+def _unchosen(project: Project) -> Unchosen | None:
+    """The environments of a project, where they give variables and none is chosen."""
+    environments = project.values.get(ENVIRONMENTS) or {}
+    given = [(values or {}).get("variables") or {} for values in environments.values()]
+    if project.environment is not None or project.document is None or not any(given):
+        return None
+    label = project.document.label((ENVIRONMENTS,), key=True)
+    return Unchosen(
+        tuple(environments), frozenset(name for names in given for name in names), label
+    )
 
 
 def _of_file(path: str) -> dict[str, Data]:

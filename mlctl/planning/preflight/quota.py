@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
-from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import NOTHING, Claim, Claims, Quota
@@ -37,10 +37,11 @@ QUOTA = Rule(
     " recorded exchanges with Azure",
 )
 _ASK = "ask for more quota"
+_OTHERS = 3  # resources that a finding shows besides the first
 
 
 def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Each quota that the plan exceeds, at every change that asks for more.
+    """Each quota that the plan exceeds, once, at the changes that ask for more.
 
     A warning is given once for a change, of the quota that leaves it the fewest nodes.
     """
@@ -51,15 +52,21 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
         if usage is None or usage.limit is None:
             continue
         growth = sum(share.more for share in shares)
-        over = usage.used + growth > usage.limit
+        if usage.used + growth > usage.limit:
+            yield from _merged(
+                _over(share.change, share.change.resource, quota, usage, growth)
+                for share in shares
+                if share.asks
+                and share.change.resource is not None
+                and share.planned.is_counted(live_state.quota_refuses)
+            )
         for share in shares:
             resource, address = share.change.resource, share.change.address
             if resource is None:
                 continue
             if share.planned.is_counted(live_state.quota_refuses):
-                if over and share.asks:
-                    yield _over(share.change, resource, quota, usage, growth)
-            elif share.planned.exceeds(share.before, usage.limit):
+                continue
+            if share.planned.exceeds(share.before, usage.limit):
                 refused.add(address)
                 yield _too_few_to_start(share, resource, quota, usage.limit)
             elif share.asks and share.planned.most > usage.limit:
@@ -69,6 +76,25 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
                     fewest.get(address, (nodes, warning)), (nodes, warning), key=_first
                 )
     yield from (warning for address, (_, warning) in fewest.items() if address not in refused)
+
+
+def _merged(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """One finding for all of one quota, at the first place that waives nothing; others beside."""
+    every = [(finding, finding.primary) for finding in findings]
+    labels = [label for _, label in every if label is not None]
+    if not every:
+        return
+    heard = (finding for finding, label in every if label and not _is_waived(label, finding.rule))
+    finding = next(heard, every[0][0])
+    others = [label for label in labels if label is not finding.primary]
+    related = tuple(replace(label, text="this asks for more, too") for label in others[:_OTHERS])
+    unlisted = len(others) - len(related)
+    more = f" ({counted(unlisted, 'more resource')} besides)" if unlisted > 0 else ""
+    yield replace(finding, message=finding.message + more, related=(*finding.related, *related))
+
+
+def _is_waived(label: Label, rule: Rule) -> bool:
+    return label.span.source.waives(rule, label.span.line)
 
 
 def _first(pair: tuple[int, Diagnostic]) -> int:

@@ -97,7 +97,7 @@ def test_a_variable_keeps_the_type_of_its_value_and_the_later_wins(
     ("line", "said"),
     [
         ("--var stage=x", None),
-        ("", "the variable `stage` has no value\n --> cpu.yml:2:7\n"),
+        ("", "variables have values in dev, prod alone, and none is chosen\n --> mlctl.yml:"),
         ("--var stag=x", "mlctl.yml declares no variable `stag`: did you mean `stage`?"),
         ("--var stage", "`stage` is not NAME=VALUE"),
         ("--var-file no.yml", "`no.yml` cannot be read"),
@@ -171,6 +171,45 @@ def test_a_secret_of_the_environment_is_no_plain_secret_and_never_shown(
         assert done.code == 0
         assert "MLC319" not in done.out + done.err
         assert "hunter2" not in done.out + done.err
+
+
+def test_a_forgotten_environment_is_one_finding_however_many_files(
+    mlctl: Run, project: Path
+) -> None:
+    text = (project / "cpu.yml").read_text()
+    for number in range(20):
+        (project / f"c{number}.yml").write_text(text.replace("name: cpu-", f"name: c{number}-"))
+    done = mlctl("validate", ".")
+    assert done.out.count("error[") == 1, done.out
+    assert "  = hint: choose one: --env dev, --env prod\n" in done.out
+    assert mlctl("validate", ".", "--env", "dev").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PAT", "abcd-efgh"),
+        ("DB_PASS", "correct"),
+        ("DB_PASSWORD", "12345678"),
+        ("HOOK_SECRET", "https://hooks.example/T0/B1"),
+        ("OWNER", "some-team"),
+        ("PIN", "4711"),
+    ],
+)
+def test_what_the_environment_fills_in_is_masked_unless_the_project_calls_it_plain(
+    mlctl: Run, project: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    edit(project / "cpu.yml", "  owner: ${{env.OWNER}}", f"  t: ${{{{ env.{name} }}}}")
+    plan = ("plan", "cpu.yml", "--env", "dev")
+    commands = [plan, (*plan, "-o", "json"), (*plan, "-o", "markdown")]
+    for command in (*commands, ("render", "cpu.yml", "--env", "dev")):
+        done = mlctl(*command)
+        assert done.code == 0
+        assert value not in done.out + done.err
+        assert "***" in done.out
+    edit(project / "mlctl.yml", "environments:", f"plain_env: [{name}]\nenvironments:")
+    assert value in mlctl(*plan).out
 
 
 @pytest.mark.usefixtures("project")

@@ -317,7 +317,7 @@ def test_a_family_and_the_total_are_both_limits() -> None:
 def test_the_count_of_clusters_is_a_limit() -> None:
     backend = with_quota(computes=1)
     both = compute("a-cluster", max_instances=1), compute("b-cluster", max_instances=1)
-    (first, _) = planned(backend, *both).plan.rejections
+    (first,) = planned(backend, *both).plan.rejections
     assert (first.hint or "").startswith("delete clusters that nobody uses")
     assert first.message == "eastus allows 1 computes; 0 are taken and this plan asks for 2 more"
 
@@ -455,3 +455,11 @@ def test_low_priority_that_costs_as_much_as_dedicated_is_warned_about() -> None:
 def test_nothing_is_said_where_spot_saves_or_nobody_knows(fields: dict[str, str]) -> None:
     warnings = planned(cloud(), compute("one", **fields)).plan.warnings
     assert "MLC419" not in [one.rule.code for one in warnings]
+
+
+def test_a_quota_that_twenty_clusters_exceed_is_one_finding() -> None:
+    backend = with_quota(computes=1)
+    many = [compute(f"cluster-{number}", max_instances=1) for number in range(20)]
+    (finding,) = planned(backend, *many).plan.rejections
+    assert [label.text for label in finding.related] == ["this asks for more, too"] * 3
+    assert "(16 more resources besides)" in finding.message
