@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from mlctl.rehearsal.stage import Stage
 
 
-TOO_LATE = "the rehearsal took too long; --timeout gives it more"
-
-
 class RehearsalFormat(StrEnum):
     """How a rehearsal is written."""
 

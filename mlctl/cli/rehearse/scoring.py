@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mlctl import files
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse.options import CodeArgs, RunArgs
-from mlctl.cli.rehearse.output import TOO_LATE, Output, RehearsalFormat
+from mlctl.cli.rehearse.output import Output, RehearsalFormat
 from mlctl.cli.rehearse.stage import stage
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
@@ -109,7 +109,6 @@ def _with_sizes(
 def _rehearse(
     deployment: Deployment, inputs: Inputs, schedule: KillSchedule, here: Stage, output: Output
 ) -> Exit:
-    from mlctl.rehearsal.process import TooLate
     from mlctl.rehearsal.scoring import rehearsal as scoring
     from mlctl.rehearsal.scoring.run import ScriptFails
     from mlctl.render.rehearsal import page, report
@@ -119,13 +118,11 @@ def _rehearse(
             rehearsal = scoring.rehearse(deployment, inputs, schedule, watched)
     except ScriptFails as error:
         raise Permanent("ScriptFails", _fails(error, deployment)) from None
-    except TooLate:
-        raise Permanent("TooLate", TOO_LATE) from None
     findings = Report(strict=output.strict)
     code = Path(os.path.relpath(deployment.code))
     findings.extend(report.findings(rehearsal.evidence, code, output.again))
     summary = report.summary(rehearsal, findings)
-    return output.write(
+    exit_code = output.write(
         findings,
         {
             RehearsalFormat.JSON: lambda: report.as_json(rehearsal, findings),
@@ -134,6 +131,9 @@ def _rehearse(
         },
         summary,
     )
+    if rehearsal.stopped is not None:
+        raise rehearsal.stopped
+    return exit_code
 
 
 def _fails(error: ScriptFails, deployment: Deployment) -> str:

@@ -17,6 +17,7 @@ from mlctl import files
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse.options import RunArgs
 from mlctl.cli.shell.session import Session
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
     from mlctl.rehearsal.stage import Stage
@@ -32,9 +33,10 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
 
     Raises:
         InvalidValue: there is no such Python, or the folder cannot be made.
+        Permanent: the block takes too long.
     """
     from mlctl.rehearsal.descendants import swept
-    from mlctl.rehearsal.process import Interpreter, find_python, without_network
+    from mlctl.rehearsal.process import Interpreter, TooLate, find_python, without_network
     from mlctl.rehearsal.stage import Stage
 
     try:
@@ -52,6 +54,9 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     try:
         with _signals(patience), swept(mark):
             yield Stage(interpreter, folder, session.environment, runs.keep is not None)
+    except TooLate:
+        why = "the rehearsal took too long; --timeout gives it more"
+        raise Permanent("TooLate", why) from None
     finally:
         if runs.keep is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse.options import RunArgs, TrainingArgs
-from mlctl.cli.rehearse.output import TOO_LATE, Output, RehearsalFormat
+from mlctl.cli.rehearse.output import Output, RehearsalFormat
 from mlctl.cli.rehearse.stage import stage
 from mlctl.cli.shell.exits import Exit
 from mlctl.diagnostics import Report
@@ -52,7 +52,6 @@ def rehearse(
 
 
 def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Output) -> Exit:
-    from mlctl.rehearsal.process import TooLate
     from mlctl.rehearsal.training.rehearsal import TrainingFails, rehearse_training
     from mlctl.render.rehearsal import page, report
 
@@ -60,13 +59,11 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
         rehearsal = rehearse_training(training, here, plan)
     except TrainingFails as error:
         raise Permanent("TrainingFails", _fails(str(error), training.code)) from None
-    except TooLate:
-        raise Permanent("TooLate", TOO_LATE) from None
     findings = Report(strict=output.strict)
     code = Path(os.path.relpath(training.code))
     findings.extend(report.findings(rehearsal.evidence, code, output.again))
     summary = report.training_summary(rehearsal, findings)
-    return output.write(
+    exit_code = output.write(
         findings,
         {
             RehearsalFormat.JSON: lambda: report.training_json(rehearsal, findings),
@@ -75,6 +72,9 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
         },
         summary,
     )
+    if rehearsal.stopped is not None:
+        raise rehearsal.stopped
+    return exit_code
 
 
 def _fails(text: str, code: Path) -> str:

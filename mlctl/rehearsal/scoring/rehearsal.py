@@ -10,6 +10,7 @@ from mlctl.rehearsal import losses, rules
 from mlctl.rehearsal.evidence import CodeLine, Evidence, first_of_each
 from mlctl.rehearsal.inputs import Inputs, MiniBatches, mini_batches
 from mlctl.rehearsal.losses import Loss
+from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring import judge_calm, judge_losses
 from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.scoring.judge_calm import CalmScoring
@@ -33,6 +34,7 @@ class Rehearsal:
     runs: tuple[RehearsalOutcome, ...]
     evidence: tuple[Evidence, ...]
     mini_batches: MiniBatches
+    stopped: BaseException | None = None  # what ended it before its last kill
 
     @property
     def kills(self) -> int:
@@ -43,9 +45,11 @@ class Rehearsal:
 def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage) -> Rehearsal:
     """Run the deployment without and with losses, and compare.
 
+    What the first kills have shown is returned, too, where the time is over or Ctrl-C came.
+
     Raises:
         ScriptFails: the script cannot be imported, or its `init` fails.
-        TooLate: the time is over.
+        TooLate: the time is over before the first kill.
     """
     batches = inputs.mini_batches(deployment.mini_batch_size)
     order = Order(
@@ -60,16 +64,20 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
     evidence = list(judge_calm.judge(calm, deployment, script))
     if not inputs.tabular:
         evidence += _swallowed(deployment, order, stage, total)
-    runs = []
-    if calm.first.scored:
-        targets = _kill_targets(calm)
-        writes = bool(calm.first.files)
-        for name, node_losses in _losses(plan, deployment, len(batches), writes=writes):
+    runs: list[RehearsalOutcome] = []
+    stopped = None
+    targets = _kill_targets(calm)
+    writes = bool(calm.first.files)
+    lossy_runs = _losses(plan, deployment, len(batches), writes=writes)
+    try:
+        for name, node_losses in lossy_runs if calm.first.scored else ():
             lossy = replace(order, key=f"{plan.seed}/{name}", losses=node_losses, targets=targets)
             outcome = _run(stage, deployment, lossy, name, total)
             runs.append(outcome)
             settled = frozenset(item.rule.code for item in evidence)
             evidence += judge_losses.judge(outcome, calm, script, settled)
+    except (KeyboardInterrupt, TooLate) as error:
+        stopped = error
     return Rehearsal(
         deployment=deployment,
         inputs=inputs,
@@ -78,6 +86,7 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
         runs=tuple(runs),
         evidence=first_of_each(evidence),
         mini_batches=batches,
+        stopped=stopped,
     )
 
 

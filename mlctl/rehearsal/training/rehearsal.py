@@ -15,7 +15,7 @@ from pathlib import Path
 from mlctl.rehearsal.evidence import Evidence, first_of_each
 from mlctl.rehearsal.folders import Content
 from mlctl.rehearsal.inputs import RehearsalError
-from mlctl.rehearsal.process import Interpreter
+from mlctl.rehearsal.process import Interpreter, TooLate
 from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.rehearsal.training import cuts
 from mlctl.rehearsal.training.judge import (
@@ -76,6 +76,7 @@ class TrainingRehearsal:
     runs: tuple[tuple[int, tuple[Cut, ...], Trained], ...]
     evidence: tuple[Evidence, ...]
     unlike: tuple[str, ...]  # files that differ without any loss
+    stopped: BaseException | None = None  # what ended it before its last kill
 
     @property
     def most_lives(self) -> bool:
@@ -132,7 +133,7 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     Raises:
         RehearsalError: it is not known how long the training takes, and a weather has to know.
         TrainingFails: the command fails without a loss.
-        TooLate: the time is over.
+        TooLate: the time is over before the first kill.
     """
     rehearsal = _Rehearsal(training, stage, plan)
     first = rehearsal.run("calm")
@@ -143,17 +144,21 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     calm = CalmTraining(first, rehearsal.run("again", hashes="again"), rehearsal.same)
     evidence = [*rare_checkpoints(life, plan.seconds, plan.rate), *writes_outside(life)]
     runs = []
-    for name, number, lost in _losses(plan, first, training.nodes):
-        run = rehearsal.run(name, lost)
-        runs.append((number, lost, run))
-        settled = frozenset(item.rule.code for item in evidence)
-        evidence += judge(run, calm, number, halves=lost[0].halves, settled=settled)
-        rehearsal.drop(run)
+    stopped = None
+    try:
+        for name, number, lost in _losses(plan, first, training.nodes):
+            run = rehearsal.run(name, lost)
+            runs.append((number, lost, run))
+            settled = frozenset(item.rule.code for item in evidence)
+            evidence += judge(run, calm, number, halves=lost[0].halves, settled=settled)
+            rehearsal.drop(run)
+    except (KeyboardInterrupt, TooLate) as error:
+        stopped = error
     unlike = sorted(set(calm.results) - set(calm.stable))
     rehearsal.drop(calm.first)
     rehearsal.drop(calm.again)
     return TrainingRehearsal(
-        training, plan, first, tuple(runs), first_of_each(evidence), tuple(unlike)
+        training, plan, first, tuple(runs), first_of_each(evidence), tuple(unlike), stopped
     )
 
 

@@ -66,18 +66,22 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
     good = "survives: every input scored once, nothing lost, nothing doubled"
     if rehearsal.runs and all(_canceled(run) for run in rehearsal.runs):
         good = "the job was cancelled, since its last node was lost; nothing is shown by that"
-    return "\n".join([*lines, f"Verdict: {_verdict(report, good)}"])
+    return "\n".join([*lines, f"Verdict: {_verdict(report, good, rehearsal)}"])
 
 
-def _verdict(report: Report, good: str) -> str:
-    verdict = good
+def _verdict(report: Report, good: str, rehearsal: Rehearsal | TrainingRehearsal) -> str:
+    verdict, unfinished = good, ""
+    if rehearsal.stopped is not None:
+        runs = counted(len(rehearsal.runs), "run with losses", "runs with losses")
+        verdict = f"unfinished; nothing found in {runs}"
+        unfinished = f"unfinished, after {runs}; "
     if report:
         counts = Counter(finding.rule.code for finding in report)
         names = ", ".join(
             f"{code} ({count})" if count > 1 else code for code, count in sorted(counts.items())
         )
         word = "does not survive" if report.failed else "survives, with warnings"
-        verdict = f"{word}: {names}"
+        verdict = f"{unfinished}{word}: {names}"
     return verdict
 
 
@@ -101,7 +105,7 @@ def training_summary(rehearsal: TrainingRehearsal, report: Report) -> str:
             f"Calm:    {counted(life.events, 'line')} executed{nodes},"
             f" {counted(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
             f"Kills:   {_lost(rehearsal)}",
-            f"Verdict: {_verdict(report, good)}",
+            f"Verdict: {_verdict(report, good, rehearsal)}",
         ]
     )
 
@@ -121,6 +125,7 @@ def training_json(rehearsal: TrainingRehearsal, report: Report) -> str:
     """The rehearsal of a training and its findings as data."""
     data: dict[str, Data] = {
         **machine.document(report),
+        "finished": rehearsal.stopped is None,
         "seed": rehearsal.plan.schedule.seed,
         "calm": _trained(rehearsal.calm),
         "runs": [{"kill": number, **_trained(run)} for number, _, run in rehearsal.runs],
@@ -180,6 +185,7 @@ def as_json(rehearsal: Rehearsal, report: Report) -> str:
     deployment = rehearsal.deployment
     data: dict[str, Data] = {
         **machine.document(report),
+        "finished": rehearsal.stopped is None,
         "seed": rehearsal.plan.seed,
         "nodes": deployment.nodes,
         "workers": deployment.workers,

@@ -5,11 +5,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from mlctl.rehearsal.scoring.outcome import RehearsalOutcome
+from mlctl.rehearsal.scoring.run import ScoringRun
+from mlctl.rehearsal.training import lives
+from mlctl.rehearsal.training.lives import Conditions
+from mlctl.rehearsal.training.model import Cut, Trained, Training
 from tests.builders import shell
 from tests.builders.paths import SAMPLES
 from tests.builders.rehearsed import FOLDER, INPUT, marked, wait_for
@@ -95,6 +101,35 @@ def test_rows_that_no_text_file_can_hold_are_no_bug(mlctl: Run) -> None:
     Path("score.py").write_text(text)
     done = mlctl("rehearse", "score.py", "--input", INPUT, "--kills", "0")
     assert (done.code, done.err.count("bug")) == (0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["scoring/appends.py", "training/momentum.py"])
+def test_what_was_learned_until_ctrl_c_is_said(
+    script: str, mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored, trained = ScoringRun.run, lives.train
+
+    def score(run: ScoringRun) -> RehearsalOutcome:
+        if run.folder.name == "kill-4":
+            raise KeyboardInterrupt
+        return scored(run)
+
+    def train(
+        training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
+    ) -> Trained:
+        if folder.name == "kill-4":
+            raise KeyboardInterrupt
+        return trained(training, conditions, folder, cuts)
+
+    monkeypatch.setattr(ScoringRun, "run", score)
+    monkeypatch.setattr("mlctl.rehearsal.training.rehearsal.train", train)
+    inputs = () if "training" in script else ("--input", INPUT)
+    done = mlctl("rehearse", FOLDER / script, *inputs)
+    assert done.code == 1
+    verdict = done.out.splitlines()[-1]
+    assert verdict.startswith("Verdict: unfinished, after 3 runs with losses; does not survive:")
+    assert "Keyboard interrupt is captured." in done.err
 
 
 @pytest.mark.slow
