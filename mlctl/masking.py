@@ -116,8 +116,8 @@ hidden = Secrets()
 def names_secret(name: object, value: Data) -> bool:
     """Whether a value is a secret by the name of its key."""
     return (
-        isinstance(name, str)
-        and isinstance(value, str)
+        isinstance(value, str)
+        and isinstance(name, str)
         and _is_secret_name(name)
         and value.strip() != ""
         and not _is_plain(value.strip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import TypeAlias
 
 from mlctl.pointer import Data, Pointer
@@ -67,7 +68,12 @@ class NodeRange:
 
 def is_low_priority(tier: Data) -> bool:
     """Whether a tier is low priority, as files or ARM spell it: `low_priority`, `LowPriority`."""
-    return str(tier).replace("_", "").casefold() == "lowpriority"
+    return _spelled_plainly(str(tier)) == "lowpriority"
+
+
+@lru_cache(maxsize=64)
+def _spelled_plainly(text: str) -> str:
+    return text.replace("_", "").casefold()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from mlctl.render.forecast.batch import assumptions
 from mlctl.render.forecast.words import Column, Grid, cells, chance, grid, scalar, time, usd
 from mlctl.render.page.charts import scatter
 from mlctl.render.terminal.terminal import Styler, clean
+from mlctl.schema.text import counted
 
 _NARROW, _WIDE, _HEIGHT = 60, 120, 12
 POINTS = (
@@ -160,7 +161,7 @@ def _mark(data: Mapping[str, Any], at: int) -> str:
 
 
 def _settings(row: Mapping[str, Any]) -> str:
-    nodes = "1 node" if row["nodes"] == 1 else f"{row['nodes']} nodes"
+    nodes = counted(row["nodes"], "node")
     words = [_tier(row), nodes, f"mini-batches of {row['mini_batch_size']}"]
     if "concurrency" in row["settings"]:
         words.append(f"{row['concurrency']} at once")

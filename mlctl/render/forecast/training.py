@@ -8,6 +8,7 @@ from typing import Any
 from mlctl.render.forecast.batch import assumptions
 from mlctl.render.forecast.words import Grid, chance, grid, time, usd
 from mlctl.render.terminal.terminal import Style, Styler, clean
+from mlctl.schema.text import counted
 
 _NARROW, _WIDE = 60, 120
 
@@ -26,7 +27,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
 
 def subject(of: Mapping[str, Any]) -> str:
     """What is forecast, in a line: the job, its steps and its nodes."""
-    nodes = "1 node" if of["nodes"] == 1 else f"{of['nodes']} nodes"
+    nodes = counted(of["nodes"], "node")
     steps = f"{of['steps']} steps of {time(of['seconds_per_step'])}"
     return (
         f"{clean(of['job'])} on {clean(of['cluster'])}: {steps}, on {nodes} of {clean(of['size'])}"

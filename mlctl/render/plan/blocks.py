@@ -231,8 +231,9 @@ class _View:
             tree.put(("content",), DiffLeaf(None, None, text_after=content))
             return tree
         changed: dict[Pointer, int] = {}
+        is_routed = bool(kind_of(change.address).plan.routes)
         for field in change.fields:
-            tree.put(field.at, self._leaf(change, field))
+            tree.put(field.at, self._leaf(change, field, is_routed=is_routed))
             changed[field.at[:-1]] = changed.get(field.at[:-1], 0) + (field.after is not None)
         for at, count in changed.items():
             said_value = change.values.get(at)
@@ -241,8 +242,8 @@ class _View:
                 branch.hidden += len(said_value) - count
         return tree
 
-    def _leaf(self, change: Change, field: FieldChange) -> DiffLeaf:
-        remarks = list(self._remarks(change, field))
+    def _leaf(self, change: Change, field: FieldChange, *, is_routed: bool) -> DiffLeaf:
+        remarks = list(self._remarks(change, field, is_routed=is_routed))
         alarm = "forces replacement" if field.forces_replacement else ""
         if field.sensitive:
             old_text = None if field.before is None else "*** (before)"
@@ -252,13 +253,12 @@ class _View:
         old, new = plan_text.masked_sides(field)
         return DiffLeaf(old, new, ", ".join(remarks), alarm, old_text, new_text)
 
-    def _remarks(self, change: Change, field: FieldChange) -> Iterator[str]:
+    def _remarks(self, change: Change, field: FieldChange, *, is_routed: bool) -> Iterator[str]:
         if field.note:
             yield f"from {field.note}"
         elif field.after is not None and plan_text.is_default(change, field):
             yield "default"
-        routed = kind_of(change.address).plan.routes
-        if routed and any(self._is_made(child) for child in routed_by(change.address, field)):
+        if is_routed and any(self._is_made(child) for child in routed_by(change.address, field)):
             yield "set once that deployment is there"
         label = change.label_of(field) if self._verbose else None
         if label is not None:
