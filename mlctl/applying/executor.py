@@ -43,7 +43,8 @@ def apply(
         ServiceError: the journal cannot be written; nothing was begun.
     """
     progress = _Progress(work)
-    shared = SharedState(stop, Snapshots(work, journal))
+    clock = backend if isinstance(backend, SupportsVirtualTime) else None
+    shared = SharedState(stop, Snapshots(work, journal), clock)
     shared.snapshots.begin()
     needed = {need for step in work.steps for need in step.needs}
     with closing(_scheduler(backend, parallelism)) as scheduler:

@@ -68,11 +68,12 @@ class SharedState:
 
     `stop` is set by the user. `outage` is the first step that ran out of attempts: the service is
     away, and nothing new starts; nor does it once the lease is `lost`. `snapshots` are the
-    bodies that were read just before a delete.
+    bodies that were read just before a delete. `clock` is that of a backend whose time is virtual.
     """
 
     stop: threading.Event
     snapshots: Snapshots
+    clock: SupportsVirtualTime | None = None
     outage: PlanStep | None = None
     lost: LeaseLost | None = None
 
@@ -296,14 +297,13 @@ class StepRunner:
 
     def _wait(self, seconds: float) -> _StepTask[None]:
         """Wait; other tasks may have advanced a virtual clock meanwhile."""
-        if isinstance(self.backend, SupportsVirtualTime):
-            moment = self.backend.now() + seconds
+        clock = self.shared.clock
+        if clock is not None:
+            moment = clock.now() + seconds
             yield WaitUntil(moment)
-            seconds = max(moment - self.backend.now(), 0.0)
+            seconds = max(moment - clock.now(), 0.0)
         self.backend.wait(seconds)
 
     def _wait_until(self, operation: Operation) -> WaitUntil:
-        backend = self.backend
-        return WaitUntil(
-            backend.due(operation) if isinstance(backend, SupportsVirtualTime) else None
-        )
+        clock = self.shared.clock
+        return WaitUntil(None if clock is None else clock.due(operation))
