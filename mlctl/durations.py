@@ -53,14 +53,18 @@ def parse(text: str) -> float:
     """The seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is none of these, or longer than .NET's longest.
     """
     if re.fullmatch(r"\d+(?:\.\d+)?", text):
-        return float(text)
-    parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _SHORT_UNITS[unit] for number, unit in parts)
-    return parse_iso(text)
+        seconds = float(text)
+    else:
+        parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", text)
+        if not parts or "".join(number + unit for number, unit in parts) != text:
+            return parse_iso(text)
+        seconds = sum(float(number) * _SHORT_UNITS[unit] for number, unit in parts)
+    if seconds > _LONGEST:
+        raise ValueError(f"`{text}` is longer than a duration can be")
+    return seconds
 
 
 def elapsed(seconds: float) -> str:

@@ -1,12 +1,16 @@
 """What other packages bring: their entry points, found and loaded in one place.
 
+Only what is installed for this interpreter counts, and not what lies in the folder at hand or on
+`PYTHONPATH`: a checkout may hold the metadata of a package, too.
 Nothing is looked for until a name is asked for: to search all installed packages takes time.
 """
 
 from __future__ import annotations
 
+import site
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 from typing import Any
 
 BACKENDS, RULES, POLICIES = "mlctl.backends", "mlctl.rules", "mlctl.policies"
@@ -35,7 +39,7 @@ class Plugin:
 
 def names(group: str) -> list[str]:
     """The names of what is installed in a group."""
-    return sorted(entry_points(group=group).names)
+    return sorted({entry_point.name for entry_point in _installed(group)})
 
 
 def load(group: str, name: str) -> Plugin | None:
@@ -44,7 +48,7 @@ def load(group: str, name: str) -> Plugin | None:
     Raises:
         BrokenPlugin: it cannot be imported.
     """
-    entry_point = next(iter(entry_points(group=group, name=name)), None)
+    entry_point = next((entry for entry in _installed(group) if entry.name == name), None)
     if entry_point is None:
         return None
     package = _package(entry_point)
@@ -53,6 +57,15 @@ def load(group: str, name: str) -> Plugin | None:
     except Exception as error:
         why = f"cannot be imported: {described(error)}"
         raise BrokenPlugin(_sentence(name, package, why)) from error
+
+
+def _installed(group: str) -> Iterator[EntryPoint]:
+    """The entry points of a group in the site-packages of this interpreter and this user."""
+    folders = site.getsitepackages()
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    for distribution in distributions(path=folders):
+        yield from distribution.entry_points.select(group=group)
 
 
 def described(error: Exception) -> str:

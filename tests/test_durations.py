@@ -80,6 +80,12 @@ def test_a_duration_that_the_service_cannot_keep_is_refused(text: str) -> None:
         durations.parse_iso(text)
 
 
+@pytest.mark.parametrize("text", ["9" * 400, "9" * 400 + "m", "9" * 20 + "d", "9" * 5000 + "h"])
+def test_what_people_type_is_no_longer_than_the_service_can_keep(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than a duration can be"):
+        durations.parse(text)
+
+
 def test_people_get_the_largest_units_that_matter() -> None:
     assert [durations.elapsed(seconds) for seconds in (0.9, 59, 125, 3720)] == [
         "0s",

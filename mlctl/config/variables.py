@@ -18,6 +18,7 @@ from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+from mlctl.source.rules import TOO_BIG
 
 if TYPE_CHECKING:
     from mlctl.kinds.expressions import Expression
@@ -35,6 +36,8 @@ UNSET_VARIABLE = Rule(
 )
 
 _VAR, _ENV = "var", "env"
+_MOST_CHARACTERS = 100_000_000  # that variables put into all documents
+_LESS = "say less by variables, or name a file instead"
 _SCALARS = (str, bool, int, float)
 
 
@@ -95,6 +98,7 @@ class Variables:
 
     `secrets` gets to know those of the environment, but for those that are `plain`. Without a
     project no `mlctl.yml` was read. `unchosen` are the environments of a project of which none is.
+    `spent` are the characters that were put into documents.
     """
 
     given: Mapping[str, Data] = field(default_factory=dict)
@@ -103,10 +107,11 @@ class Variables:
     has_project: bool = True
     plain: frozenset[str] = frozenset()
     unchosen: Unchosen | None = None
+    spent: list[int] = field(default_factory=list, repr=False)
 
     def fill(self, document: Document, report: Report) -> Document:
         """The document with the values; a variable without one is a finding, and stays as it is."""
-        if not document.may_hold("${{"):
+        if not document.may_hold("${{") or sum(self.spent) > _MOST_CHARACTERS:
             return document
         from mlctl.kinds.expressions import find, only  # noqa: PLC0415 - few files have any
 
@@ -125,6 +130,12 @@ class Variables:
                 label.span.source.unfilled |= {*range(label.span.line, label.span.end_line + 1)}
             if missing:
                 continue
+            self.spent.extend(_length(self._value(expression)) for expression in expressions)
+            self.spent[:] = [sum(self.spent)]
+            if self.spent[0] > _MOST_CHARACTERS:
+                message = f"the variables make more than {_MOST_CHARACTERS:,} characters"
+                report.add(Diagnostic(TOO_BIG, message, document.label(at), _LESS))
+                break
             filled[at] = frozenset(expression.path[0] for expression in expressions)
             alone = only(text)
             if alone is not None:
@@ -186,6 +197,11 @@ class Variables:
             message = f"the environment variable `{name}` is not set"
             hint = f"run `export {name}=...` first"
         return Diagnostic(UNSET_VARIABLE, message, label, hint)
+
+
+def _length(value: Data) -> int:
+    """About how many characters a value has."""
+    return len(value) if isinstance(value, str) else len(json.dumps(value))
 
 
 def _put(data: Any, at: Pointer, value: Data) -> None:

@@ -16,6 +16,7 @@ from mlctl.version import __version__
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_SAFE_PATH = "PYTHONSAFEPATH"
 _PATIENCE_S = 10  # for a scheduler to answer
 
 
@@ -31,6 +32,8 @@ def processes(count: int) -> Iterator[Executor]:
         WorkersError: one of them was killed.
     """
     earlier_children = active_children()
+    safe_before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"  # where they are new programs, they import nothing of this folder
     pool = _Processes(count, initializer=_begin)
     try:
         yield pool
@@ -44,6 +47,10 @@ def processes(count: int) -> Iterator[Executor]:
                 with suppress(ProcessLookupError):
                     os.kill(child.pid, signal.SIGINT)
         pool.shutdown(cancel_futures=True)
+        if safe_before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = safe_before
 
 
 class _Processes(ProcessPoolExecutor):

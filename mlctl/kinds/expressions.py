@@ -15,6 +15,7 @@ Source: learn.microsoft.com/azure/machine-learning/concept-expressions
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,9 +23,11 @@ PARENT, INPUTS, OUTPUTS, JOBS, SEARCH_SPACE = "parent", "inputs", "outputs", "jo
 SIDES = (INPUTS, OUTPUTS)
 ROOTS = (PARENT, INPUTS, OUTPUTS, SEARCH_SPACE, "name", "default_datastore")
 
-_EXPRESSION = re.compile(r"\$\{\{\s*(?P<path>[^{}]*?)\s*\}\}")
+_EXPRESSION = re.compile(r"\$\{\{(?P<path>[^{}]*)\}\}")
 _OPTIONAL = re.compile(r"\$\[\[.*?\]\]", re.DOTALL)
 _OPENS = re.compile(r"\$\{\{|\$\[\[")
+_NO_PART = (sys.maxsize, sys.maxsize)
+_LONGEST_SHOWN = 200  # characters of what is not closed
 _NAMES = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
@@ -64,11 +67,17 @@ def find(text: str) -> Iterator[Expression]:
     """The expressions of a text, in order."""
     if "${{" not in text:
         return
-    parts = [match.span() for match in _OPTIONAL.finditer(text)]
+    last = text.rfind("]]") + 2  # what opens later has no end, and is not searched for one
+    parts = iter([*(match.span() for match in _OPTIONAL.finditer(text, 0, last)), _NO_PART])
+    part_start, part_end = next(parts)
     for match in _EXPRESSION.finditer(text):
-        optional = any(start < match.start() and match.end() < end for start, end in parts)
-        if _NAMES.fullmatch(match["path"]):
-            yield Expression(tuple(match["path"].split(".")), match.start(), match.end(), optional)
+        start, end = match.span()
+        while part_end <= start:
+            part_start, part_end = next(parts)
+        path = match["path"].strip()
+        if _NAMES.fullmatch(path):
+            optional = part_start < start and end < part_end
+            yield Expression(tuple(path.split(".")), start, end, optional)
 
 
 def only(text: str) -> Expression | None:
@@ -83,20 +92,23 @@ def only(text: str) -> Expression | None:
 
 def broken(text: str) -> Iterator[Broken]:
     """What is not closed, or has no names in it."""
+    last = text.rfind("]]")
     for opening in _OPENS.finditer(text):
         start = opening.start()
         if opening[0] == "$[[":
-            if "]]" not in text[start:]:
-                yield Broken(text[start : _line_end(text, start)], start, _line_end(text, start))
+            if last < start:
+                end = _line_end(text, start)
+                yield Broken(text[start:end], start, end)
             continue
         whole = _EXPRESSION.match(text, start)
         if whole is None:
             end = _line_end(text, start)
             yield Broken(text[start:end], start, end)
-        elif not _NAMES.fullmatch(whole["path"]):
+        elif not _NAMES.fullmatch(whole["path"].strip()):
             yield Broken(whole[0], start, whole.end())
 
 
 def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
+    """Where the line ends, or where so much of it stands that a person knows the place."""
+    end = text.find("\n", start, start + _LONGEST_SHOWN)
+    return min(len(text), start + _LONGEST_SHOWN) if end < 0 else end

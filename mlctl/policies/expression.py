@@ -73,7 +73,7 @@ class _RuleFunctions(Functions):
         """What a function makes of its arguments; null where it cannot take them."""
         try:
             return super().call_function(function_name, resolved_args)
-        except JMESPathError:
+        except (JMESPathError, ArithmeticError, ValueError):  # too large, or no number
             return None
 
     @signature({"types": ["string"]}, {"types": ["string"], "variadic": True})

@@ -254,7 +254,9 @@ def find_python(python: str | None) -> str:
         raise FileNotFoundError(f"there is no program `{python}`")
     ask = "import sys; print('new' if sys.version_info >= (3, 8) else 'old')"
     try:
-        process = subprocess.run([program, "-c", ask], capture_output=True, check=False, timeout=60)  # noqa: S603
+        process = subprocess.run(  # noqa: S603 - the user's own Python
+            [program, "-I", "-c", ask], capture_output=True, check=False, timeout=60
+        )
     except subprocess.TimeoutExpired:
         raise OSError(f"`{python}` does not answer") from None
     if process.stdout.strip() != b"new":

@@ -1,11 +1,14 @@
 """Schemas that somebody else wrote, such as those of a project's policies: checked in bounded time.
 
 What has no bound is refused: references that are no pointer within the schema, or lead back to
-where they stand or to too much; patterns that can take exponential time.
+where they stand or to too much; parts that nest too deeply; patterns that can take exponential
+time. Nothing is fetched.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -15,14 +18,26 @@ from mlctl import pointer
 from mlctl.pointer import Data, Pointer
 
 _MOST_PARTS = 2_000  # of a schema, with what its references lead to
-_MOST_REPEATS = 3  # without a bound, in a pattern
-_LONGEST = {0: 100_000, 1: 10_000}  # characters of a text, by the repeats of its pattern
-_LONGEST_OTHERWISE = 256
+_MOST_CHECKS = 2_000_000  # parts of a schema, times values of a document
+_MOST_UNEVALUATED = 3  # each can double the work of what it stands around
+_DEEPEST = 30  # parts within parts
+_MANY = 256  # times that a repeat without a bound repeats
+# Characters of a text at most, by the ways in which its pattern can match; above them, none.
+_LONGEST = ((2**6, 100_000), (2**10, 10_000), (2**17, 256), (2**28, 100))
+_LONGEST_KEY = 256
+_MOST_WAYS, _MOST_WAYS_OF_KEYS = 2**28, 2**10
 _TOKEN = re.compile(
     r"(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<open>\()|(?P<close>\))"
-    r"|(?P<repeat>[*+]|\{\d*,?\d*\})|(?P<either>\|)|.",
+    r"|(?P<repeat>[*+?]|\{\d*,?\d*\})|(?P<either>\|)|.",
     re.DOTALL,
 )
+_SCHEMA = (
+    *("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+_SCHEMAS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED_SCHEMAS = ("dependentSchemas", "patternProperties", "properties")
+_TOO_DEEP = "it is nested too deeply"
 
 
 def wrong(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
@@ -33,88 +48,175 @@ def wrong(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return tuple(error.absolute_path), error.message
-    for number, (at, part) in enumerate(_parts(schema, schema, (), ())):
+    except RecursionError:
+        return (), _TOO_DEEP
+    except OverflowError as error:
+        return (), f"a pattern in it is no regular expression: {error}"
+    return _without_bound(schema)
+
+
+def _without_bound(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
+    """Where and why a valid schema is not checked in bounded time."""
+    unevaluated = 0
+    for number, (at, part) in enumerate(_parts(schema)):
         if number >= _MOST_PARTS:
             return (), f"with what its references lead to it has more than {_MOST_PARTS:,} parts"
-        message = part if isinstance(part, str) else _wrong_pattern(part)
+        if isinstance(part, str):
+            return at, part
+        unevaluated += sum(key.startswith("unevaluated") for key in part)
+        if unevaluated > _MOST_UNEVALUATED:
+            return at, f"it has more than {_MOST_UNEVALUATED} `unevaluated...`"
+        message = _wrong_base(part) if part is not schema else None
+        message = message or _wrong_pattern(part)
         if message is not None:
             return at, message
     return None
 
 
-def _parts(
-    schema: Mapping[str, Data], part: Data, at: Pointer, referring: tuple[str, ...]
-) -> Iterator[tuple[Pointer, Mapping[str, Data] | str]]:
+def _parts(schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, Mapping[str, Data] | str]]:
     """The objects of a schema, those that references lead to once more; else what is wrong."""
-    if isinstance(part, list):
-        for number, inner in enumerate(part):
-            yield from _parts(schema, inner, (*at, number), referring)
-    if not isinstance(part, Mapping):
-        return
-    yield at, part
-    for key, inner in part.items():
-        if key in ("$ref", "$dynamicRef") and isinstance(inner, str):
-            target = pointer.get(schema, pointer.parse(inner[1:])) if inner[:1] == "#" else None
+    pending: list[tuple[Data, Pointer, tuple[str, ...], int]] = [(schema, (), (), 0)]
+    while pending:
+        part, at, referring, depth = pending.pop()
+        if not isinstance(part, Mapping):
+            continue
+        yield at, _TOO_DEEP if depth > _DEEPEST else part
+        inner = [((*at, *steps), value, referring) for steps, value in _inner(part)]
+        for key in ("$ref", "$dynamicRef"):
+            reference = part.get(key)
+            if reference is None:
+                continue
+            target = _target(schema, reference)
             if target is None:
-                yield at, f"`{inner}` is no pointer within the schema"
-            elif inner in referring or inner == "#":
-                yield at, f"`{inner}` leads back to where it stands"
+                yield at, f"`{reference}` is no pointer within the schema"
+            elif reference in referring or target is schema:
+                yield at, f"`{reference}` leads back to where it stands"
             else:
-                yield from _parts(schema, target, at, (*referring, inner))
-        elif key not in ("$defs", "const", "enum", "default", "examples"):
-            yield from _parts(schema, inner, (*at, key), referring)
+                inner.append((at, target, (*referring, reference)))
+        pending += [(value, place, names, depth + 1) for place, value, names in reversed(inner)]
 
 
-def _wrong_pattern(part: Mapping[str, Data]) -> str | None:
-    for key, most in (("pattern", _MOST_REPEATS), ("patternProperties", 1)):
-        patterns = part.get(key)
-        for pattern in (patterns,) if isinstance(patterns, str) else patterns or ():
-            if isinstance(pattern, str) and _repeats(pattern) > most:
-                return f"`{pattern}` could take very long: it repeats a repeat, or has over {most}"
+def _inner(part: Mapping[str, Data]) -> Iterator[tuple[Pointer, Data]]:
+    """The schemas in a schema; a field may have any name, so that only their places tell."""
+    for key, value in part.items():
+        if key in _SCHEMA:
+            yield (key,), value
+        elif key in _SCHEMAS and isinstance(value, list):
+            yield from (((key, number), inner) for number, inner in enumerate(value))
+        elif key in _NAMED_SCHEMAS and isinstance(value, Mapping):
+            yield from (((key, name), inner) for name, inner in value.items())
+
+
+def _target(schema: Mapping[str, Data], reference: str) -> Data:
+    """What a pointer leads to; None for anything else, and where another base would be in force."""
+    if reference[:1] != "#" or "%" in reference:
+        return None
+    steps = pointer.parse(reference[1:])
+    above = (pointer.get(schema, steps[:length]) for length in range(1, len(steps) + 1))
+    if any(isinstance(part, Mapping) and _wrong_base(part) for part in above):
+        return None
+    return pointer.get(schema, steps)
+
+
+def _wrong_base(part: Mapping[str, Data]) -> str | None:
+    """Why a part of a schema would be read otherwise than the schema itself."""
+    for key in ("$id", "$schema"):
+        if isinstance(part.get(key), str):
+            return f"`{key}` stands for the whole schema only"
     return None
 
 
-def _repeats(pattern: str) -> int:
-    """How many repeats without a small bound a pattern has; too many where they can multiply."""
-    repeats, before = 0, ""
-    varied = [False]  # whether a group can match in several ways: it holds a repeat or a choice
-    last_group_varied = False
+def _wrong_pattern(part: Mapping[str, Data]) -> str | None:
+    patterns = [(name, _MOST_WAYS_OF_KEYS) for name in part.get("patternProperties", ())]
+    if "pattern" in part:
+        patterns.append((part["pattern"], _MOST_WAYS))
+    for pattern, most in patterns:
+        if _ways(pattern) > most:
+            return f"`{pattern}` could take very long: it repeats a repeat, or has many"
+    return None
+
+
+def _ways(pattern: str) -> float:
+    """In about how many ways a pattern may match; infinitely many where repeats multiply."""
+    # Of each open group: the ways of its earlier branches, of this one, and of its last element.
+    groups = [(0.0, 1.0, 1.0)]
+    before = ""
     for token in _TOKEN.finditer(pattern):
         kind = token.lastgroup or ""
+        branches, branch, element = groups.pop()
         if kind == "escape" and token[0][1].isdigit():
-            return _MOST_REPEATS + 1  # what it refers to is matched again and again
+            return math.inf  # what it refers to is matched again and again
         if kind == "open":
-            varied.append(False)
-        elif kind == "close" and len(varied) > 1:
-            last_group_varied = varied.pop()
-            varied[-1] |= last_group_varied
-        elif kind == "repeat":
-            if before == "close" and last_group_varied:
-                return _MOST_REPEATS + 1
-            repeats += 1
-            varied[-1] = True
+            groups += [(branches, branch * element, 1), (0, 1, 1)]
+        elif kind == "close" and groups:
+            outer, outer_branch, outer_element = groups.pop()
+            choices = (branches + branch * element) * (2 if branches else 1)
+            groups.append((outer, outer_branch * outer_element, choices))
         elif kind == "either":
-            varied[-1] = True
+            groups.append((branches + branch * element, 1, 1))
+        elif kind != "repeat" or before == "open":
+            groups.append((branches, branch * element, 1))
+        elif before == "repeat":  # says that the repeat is lazy
+            groups.append((branches, branch, element))
+        else:
+            groups.append((branches, branch, _repeated(element, token[0])))
         before = kind
-    return repeats
+    branches, branch, element = groups[0]
+    return math.inf if "(?P=" in pattern else branches + branch * element
+
+
+def _repeated(ways: float, repeat: str) -> float:
+    """The ways of an element that is repeated."""
+    least, comma, most = repeat.strip("{}").partition(",")
+    if repeat == "?":
+        return ways + 3  # a choice costs more than one more character of a repeat
+    if repeat in "*+" or (comma and not most):
+        return _MANY if ways == 1 else math.inf
+    if ways == 1:
+        return float(int(most) - int(least or 0) + 1) if comma else 1
+    bits = int(most or least or 0) * math.log2(ways)
+    return 2**bits * 2 if bits < 100 else math.inf  # noqa: PLR2004
 
 
 def unmet(data: Data, schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, str]]:
     """Where and why data does not meet a schema, in the order of the places."""
-    errors: list[Any] = [*_bounded_validator()(schema).iter_errors(data)]
+    from referencing import Registry  # noqa: PLC0415
+
+    parts = [part for _, part in _parts(schema)]
+    places = list(_places(data))
+    if len(parts) * len(places) > _MOST_CHECKS:
+        yield (), "the document is too large for this schema"
+        return
+    long_key = next((at for at in places if at and len(str(at[-1])) > _LONGEST_KEY), None)
+    if long_key and any("patternProperties" in part for part in parts):
+        yield long_key, f"a key of more than {_LONGEST_KEY} characters is not matched"
+        return
+    try:
+        errors: list[Any] = [*_bounded_validator()(schema, registry=Registry()).iter_errors(data)]
+    except (RecursionError, ArithmeticError):
+        yield (), "the document cannot be checked by this schema"
+        return
     for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
         yield tuple(error.absolute_path), error.message
 
 
 @cache
 def _bounded_validator() -> Any:
-    """The class of validators that match patterns in bounded time: made once, which takes 1 ms."""
+    """The class of validators that work in bounded time: made once, which takes 1 ms."""
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415
 
     bounded: Any = validators.extend(  # type: ignore[no-untyped-call]  # the library's has no types
-        Draft202012Validator, {"pattern": _unmatched}
+        Draft202012Validator, {"pattern": _unmatched, "uniqueItems": _repeated_items}
     )
     return bounded
+
+
+def _places(data: Data, at: Pointer = ()) -> Iterator[Pointer]:
+    """Of every value."""
+    yield at
+    if isinstance(data, Mapping | list):
+        for step, value in data.items() if isinstance(data, Mapping) else enumerate(data):
+            yield from _places(value, (*at, step))
 
 
 def _unmatched(_validator: Any, pattern: str, value: Data, _schema: Data) -> Iterator[Any]:
@@ -122,8 +224,28 @@ def _unmatched(_validator: Any, pattern: str, value: Data, _schema: Data) -> Ite
 
     if not isinstance(value, str):
         return
-    longest = _LONGEST.get(_repeats(pattern), _LONGEST_OTHERWISE)
+    ways = _ways(pattern)
+    longest = next((length for most, length in _LONGEST if ways <= most), 0)
     if len(value) > longest:
         yield ValidationError(f"a text of more than {longest:,} characters is not matched")
     elif not re.search(pattern, value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _repeated_items(_validator: Any, unique: Data, value: Data, _schema: Data) -> Iterator[Any]:
+    """As the library does, in linear time."""
+    from jsonschema import ValidationError  # noqa: PLC0415
+
+    if unique and isinstance(value, list):
+        texts = {json.dumps(_canonical(item), sort_keys=True) for item in value}
+        if len(texts) < len(value):
+            yield ValidationError("the list has an item twice")
+
+
+def _canonical(value: Data) -> Data:
+    """A value in which numbers that are equal are spelled equally."""
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_canonical(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -54,5 +54,9 @@ def install(folder: Path) -> None:
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: held\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    # The folder is on PYTHONPATH, which is not enough: it has to be one of site-packages.
+    (folder / "sitecustomize.py").write_text(
+        f"import site\nsite.getsitepackages = lambda: [{str(folder)!r}]\n"
+    )
     for pipe in ("go", "reached"):
         os.mkfifo(folder / pipe)

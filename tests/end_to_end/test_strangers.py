@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from mlctl.cli.shell.scope import LOCAL_SCOPE
 from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address
 from mlctl.pointer import Data
-from tests.builders.shell import CLUSTER, Done, Run, cluster
+from tests.builders.shell import CLUSTER, Done, Run, cluster, environment, finish, start
 from tests.properties.test_inert import assert_inert
 
 EVIL = "x\n::error::owned\n##vso[task.complete]\n##[error]z\x1b[2J\x9b2J\u202ey"
@@ -117,3 +119,45 @@ def test_the_status_of_a_job_is_not_obeyed(capsys: pytest.CaptureFixture[str]) -
     said = capsys.readouterr()
     assert_inert(said.err)
     assert "owned" in said.err
+
+
+HOSTILE = "import pathlib\npathlib.Path('ran').write_text('a stranger')\nraise SystemExit(99)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["mlctl/__main__.py", "typer.py", "multiprocessing/__init__.py"])
+def test_no_module_of_the_folder_at_hand_runs(tmp_path: Path, module: str) -> None:
+    (tmp_path / module).parent.mkdir(exist_ok=True)
+    (tmp_path / module).write_text(HOSTILE)
+    (tmp_path / "mlctl.yml").write_text("environments: {a: {}, b: {}}\n")
+    cluster(tmp_path / "cpu.yml")
+    (tmp_path / "home").mkdir()
+    script = str(Path(sys.executable).with_name("mlctl"))
+    shim = subprocess.run(
+        [script, "az-shim", "--install", "bin"], cwd=tmp_path, check=False, capture_output=True
+    )
+    variables = environment(tmp_path / "home") | {"PYTHONPATH": ""}
+    for words in (
+        [script, "validate", "cpu.yml", "--env", "all"],
+        [script, "validate", "cpu.yml", "--env", "a,b"],
+        ["bin/az", "ml", "--help"],
+    ):
+        done = subprocess.run(
+            words, cwd=tmp_path, env=variables, check=False, capture_output=True, text=True
+        )
+        assert (shim.returncode, done.returncode) == (0, 0), done.stdout + done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.slow
+def test_no_plug_in_of_the_folder_at_hand_runs(tmp_path: Path) -> None:
+    about = tmp_path / "evil-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[mlctl.rules]\nevil = evil\n")
+    (tmp_path / "evil.py").write_text(HOSTILE)
+    (tmp_path / "mlctl.yml").write_text("plugins: [evil]\n")
+    cluster(tmp_path / "cpu.yml")
+    done = finish(start(tmp_path, "validate", "cpu.yml"))  # the folder is on PYTHONPATH
+    assert "no installed package brings a plug-in `evil`" in done.out + done.err
+    assert not (tmp_path / "ran").exists()

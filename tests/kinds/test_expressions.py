@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,3 +77,19 @@ def test_no_text_stops_it(text: str) -> None:
     places = [(one.start, one.end) for one in find(text)]
     places += [(one.start, one.end) for one in broken(text)]
     assert all(text[start:end] for start, end in places)
+
+
+@pytest.mark.parametrize("piece", ["${{" + " " * 50, "${{ ", "$[[", "$[[ ${{a}}", "$[[${{a}}]]"])
+def test_a_long_text_is_read_in_linear_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    start = time.process_time()
+    list(find(text))
+    list(broken(text))
+    assert time.process_time() - start < 2
+
+
+def test_blanks_after_an_opening_are_read_in_linear_time() -> None:
+    start = time.process_time()
+    (wrong,) = broken("${{" + " " * 100_000)
+    assert len(wrong.text) == 200
+    assert time.process_time() - start < 1

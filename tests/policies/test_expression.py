@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlctl.pointer import Data
 from mlctl.policies.expression import ExpressionError, parse
 
 ROOTS = {
@@ -126,6 +127,32 @@ def test_a_hostile_rule_is_answered_at_once(text: str) -> None:
     start = time.process_time()
     assert parse(text).holds({"a": value}) in (True, False)
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("function", ["sum", "avg", "max", "min", "sort", "ceil", "floor", "abs"])
+@pytest.mark.parametrize("value", [[10**400, 1.5], [10**400, 15], ["a", 1], 1e999, "nan", "1e999"])
+def test_what_a_function_cannot_count_is_null(function: str, value: Data) -> None:
+    for text in (f"{function}(a.x) > `1`", f"{function}(to_number(a.x)) > `1`"):
+        assert parse(text).holds({"a": {"x": value}}) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "has(" * 900,
+        "!" * 900 + "a.b",
+        "(" * 900 + "a.b" + ")" * 900,
+        f"a.b > `{'1' * 5_000}`",
+        "a.tags[1.5]",
+        "a{99999999999999999999}",
+        "a.name matches '^(a+)+$'",
+        "matches(a.name, '^(a+)+$')",
+        "a.b || " * 30_000 + "a.b",
+    ],
+)
+def test_what_once_had_no_bound_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        parse(text)
 
 
 Rule = tuple[str, bool]  # a text, and whether it holds

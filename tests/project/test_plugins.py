@@ -36,11 +36,17 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project that names the sample, and has two clusters."""
-    monkeypatch.syspath_prepend(house)
+    add_site(house, monkeypatch)
     (tmp_path / "mlctl.yml").write_text("plugins: [house]\n")
     cluster(tmp_path / "first.yml", size="Standard_D4ds_v5")
     cluster(tmp_path / "second.yml", size="Standard_D2ds_v5")
     return tmp_path
+
+
+def add_site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a folder be the site-packages of this interpreter."""
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(folder)])
 
 
 def install(
@@ -53,7 +59,7 @@ def install(
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 2.1\n")
     (about / "entry_points.txt").write_text(f"[mlctl.{group}]\nacme = {module}{value}\n")
     (folder / "site" / f"{module}.py").write_text(code)
-    monkeypatch.syspath_prepend(folder / "site")
+    add_site(folder / "site", monkeypatch)
     (folder / "mlctl.yml").write_text("project: p\nplugins: [acme]\n")
     cluster(folder / "cpu.yml")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from mlctl.pointer import Data
 from mlctl.schema import foreign
@@ -32,6 +33,22 @@ def doubled(levels: int) -> Schema:
     return {"$defs": {**parts, f"l{levels}": {}}, "$ref": "#/$defs/l0"}
 
 
+def nested(keyword: str, levels: int) -> Schema:
+    """A schema in schemas."""
+    schema: Schema = {"type": "object"}
+    for _ in range(levels):
+        schema = {keyword: schema if keyword == "not" else [schema, {"type": "string"}]}
+    return schema
+
+
+def unevaluated(levels: int) -> Schema:
+    """A schema whose parts ask again what those within them have evaluated."""
+    schema: Schema = {"properties": {"a": {}}}
+    for _ in range(levels):
+        schema = {"anyOf": [schema, {"properties": {"b": {}}}], "unevaluatedProperties": False}
+    return schema
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
@@ -40,13 +57,43 @@ def doubled(levels: int) -> Schema:
         ({"$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}, "leads back"),
         ({"$ref": "https://example.invalid/x.json"}, "no pointer within the schema"),
         ({"$ref": "#/$defs/a"}, "no pointer within the schema"),
-        (doubled(40), "more than 2,000 parts"),
+        (doubled(12), "more than 2,000 parts"),
         ({"pattern": "(a+)+b"}, "could take very long"),
         ({"pattern": "(a|a)*b"}, "could take very long"),
         ({"pattern": "((a{1,90})x?){2,}b"}, "could take very long"),
         ({"pattern": "a*a*a*a*b"}, "could take very long"),
         ({"pattern": r"(.)(\1)+"}, "could take very long"),
         ({"patternProperties": {"a*a*b": {}}}, "could take very long"),
+        ({"pattern": "a?" * 30 + "a" * 30}, "could take very long"),
+        ({"pattern": "(?:a?){30}a{30}"}, "could take very long"),
+        ({"pattern": "(a|a)" * 30 + "b"}, "could take very long"),
+        ({"pattern": "(a|a){30}b"}, "could take very long"),
+        ({"pattern": "a{0,90}a{0,90}a{0,90}a{0,90}a{0,90}b"}, "could take very long"),
+        ({"pattern": "(?P<x>a)(?P=x)+"}, "could take very long"),
+        ({"pattern": "a{99999999999999999999}"}, "is no regular expression"),
+        ({"pattern": "["}, "is not a 'regex'"),
+        ({"patternProperties": {"[": {}}}, "is not a 'regex'"),
+        ({"pattern": "(" * 5_000 + ")" * 5_000}, "nested too deeply"),
+        ({"properties": {"default": {"$ref": "http://127.0.0.1:9/x"}}}, "no pointer within"),
+        ({"properties": {"enum": {"$ref": "file:///etc/hostname"}}}, "no pointer within"),
+        ({"properties": {"const": {"pattern": "(a+)+b"}}}, "could take very long"),
+        ({"properties": {"$defs": {"not": {"pattern": "(a+)+b"}}}}, "could take very long"),
+        (
+            {"properties": {"%41": {}, "A": {"pattern": "(a+)+b"}}, "$ref": "#/properties/%41"},
+            "no pointer within",
+        ),
+        ({"properties": {"tags": {"$id": "http://h/x", "$ref": "#/$defs/a"}}}, "whole schema only"),
+        (
+            {"$defs": {"a": {"$id": "http://h/x", "not": {}}}, "$ref": "#/$defs/a/not"},
+            "no pointer within",
+        ),
+        (
+            {"not": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "string"}},
+            "whole schema only",
+        ),
+        (unevaluated(4), "more than 3 `unevaluated...`"),
+        (nested("anyOf", 31), "nested too deeply"),
+        (nested("not", 900), "nested too deeply"),
     ],
 )
 def test_a_schema_without_a_bound_is_refused(schema: Schema, message: str) -> None:
@@ -55,8 +102,14 @@ def test_a_schema_without_a_bound_is_refused(schema: Schema, message: str) -> No
     assert message in wrong[1]
 
 
-@pytest.mark.parametrize("pattern", ["a*b", "a*a*b", "a*a*a*b", "(x|a)b"])
-@pytest.mark.parametrize("length", [50, 256, 5_000, 200_000])
+PATTERNS = (
+    *("a*b", "a*a*b", "a*a*a*b", "(x|a)b", "a?" * 6 + "b", "(a|a){2}a*b", "(a|a)a*a*b"),
+    *("(a|a)a*a*a*b", "(a+)?(a+)?(a+)?b", "a?" * 14 + "b", "(a|a)" * 13 + "b", "a{0,60}" * 4 + "b"),
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("length", [50, 100, 256, 10_000, 100_000, 200_000])
 def test_a_pattern_is_matched_with_a_text_at_once_or_not_at_all(pattern: str, length: int) -> None:
     start = time.process_time()
     unmet = list(foreign.unmet("a" * length, {"pattern": pattern}))
@@ -69,3 +122,53 @@ def test_what_is_unmet_is_reported_in_the_order_of_the_places() -> None:
     unmet = list(foreign.unmet({"b": "y", "a": "z"}, schema))
     assert [at for at, _ in unmet] == [("a",), ("b",)]
     assert unmet[1][1] == "'y' does not match '^x'"
+
+
+def test_the_library_knows_no_keyword_that_the_check_of_schemas_does_not() -> None:
+    assert set(Draft202012Validator.VALIDATORS) == {
+        *("$dynamicRef", "$ref", "additionalProperties", "allOf", "anyOf", "const", "contains"),
+        *("dependentRequired", "dependentSchemas", "enum", "exclusiveMaximum", "exclusiveMinimum"),
+        *("format", "if", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems"),
+        *("minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern"),
+        *("patternProperties", "prefixItems", "properties", "propertyNames", "required", "type"),
+        *("unevaluatedItems", "unevaluatedProperties", "uniqueItems"),
+    }
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf", "not"])
+def test_the_deepest_schema_that_is_taken_is_checked(keyword: str) -> None:
+    schema = nested(keyword, 30)
+    assert foreign.wrong(schema) is None
+    list(foreign.unmet({"a": 1}, schema))
+
+
+def test_three_times_unevaluated_is_taken_and_quick() -> None:
+    schema = nested("anyOf", 24) | unevaluated(3)
+    start = time.process_time()
+    assert foreign.wrong(schema) is None
+    assert len(list(foreign.unmet({"a": 1, "c": 2}, schema))) == 1
+    assert time.process_time() - start < 2
+
+
+def test_a_list_of_many_objects_is_searched_for_repeated_ones_in_linear_time() -> None:
+    items: list[Data] = [{"number": number} for number in range(10_000)]
+    start = time.process_time()
+    assert not list(foreign.unmet(items, {"uniqueItems": True}))
+    assert list(foreign.unmet([*items, {"number": 3.0}], {"uniqueItems": True}))
+    assert not list(foreign.unmet([1, True, "1"], {"uniqueItems": True}))
+    assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("data", "schema", "message"),
+    [
+        ({"k" * 300: 1}, {"patternProperties": {"a*b": {}}}, "is not matched"),
+        ([1] * 2_000, {"items": {"allOf": [{}] * 1_100}}, "too large for this schema"),
+        (1.5, {"multipleOf": 1e-320}, "is not a multiple"),
+    ],
+)
+def test_what_is_too_much_for_a_schema_is_reported(
+    data: Data, schema: Schema, message: str
+) -> None:
+    assert foreign.wrong(schema) is None
+    assert [message in why for _, why in foreign.unmet(data, schema)] == [True]

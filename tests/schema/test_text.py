@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import catalog
-from mlctl.schema.text import counted, is_placeholder, nearest, placeholder
+from mlctl.schema.text import counted, is_placeholder, nearest, placeholder, seconds
 
 SIZES = sorted(size.name for size in catalog.sizes().values())
 WORDS = [*SIZES, *sorted(catalog.regions()), "max_instances", "min_instances", "tier", "tags"]
@@ -84,3 +84,7 @@ def test_placeholders_of_shells_pipelines_and_templates_are_known(text: str) -> 
 @pytest.mark.parametrize("text", ["", "stage", "a < b", "5 $", "__init__.py"[2:]])
 def test_other_text_is_none(text: str) -> None:
     assert placeholder(text) is None
+
+
+def test_no_number_of_digits_is_too_long_to_be_no_duration() -> None:
+    assert [seconds(digits + "m") for digits in ("1" * 400, "1" * 5_000, "2")] == [None, None, 120]

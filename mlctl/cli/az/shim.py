@@ -22,7 +22,7 @@ from mlctl.service_errors import Permanent
 _EXECUTABLE = f"""\
 #!/bin/sh
 # {MARK}: `az ml` goes to mlctl; made by `mlctl az-shim`, and to be removed with its folder.
-{{variables}}exec {{python}} -m mlctl az "$@"
+{{variables}}exec {{python}} -P -m mlctl az "$@"
 """
 _EXPORTS = """\
 # sh, bash and zsh; put it into a script, a profile or a step of CI:  eval "$(mlctl az-shim)"

@@ -193,6 +193,7 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
     return subprocess.Popen(  # noqa: S603  # mlctl itself
         [
             sys.executable,
+            "-P",  # the folder at hand is a stranger's: nothing in it is imported
             "-m",
             "mlctl",
             _FLAG,
