@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mlctl.diagnostics import Rule
@@ -20,6 +22,31 @@ class CodeLine:
     def from_message(cls, value: list[Any] | None) -> CodeLine | None:
         """From what a worker sends: `[file, line]`."""
         return cls(str(value[0]), int(value[1])) if value else None
+
+    def loop_around(self, code: Path) -> CodeLine:
+        """The outermost loop that has this line, or calls its function; this line without one."""
+        try:
+            tree = ast.parse((code / self.file).read_bytes())
+        except (OSError, ValueError, SyntaxError, RecursionError):
+            return self
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        names = {node.name for node in functions if self._is_in(node)}
+        for node in ast.walk(tree):  # from the outside
+            if isinstance(node, (ast.For, ast.While)) and (
+                self._is_in(node) or names & set(_called(node))
+            ):
+                return CodeLine(self.file, node.lineno)
+        return self
+
+    def _is_in(self, node: ast.stmt) -> bool:
+        return node.lineno <= self.line <= (node.end_lineno or 0)
+
+
+def _called(tree: ast.AST) -> Iterator[str]:
+    """The names of the functions that are called in a part of a program."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
 
 
 @dataclass(frozen=True, slots=True)

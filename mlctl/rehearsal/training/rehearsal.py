@@ -8,10 +8,11 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
 
+from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import Evidence, first_of_each
 from mlctl.rehearsal.folders import Content
 from mlctl.rehearsal.inputs import RehearsalError
@@ -150,7 +151,8 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
             run = rehearsal.run(name, lost)
             runs.append((number, lost, run))
             settled = frozenset(item.rule.code for item in evidence)
-            evidence += judge(run, calm, number, halves=lost[0].halves, settled=settled)
+            shown = judge(run, calm, number, halves=lost[0].halves, settled=settled)
+            evidence += (_at_its_loop(item, training.code) for item in shown)
             rehearsal.drop(run)
     except (KeyboardInterrupt, TooLate) as error:
         stopped = error
@@ -160,6 +162,13 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     return TrainingRehearsal(
         training, plan, first, tuple(runs), first_of_each(evidence), tuple(unlike), stopped
     )
+
+
+def _at_its_loop(item: Evidence, code: Path) -> Evidence:
+    """What starts over is the loop, and not the write of the checkpoint that it does not read."""
+    if item.rule is not rules.FROM_ZERO or item.place is None:
+        return item
+    return replace(item, place=item.place.loop_around(code))
 
 
 def _losses(

@@ -16,11 +16,11 @@ def step(slope, offset):
 slope = offset = 0.0
 checkpoints = Path("outputs", "checkpoints")
 checkpoints.mkdir(parents=True, exist_ok=True)
-for epoch in range(1, 61):
+for epoch in range(1, 61):  # MLC651
     slope, offset = step(slope, offset)
     if epoch % 10 == 0:
         state = json.dumps({"epoch": epoch, "slope": slope, "offset": offset})
         part = checkpoints / ".part"
-        part.write_text(state)  # MLC651
+        part.write_text(state)
         part.replace(checkpoints / f"recovery_epoch={epoch}.json")
 Path("outputs", "line.json").write_text(json.dumps({"slope": slope, "offset": offset}))
