@@ -59,7 +59,7 @@ class SourceText:
     name: str
     text: str
     secrets: frozenset[str] = frozenset()
-    unfilled: set[int] = field(default_factory=set)
+    unfilled: frozenset[int] = frozenset()
     _shown: dict[int, str] = field(default_factory=dict, repr=False)  # line -> as it was shown
 
     @cached_property
