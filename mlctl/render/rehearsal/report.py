@@ -166,7 +166,7 @@ def training_junit(rehearsal: TrainingRehearsal) -> str:
 def _kills(rehearsal: Rehearsal) -> str:
     moments = Counter(kill.loss.moment for run in rehearsal.runs for kill in run.kills)
     workers = moments.pop(Moment.TIMEOUT, 0)
-    alone = f"{counted(workers, 'worker')} killed {Moment.TIMEOUT}" if workers else "none"
+    alone = f"{counted(workers, 'worker')} killed by a timeout" if workers else "none"
     if not moments:
         return alone
     canceled = sum(map(_canceled, rehearsal.runs))
