@@ -56,8 +56,9 @@ def steps(draw: st.DrawFn, number: int) -> PlanStep:
         pointer.put(body, WIRE, SECRET)
         secrets = (Secret(WIRE, f"{target.name}.yml", draw(st.integers(0, 3)), AT),)
     role = draw(st.sampled_from(StepRole))
-    earlier = st.sampled_from(range(number)) if number else None  # no step waits for itself
-    needs = tuple(draw(st.sets(earlier, max_size=2))) if earlier else ()
+    needs: tuple[int, ...] = ()
+    if number:  # the first one waits for none
+        needs = tuple(draw(st.sets(st.integers(0, number - 1), max_size=2)))
     return PlanStep(number, target, role, target, body, needs, secrets, draw(st.booleans()))
 
 
