@@ -37,7 +37,7 @@ def check_files(
     for policy in policies:
         if policy.needs_plan:
             continue
-        for resource in graph.resources.values():  # those that are written inline, too
+        for resource in _declared(graph):
             if policy.waived(str(resource.address), today):
                 continue
             if policy.on is resource.kind:
@@ -74,6 +74,10 @@ def check_plan(
             roots = _roots_of_change(policy, change, plan, graph)
             if roots is not None and not rule.holds({**base, **roots}):
                 yield _change_finding(policy, change)
+
+
+def _declared(graph: Graph) -> Iterator[Resource]:
+    return (resource for resource in graph.resources.values() if resource.owner is None)
 
 
 def _roots_of(
@@ -188,9 +192,8 @@ def _nested(values: Values) -> dict[str, Data]:
 
 
 def _by_schema(policy: Policy, resource: Resource) -> Iterator[Diagnostic]:
-    body = pointer.get(resource.document.data, resource.root)
-    for at, why in foreign.unmet(body, policy.schema):
-        label = resource.document.label((*resource.root, *at))
+    for at, why in foreign.unmet(resource.document.data, policy.schema):
+        label = resource.document.label(at)
         message = f"{policy.message}: {why}"
         yield Diagnostic(policy.finding, message, label, policy.hint, address=str(resource.address))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -203,7 +204,17 @@ def _parsed(document: Data, path: Path) -> JournalFile:
     Raises:
         ValueError: it is no journal.
         KeyError: it names a kind that there is not.
+        JournalError: it is of a newer mlctl.
     """
+    version = document.get("format_version") if isinstance(document, dict) else None
+    numbers = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", version) if isinstance(version, str) else None
+    if numbers and [*map(int, numbers.groups())] > [*map(int, FORMAT_VERSION.split("."))]:
+        raise JournalError(
+            "JournalNewer",
+            f"`{path}`, which says what an apply that did not end has yet to put back, is of a"
+            f" newer mlctl (format {version}; this one reads {FORMAT_VERSION}): upgrade mlctl,"
+            " and keep the file",
+        )
     valid = compiled.compile_schema(resolved(load("journal")))
     if valid is None or not valid(document):
         raise ValueError(path)

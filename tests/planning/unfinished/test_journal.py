@@ -102,7 +102,7 @@ def test_of_two_journals_the_later_one_counts(journals: Journals) -> None:
     assert unfinished.since == "2026-11-23T05:51:11Z"
 
 
-DAMAGED = ["", "{", "[]", "{}", '{"format_version": "9.0"}', "\0\0", "[" * 100_000]
+DAMAGED = ["", "{", "[]", "{}", '{"format_version": "1.0"}', "\0\0", "[" * 100_000]
 
 
 @pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:8])
@@ -112,6 +112,14 @@ def test_a_damaged_journal_is_told_in_one_sentence(journals: Journals, text: str
     with pytest.raises(JournalError, match="is damaged: repair it, or delete it") as caught:
         journals.changes()
     assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0", "9.0"])
+def test_a_newer_journal_is_newer_and_not_damaged(journals: Journals, version: str) -> None:
+    path = written(journals, TAGS).path
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": version}))
+    with pytest.raises(JournalError, match=r"of a newer mlctl .* upgrade mlctl, and keep the file"):
+        journals.changes()
 
 
 @pytest.mark.parametrize(
