@@ -31,13 +31,18 @@ class CostData(TypedDict):
 
 
 class UntilDoneData(TypedDict):
-    """All runs that the policy makes."""
+    """All runs that the policy makes; means are of the histories in which the job is done.
 
-    cost: EstimateData
-    time_s: EstimateData
-    time_p95_s: EstimateData
+    What is never done is later than any quantile; `spent` is what was paid for it, in USD.
+    """
+
+    cost: EstimateData | None
+    time_s: EstimateData | None
+    time_p95_s: EstimateData | None
     runs: float
     not_done: int
+    p_not_done: EstimateData
+    spent: float | None
 
 
 class BarData(TypedDict):
@@ -56,6 +61,7 @@ class SummaryData(TypedDict):
     completion_s: QuantilesData | None
     late: EstimateData | None
     cancelled: EstimateData
+    failed: EstimateData
     cost: CostData
     until_done: UntilDoneData
     preempted_nodes: float
@@ -126,12 +132,14 @@ class TimelineData(TypedDict):
 class OutlookData(TypedDict):
     """A tier's numbers in the sentence."""
 
-    time_s: float
-    time_p95_s: float
-    cost: float
+    time_s: float | None
+    time_p95_s: float | None
+    cost: float | None
     cancelled: EstimateData
     late: EstimateData | None
     not_done: int
+    p_not_done: EstimateData
+    spent: float | None
 
 
 class SentenceData(TypedDict):
@@ -156,10 +164,10 @@ class SideData(TypedDict):
 
     value: Data
     cancelled: EstimateData
-    cost: float
-    time_s: float
-    cost_difference: EstimateData
-    time_difference_s: EstimateData
+    cost: float | None
+    time_s: float | None
+    cost_difference: EstimateData | None
+    time_difference_s: EstimateData | None
 
 
 class SwingData(TypedDict):

@@ -173,12 +173,23 @@ def _student(confidence: float, degrees: int) -> float:
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
     """The mean of `ours` minus that of `theirs`, pair by pair: the same run on the same draws.
 
+    Pairs of which one is infinite have no difference: what is never done has no cost until done.
+
     Raises:
         ValueError: they are not equally many.
     """
-    return mean(
-        [our_value - their_value for our_value, their_value in zip(ours, theirs, strict=True)]
-    )
+    pairs = zip(ours, theirs, strict=True)
+    return mean([our - their for our, their in pairs if isfinite(our) and isfinite(their)])
+
+
+def finite_mean(values: Iterable[float]) -> shape.EstimateData | None:
+    """The mean of the values that are finite, as data; None where none is."""
+    return known(mean(value for value in values if isfinite(value)))
+
+
+def known(estimate: Estimate) -> shape.EstimateData | None:
+    """An estimate as data; None where it is no finite number."""
+    return as_data(estimate) if isfinite(estimate.value) else None
 
 
 def as_data(estimate: Estimate) -> shape.EstimateData:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
@@ -71,9 +72,7 @@ def document(
         "points": [_point(candidate, rows) for candidate in searched.tried],
         "recommended": None if best is None else _index(best, rows),
         "margin": {
-            "now": None
-            if best is None or best is now
-            else statistics.as_data(search.margin(best, now)),
+            "now": None if best is None or best is now else _margin(best, now),
             "next": None if best is None or second is None else _margin(best, second),
             "next_settings": None if second is None else dict(second.settings),
         },
@@ -88,8 +87,9 @@ def document(
     }
 
 
-def _margin(best: Candidate, rival: Candidate) -> EstimateData:
-    return statistics.as_data(search.margin(best, rival))
+def _margin(best: Candidate, rival: Candidate) -> EstimateData | None:
+    margin = search.margin(best, rival)
+    return None if margin is None else statistics.as_data(margin)
 
 
 def _shown(ranked: Sequence[Candidate], now: Candidate, best: Candidate | None) -> list[Candidate]:
@@ -123,22 +123,27 @@ def _row(candidate: Candidate) -> dict[str, Data]:
         "over_quota": candidate.over_quota,
         "runs": summary["runs"],
         "cancelled": summary["cancelled"],
+        "failed": summary["failed"],
         "late": summary["late"],
         "cost": summary["cost"]["mean"],
         "until_done": summary["until_done"],
         "between": statistics.mean(candidate.between).value,
-        "total": statistics.as_data(statistics.mean(candidate.totals)),
+        "total": statistics.finite_mean(candidate.totals),
     }
 
 
 def _point(candidate: Candidate, rows: Sequence[Candidate]) -> dict[str, Data]:
     return {
         "row": _index(candidate, rows),
-        "cost": candidate.cost,
-        "time_p95_s": candidate.p95_s,
+        "cost": _finite(candidate.cost),
+        "time_p95_s": _finite(candidate.p95_s),
         "settings": dict(candidate.settings),
         "runs": len(candidate.found),
     }
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 def _assumptions(subject: Subject, weather: Weather, now: Candidate) -> Iterator[AssumptionData]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
-from math import ceil, fsum
+from math import ceil, fsum, isfinite
 from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
@@ -78,27 +78,31 @@ class Candidate:
 
     @property
     def totals(self) -> list[float]:
-        """USD until done of each history, and what is between."""
+        """USD until done of each history, and what is between; infinite where it is never done."""
         costs = self.summary.costs_until_done
         return [one + idle_cost for one, idle_cost in zip(costs, self.between, strict=True)]
 
     @property
     def cost(self) -> float:
-        """USD until done, on average, and what is between: what is ranked."""
+        """USD until done, on average, and what is between: what is ranked.
+
+        Infinite where some history is never done.
+        """
         return fsum(self.totals) / len(self.found)
 
     @property
     def p95_s(self) -> float:
         """The 95th percentile of the time until done."""
-        return statistics.quantile(sorted(history.done_s for history in self.found), 0.95)
+        return statistics.quantile(sorted(self.summary.times_until_done), 0.95)
 
     @property
     def keeps(self) -> bool:
-        """Whether it keeps what is wished, as far as its histories tell; the quota too."""
+        """Whether it is always done and keeps what is wished, as far as its histories tell."""
         wishes, summary = self.wishes, self.summary
         late, most_cancelled = summary.late, wishes.most_cancelled
         return (
             self.over_quota is None
+            and isfinite(self.cost)
             and (late is None or late.value <= _LATE)
             and (wishes.budget is None or self.cost <= wishes.budget)
             and (most_cancelled is None or summary.cancelled.value <= most_cancelled)
@@ -225,7 +229,14 @@ def _better(remaining: Sequence[Candidate], now: Candidate) -> list[Candidate]:
 
 def ranked(candidates_: Sequence[Candidate]) -> list[Candidate]:
     """The cheapest first, after those that keep what is wished."""
-    return sorted(candidates_, key=lambda candidate: (not candidate.keeps, candidate.cost))
+    return sorted(
+        candidates_,
+        key=lambda candidate: (
+            not candidate.keeps,
+            candidate.summary.not_done / len(candidate.found),
+            candidate.cost,
+        ),
+    )
 
 
 def front(field_: Sequence[Candidate]) -> list[Candidate]:
@@ -237,7 +248,12 @@ def front(field_: Sequence[Candidate]) -> list[Candidate]:
     return best[:_MOST_SHOWN]
 
 
-def margin(best: Candidate, rival: Candidate) -> Estimate:
-    """By how many USD `best` is cheaper, history by history on the same draws."""
+def margin(best: Candidate, rival: Candidate) -> Estimate | None:
+    """By how many USD `best` is cheaper, history by history on the same draws.
+
+    None where the rival is not always done: there is nothing to compare then.
+    """
+    if not isfinite(rival.cost):
+        return None
     count = min(len(best.found), len(rival.found))
     return statistics.difference(rival.totals[:count], best.totals[:count])

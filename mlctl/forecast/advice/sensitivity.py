@@ -6,8 +6,9 @@ luck as the history beside it, and differences are known better than the numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
@@ -175,12 +176,21 @@ def _side(value: Data, summary: Summary, base: Summary) -> SideData:
     return {
         "value": value,
         "cancelled": statistics.as_data(summary.cancelled),
-        "cost": statistics.mean(summary.costs_until_done).value,
-        "time_s": statistics.mean(summary.times_until_done).value,
-        "cost_difference": statistics.as_data(cost),
-        "time_difference_s": statistics.as_data(time),
+        "cost": _finite_average(summary.costs_until_done),
+        "time_s": _finite_average(summary.times_until_done),
+        "cost_difference": statistics.known(cost),
+        "time_difference_s": statistics.known(time),
     }
 
 
+def _finite_average(values: Sequence[float]) -> float | None:
+    mean = statistics.finite_mean(values)
+    return None if mean is None else mean["value"]
+
+
 def _swing(row: SwingData) -> float:
-    return abs(row["high"]["cost"] - row["low"]["cost"])
+    """By how much the cost changes; what makes the difference between done and never is first."""
+    low, high = row["low"]["cost"], row["high"]["cost"]
+    if low is None or high is None:
+        return 0.0 if low is high else inf
+    return abs(high - low)

@@ -75,5 +75,6 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         "nodes": scenario.nodes,
         "files": scenario.job.files,
         "cancelled": summary["cancelled"],
+        "failed": summary["failed"],
         "until_done": summary["until_done"],
     }

@@ -151,13 +151,19 @@ def _sentence(rows_: Sequence[shape.RowData], main: str) -> shape.SentenceData:
 def _said(row: shape.RowData) -> shape.OutlookData:
     until_done = row["until_done"]
     return {
-        "time_s": until_done["time_s"]["value"],
-        "time_p95_s": until_done["time_p95_s"]["value"],
-        "cost": until_done["cost"]["value"],
+        "time_s": _value(until_done["time_s"]),
+        "time_p95_s": _value(until_done["time_p95_s"]),
+        "cost": _value(until_done["cost"]),
         "cancelled": row["cancelled"],
         "late": row["late"],
         "not_done": until_done["not_done"],
+        "p_not_done": until_done["p_not_done"],
+        "spent": until_done["spent"],
     }
+
+
+def _value(estimate: shape.EstimateData | None) -> float | None:
+    return None if estimate is None else estimate["value"]
 
 
 def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.AssumptionData]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
@@ -41,6 +42,12 @@ class Summary:
         return statistics.chance(hits, len(self.histories))
 
     @property
+    def failed(self) -> Estimate:
+        """P(failed): the first run ended by its error threshold."""
+        hits = sum(history.status is JobStatus.FAILED for history in self.histories)
+        return statistics.chance(hits, len(self.histories))
+
+    @property
     def late(self) -> Estimate | None:
         """P(late): the job is not done by the deadline; None without one."""
         deadline = self.deadline_s
@@ -56,15 +63,33 @@ class Summary:
         return [history.node_s * price for history in self.histories]
 
     @property
+    def not_done(self) -> int:
+        """The histories in which the job was never done."""
+        return sum(not history.done for history in self.histories)
+
+    @property
     def costs_until_done(self) -> list[float]:
-        """What all runs cost until the job was done, in USD, in the order of the histories."""
-        low, full = (self.scenario.price_of(tier) / HOUR for tier in (_LOW, _DEDICATED))
-        return [history.low_s * low + history.dedicated_s * full for history in self.histories]
+        """What all runs cost until the job was done, in USD; infinite where it never was.
+
+        In the order of the histories, as the times are.
+        """
+        return [self._spent(history) if history.done else inf for history in self.histories]
 
     @property
     def times_until_done(self) -> list[float]:
-        """How long it took until the job was done, in seconds, in the order of the histories."""
-        return [history.done_s for history in self.histories]
+        """How long it took until the job was done, in seconds; infinite where it never was."""
+        return [history.done_s if history.done else inf for history in self.histories]
+
+    @property
+    def spent(self) -> float | None:
+        """What was paid where the job was never done, in USD, on average; None if always done."""
+        spent = [self._spent(history) for history in self.histories if not history.done]
+        return statistics.average(spent) if spent else None
+
+    def _spent(self, history: History) -> float:
+        """What all runs of a history cost, in USD."""
+        low, full = (self.scenario.price_of(tier) / HOUR for tier in (_LOW, _DEDICATED))
+        return history.low_s * low + history.dedicated_s * full
 
     def nearest(self, q: float) -> int | None:
         """The number of the history whose first run took the quantile `q` of those completed."""
@@ -90,18 +115,21 @@ class Summary:
             "completion_s": _quantiles(times) if times else None,
             "late": None if late is None else statistics.as_data(late),
             "cancelled": statistics.as_data(self.cancelled),
+            "failed": statistics.as_data(self.failed),
             "cost": {
                 "mean": statistics.as_data(statistics.mean(costs)),
                 "p95": statistics.as_data(statistics.quantile_interval(sorted(costs), 0.95)),
             },
             "until_done": {
-                "cost": statistics.as_data(statistics.mean(self.costs_until_done)),
-                "time_s": statistics.as_data(statistics.mean(self.times_until_done)),
-                "time_p95_s": statistics.as_data(
+                "cost": statistics.finite_mean(self.costs_until_done),
+                "time_s": statistics.finite_mean(self.times_until_done),
+                "time_p95_s": statistics.known(
                     statistics.quantile_interval(sorted(self.times_until_done), 0.95)
                 ),
                 "runs": statistics.average([history.tries for history in histories]),
-                "not_done": sum(not history.done for history in histories),
+                "not_done": self.not_done,
+                "p_not_done": statistics.as_data(statistics.chance(self.not_done, runs)),
+                "spent": self.spent,
             },
             "preempted_nodes": preempted,
             "preempted_cores": preempted * cores,

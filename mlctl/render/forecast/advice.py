@@ -8,7 +8,20 @@ from math import log
 from typing import Any, NamedTuple
 
 from mlctl.render.forecast.batch import assumptions
-from mlctl.render.forecast.words import Column, Grid, cells, chance, grid, scalar, time, usd
+from mlctl.render.forecast.words import (
+    FAILED,
+    NOT_DONE,
+    Column,
+    Grid,
+    cells,
+    chance,
+    grid,
+    outcomes,
+    scalar,
+    time,
+    usd,
+    value_of,
+)
 from mlctl.render.page.charts import scatter
 from mlctl.render.terminal.terminal import Styler, clean
 from mlctl.schema.text import counted
@@ -40,11 +53,11 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     parts = [
         subject(data),
         "\n".join(grid(rows(data), Styler(color))),
-        _scatter(data, width),
+        _scatter(data, width) if _placed(data) else "",
         "\n".join(recommendation(data)),
         assumptions(data, width),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def subject(data: Mapping[str, Any]) -> str:
@@ -64,7 +77,8 @@ def rows(data: Mapping[str, Any]) -> Grid:
         "P(late)": data["wishes"]["deadline_s"] is None,
         "between": not any(row["between"] for row in numbered),
     }
-    return cells([column for column in _COLUMNS if not absent.get(column[0])], numbered)
+    columns = [column for column in _COLUMNS if not absent.get(column[0])]
+    return cells(outcomes(columns, numbered), numbered)
 
 
 def recommendation(data: Mapping[str, Any]) -> list[str]:
@@ -73,7 +87,7 @@ def recommendation(data: Mapping[str, Any]) -> list[str]:
 
 
 def points(data: Mapping[str, Any]) -> list[Mark]:
-    """The marks of the scatter, those of rows first."""
+    """The marks of the scatter, those of rows first; what is not always done has no place in it."""
     marks = [
         Mark(
             _settings(data["rows"][point["row"]]) if point["row"] is not None else _changed(point),
@@ -82,18 +96,26 @@ def points(data: Mapping[str, Any]) -> list[Mark]:
             point["row"],
             point["row"] is not None and point["row"] == data["recommended"],
         )
-        for point in data["points"]
+        for point in _placed(data)
     ]
     return sorted(marks, key=lambda point: (point.row is None, point.row or 0))
 
 
 def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
     at = data["recommended"]
-    if at is None:
+    if at is None and not _placed(data):
+        yield "No configuration gets the job done in every history: none is recommended."
+    elif at is None:
         yield "No configuration keeps what was asked for; the cheapest are shown."
     else:
         row, margin = data["rows"][at], data["margin"]
         yield _what(row)
+        now = data["rows"][0]["until_done"]
+        if now["not_done"]:
+            yield (
+                f"What there is is not done by day 90 in {chance(now['p_not_done'])} of the cases"
+                f" (spent so far: {usd(now['spent'])} on average)."
+            )
         for name, rival in (("now", "what there is"), ("next", "the next best")):
             if margin[name] is not None:
                 yield _margin(margin[name], rival)
@@ -177,24 +199,31 @@ _COLUMNS: tuple[Column, ...] = (
     ("#", lambda row: f"{row['number']}"),
     ("configuration", _settings),
     ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
+    FAILED,
+    NOT_DONE,
     ("P(late)", lambda row: chance(row["late"])),
     ("cost of a run", lambda row: usd(row["cost"]["value"])),
-    ("until done", lambda row: usd(row["until_done"]["cost"]["value"])),
+    ("until done", lambda row: usd(value_of(row["until_done"]["cost"]))),
     ("between", lambda row: usd(row["between"])),
-    ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
-    ("p95", lambda row: time(row["until_done"]["time_p95_s"]["value"])),
+    ("after", lambda row: time(value_of(row["until_done"]["time_s"]))),
+    ("p95", lambda row: time(value_of(row["until_done"]["time_p95_s"]))),
 )
 
 
 def ends(data: Mapping[str, Any]) -> tuple[tuple[str, str], tuple[str, str]]:
     """The words at the ends of the two axes of the scatter: times, then costs."""
-    times = [point["time_p95_s"] for point in data["points"]]
-    costs = [point["cost"] for point in data["points"]]
+    times = [point["time_p95_s"] for point in _placed(data)]
+    costs = [point["cost"] for point in _placed(data)]
     return (time(min(times)), time(max(times))), (usd(min(costs)), usd(max(costs)))
 
 
-def _log(value: float) -> float:
-    return log(max(value, _LEAST))
+def _placed(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The configurations that are done in every history: the others have no cost until done."""
+    return [point for point in data["points"] if point["cost"] is not None]
+
+
+def _log(number: float) -> float:
+    return log(max(number, _LEAST))
 
 
 def _scatter(data: Mapping[str, Any], width: int) -> str:

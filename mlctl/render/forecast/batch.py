@@ -10,16 +10,20 @@ from typing import Any
 from mlctl import inert
 from mlctl.render.forecast import tornado as forecast_tornado
 from mlctl.render.forecast.words import (
+    FAILED,
+    NOT_DONE,
     UNKNOWN,
     Column,
     Grid,
     cells,
     chance,
     grid,
+    outcomes,
     plain_usd,
     scalar,
     time,
     usd,
+    value_of,
 )
 from mlctl.render.page.charts import bars
 from mlctl.render.terminal.terminal import Styler, clean
@@ -74,25 +78,40 @@ def sentence(data: Mapping[str, Any]) -> str:
     if low is None and full is None:
         return ""
     if low is None:
-        return f"Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}."
+        return _dedicated(full)
     text = (
-        f"On low priority ({clean(numbers['row'])}) the job is done after {time(low['time_s'])} on"
-        f" average (95 % of the time within {time(low['time_p95_s'])}) and costs"
-        f" {usd(low['cost'])} until then; its first run is cancelled in"
-        f" {chance(low['cancelled'])} of the cases"
+        f"On low priority ({clean(numbers['row'])}) the job is {_outcome(low)}; its first run is"
+        f" cancelled in {chance(low['cancelled'])} of the cases"
     )
     if low["late"] is not None:
         text += f", and it is late in {chance(low['late'])}"
     text += "."
-    if low["not_done"]:
-        text += f" In {low['not_done']} histories it was never done."
     text += forecast_tornado.hangs(data["sensitivity"])
-    if full is not None:
-        share = (
-            f"; low priority is {low['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
+    return text if full is None else f"{text} {_dedicated(full, low)}"
+
+
+def _outcome(of: Mapping[str, Any]) -> str:
+    """What comes of the job on low priority: done, not done, or either."""
+    never = f"not done by day 90 in {chance(of['p_not_done'])} of the cases (spent so far:"
+    never += f" {usd(of['spent'])} on average)"
+    if of["time_s"] is None:
+        return never
+    within = f" (95 % of the time within {time(of['time_p95_s'])})" if of["time_p95_s"] else ""
+    done = f"done after {time(of['time_s'])} on average{within} and costs {usd(of['cost'])} until"
+    return f"{never}; otherwise it is {done} then" if of["not_done"] else f"{done} then"
+
+
+def _dedicated(full: Mapping[str, Any], low: Mapping[str, Any] | None = None) -> str:
+    """What dedicated nodes make of it, and which share of that low priority costs."""
+    if full["time_s"] is None:
+        return (
+            f"Dedicated, it is not done by day 90 in {chance(full['p_not_done'])} of the cases"
+            f" (spent so far: {usd(full['spent'])} on average)."
         )
-        text += f" Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}{share}."
-    return text
+    share = ""
+    if low is not None and full["cost"] and not low["not_done"]:
+        share = f"; low priority is {low['cost'] / full['cost']:.0%} of that"
+    return f"Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}{share}."
 
 
 def subject(scenario: Mapping[str, Any]) -> str:
@@ -110,10 +129,12 @@ _COLUMNS: tuple[Column, ...] = (
     ("p95", lambda row: _completion(row, "p95")),
     ("P(late)", lambda row: chance(row["late"])),
     ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
+    FAILED,
+    NOT_DONE,
     ("cost", lambda row: plain_usd(row["cost"]["mean"]["value"])),
     ("p95", lambda row: plain_usd(row["cost"]["p95"]["value"])),
-    ("until done", lambda row: plain_usd(row["until_done"]["cost"]["value"])),
-    ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
+    ("until done", lambda row: plain_usd(value_of(row["until_done"]["cost"]))),
+    ("after", lambda row: time(value_of(row["until_done"]["time_s"]))),
 )
 _MORE: tuple[Column, ...] = (
     ("", lambda row: clean(row["name"])),
@@ -136,7 +157,7 @@ def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
     first = [
         column for column in _COLUMNS if column[0] != "P(late)" or data["deadline_s"] is not None
     ]
-    return cells(first, data["rows"]), cells(_MORE, data["rows"])
+    return cells(outcomes(first, data["rows"]), data["rows"]), cells(_MORE, data["rows"])
 
 
 def _table(data: Mapping[str, Any], styler: Styler) -> str:

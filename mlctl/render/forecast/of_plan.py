@@ -6,16 +6,29 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlctl.inert import code_span, prose, table_row
-from mlctl.render.forecast.words import Column, cells, chance, grid, time, usd
+from mlctl.render.forecast.words import (
+    FAILED,
+    NOT_DONE,
+    Column,
+    cells,
+    chance,
+    grid,
+    outcomes,
+    plain_usd,
+    time,
+    value_of,
+)
 from mlctl.render.terminal.terminal import Styler, clean
 
 _COLUMNS: tuple[Column, ...] = (
     ("Forecast", lambda row: f"    {row['name']}"),
     ("nodes", lambda row: f"{row['nodes']} {clean(row['tier'])}"),
-    ("USD until done", lambda row: usd(row["until_done"]["cost"]["value"]).removesuffix(" USD")),
-    ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
-    ("95 % within", lambda row: time(row["until_done"]["time_p95_s"]["value"])),
+    ("USD until done", lambda row: plain_usd(value_of(row["until_done"]["cost"]))),
+    ("after", lambda row: time(value_of(row["until_done"]["time_s"]))),
+    ("95 % within", lambda row: time(value_of(row["until_done"]["time_p95_s"]))),
     ("P(cancelled)", lambda row: chance(row["cancelled"])),
+    FAILED,
+    NOT_DONE,
 )
 _IN_MARKDOWN: Column = (
     "forecast",
@@ -32,9 +45,8 @@ def human(data: Mapping[str, Any], *, color: bool) -> str:
     deployments = [
         (deployment["deployment"], _rows(deployment)) for deployment in data["deployments"]
     ]
-    head, *drawn_rows = grid(
-        cells(_COLUMNS, [row for _, rows in deployments for row in rows]), Styler(color)
-    )
+    all_rows = [row for _, rows in deployments for row in rows]
+    head, *drawn_rows = grid(cells(outcomes(_COLUMNS, all_rows), all_rows), Styler(color))
     lines, drawn = [head], iter(drawn_rows)
     for name, rows in deployments:
         lines += [f"  {clean(name)}", *(next(drawn) for _ in rows)] if rows else []
@@ -45,8 +57,8 @@ def markdown(data: Mapping[str, Any]) -> str:
     """The lines as a table for a pull request."""
     if not data["deployments"]:
         return _NOTHING
-    columns = (_IN_MARKDOWN, *_COLUMNS[1:])
     rows = [row for cell in data["deployments"] for row in _rows(cell)]
+    columns = outcomes((_IN_MARKDOWN, *_COLUMNS[1:]), rows)
     heads, rows_of_cells = cells(columns, rows)
     table = [heads, ("---", *["--:"] * (len(heads) - 1)), *rows_of_cells]
     lines = [table_row(cells) for cells in table]

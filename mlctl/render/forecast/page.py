@@ -45,7 +45,8 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     for line in data["timelines"]:
         yield _timeline(line)
     if data["sensitivity"]:
-        yield _tornado(data)
+        if data["sentence"]["low_priority"]["cost"] is not None:
+            yield _tornado(data)
         yield Table("Under each assumption", *forecast_tornado.table(data))
     yield _assumptions(data)
 
@@ -80,7 +81,8 @@ def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
 def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", tuple(forecast_advice.recommendation(data)))
     yield Table("Configurations", *forecast_advice.rows(data))
-    yield _scatter(data)
+    if forecast_advice.points(data):
+        yield _scatter(data)
     yield _assumptions(data)
 
 
@@ -123,6 +125,7 @@ def _tornado(data: Mapping[str, Any]) -> Tornado:
             f"{scalar(factor['high']['value'])}: {usd(factor['high']['cost'])}",
         )
         for factor in data["sensitivity"]
+        if factor["low"]["cost"] is not None and factor["high"]["cost"] is not None
     )
     base = data["sentence"]["low_priority"]["cost"]
     note = "Cost until done; each assumption from low to high, on the same draws."

@@ -45,6 +45,8 @@ def _ends(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]
 
 def _moves(end: Mapping[str, Any]) -> bool:
     """Whether the paired interval of the difference in cost is on one side of 0."""
+    if end["cost_difference"] is None:
+        return False
     low, high = (end["cost_difference"][name] for name in ("low", "high"))
     return low is not None and high is not None and (low > 0 or high < 0)
 

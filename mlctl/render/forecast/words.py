@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mlctl.render.terminal.terminal import Style, Styler, clean
@@ -32,14 +32,28 @@ def time(seconds: float | None) -> str:
 
 def usd(amount: float | None) -> str:
     """An amount in USD, to the cent or to three digits below a dollar."""
+    return UNKNOWN if amount is None else f"{plain_usd(amount)} USD"
+
+
+def plain_usd(amount: float | None) -> str:
+    """The same without its unit."""
     if amount is None:
         return UNKNOWN
-    return f"{plain_usd(amount)} USD"
-
-
-def plain_usd(amount: float) -> str:
-    """The same without its unit."""
     return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
+
+
+def value_of(estimate: Mapping[str, Any] | None) -> float | None:
+    """The number of an estimate; None where there is none."""
+    return None if estimate is None else estimate["value"]
+
+
+def outcomes(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The columns without those of outcomes that no row has: a failed job, one never done."""
+    absent = {
+        FAILED[0]: not any(row["failed"]["value"] for row in rows),
+        NOT_DONE[0]: not any(row["until_done"]["not_done"] for row in rows),
+    }
+    return [column for column in columns if not absent.get(column[0])]
 
 
 def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
@@ -62,6 +76,10 @@ def _percent(value: float) -> str:
 
 
 _TWO_DIGITS, _NEARLY_ALL, _ALL = 10, 99, 99.95
+
+
+FAILED: Column = ("P(failed)", lambda row: chance(row["failed"]))
+NOT_DONE: Column = ("P(not done)", lambda row: chance(row["until_done"]["p_not_done"]))
 
 
 def scalar(value: object) -> str:

@@ -59,6 +59,30 @@ def test_what_nobody_can_keep_is_said(mlctl: Run, sample: Path) -> None:
     assert "No configuration keeps what was asked for" in told
 
 
+def test_what_is_not_always_done_is_never_recommended(mlctl: Run, sample: Path) -> None:
+    """One run alone is cheaper wherever it is cancelled: nothing comes of it then."""
+    flags = ("--vary", "policy=resubmit,once", "--vary", "max_instances=2")
+    data = advised(mlctl, sample, *flags, "--weather", storm(0.5), "--runs", "60")
+    assert not data["rows"][data["recommended"]]["until_done"]["not_done"]
+    once = [point for point in data["points"] if point["settings"].get("policy") == "once"]
+    assert [point["cost"] for point in once] == [None]
+
+
+def test_where_nothing_is_always_done_none_is_recommended(mlctl: Run, sample: Path) -> None:
+    size = "  mini_batch_size: 2\n"
+    edit(sample / "deployment.yml", size, f"{size}  error_threshold: 0\n")
+    flags = ("--vary", "policy=resubmit", "--weather", "calm", "--fail-probability", "1")
+    done = mlctl("advise", sample, *WORK, *flags, "--runs", "10")
+    assert done.code == 0, done.err
+    assert "none is recommended" in done.out
+    assert "P(failed)  P(not done)" in done.out
+    page = mlctl("advise", sample, *WORK, *flags, "--runs", "10", "-o", "html")
+    assert "none is recommended" in page.out
+    data = advised(mlctl, sample, *flags, "--runs", "10")
+    schema = json.loads((ROOT / "schemas" / "output" / "advice.schema.json").read_text())
+    Draft202012Validator(schema).validate(data)
+
+
 def test_a_timeout_grows_with_the_mini_batches(mlctl: Run, sample: Path) -> None:
     flags = ("--vary", "mini_batch_size=100", "--weather", "calm", "--runs", "20")
     rows = advised(mlctl, sample, *flags)["rows"]

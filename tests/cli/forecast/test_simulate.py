@@ -195,6 +195,21 @@ def test_policies_stand_beside_each_other(mlctl: Run, sample: Path) -> None:
     )
 
 
+def test_a_job_that_fails_says_so_beside_what_is_cancelled(mlctl: Run, sample: Path) -> None:
+    size = "  mini_batch_size: 2\n"
+    edit(sample / "deployment.yml", size, f"{size}  error_threshold: 0\n")
+    flags = ("--files", "20", "--seconds-per-file", "1", "--runs", "20", "--sensitivity")
+    line = ("simulate", sample, *flags, "--fail-probability", "1")
+    done = mlctl(*line)
+    assert "P(failed)  P(not done)" in done.out
+    assert "Dedicated, it is not done by day 90" in done.out
+    data = mlctl(*line, "-o", "json").json
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(data)
+    assert {row["failed"]["value"] for row in data["rows"]} == {1.0}
+    for output in ("html", "csv"):
+        assert mlctl(*line, "-o", output).code == 0
+
+
 def test_as_many_runs_as_the_precision_needs(mlctl: Run, sample: Path) -> None:
     flags = ("--files", "100", "--seconds-per-file", "60", "--precision", "0.02")
     rows = forecast(mlctl, sample, *flags, "--tier", "low_priority")
