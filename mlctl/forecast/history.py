@@ -44,11 +44,15 @@ class Try(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """Node-seconds: of the first run, and of all runs by tier; idle times at their ends too."""
+    """Node-seconds: of the first run, and of all runs by tier; idle times at their ends too.
+
+    `staying` is the part after the last run of nodes that stay then, as `min_instances` has it.
+    """
 
     first: float
     low_priority: float
     dedicated: float
+    staying: float = 0.0
 
 
 class Cloud(Protocol):
@@ -108,15 +112,21 @@ class EngineCloud:
 
     def bill(self) -> Bill:
         """What the runs cost, once no node is up for them any more."""
-        world = self.world
+        world, ended = self.world, self.world.now
         settle(world)
+        staying = sum(
+            max(node.billed_until - ended, 0.0)  # when the last run ceased to pay for it
+            for cluster in world.clusters.values()
+            for node in cluster.nodes.values()
+            if node.billed_until is not None
+        )
         used = [usage.job_node_seconds(world, world.jobs[name]) for name in self.jobs]
         low = [
             seconds
             for name, seconds in zip(self.jobs, used, strict=True)
             if world.jobs[name].tier is Tier.LOW_PRIORITY
         ]
-        return Bill(used[0], sum(low), sum(used) - sum(low))
+        return Bill(used[0], sum(low), sum(used) - sum(low), staying)
 
 
 def finish_training(world: World, name: str, until: float) -> bool:

@@ -71,10 +71,16 @@ class Candidate:
 
     @property
     def between(self) -> list[float]:
-        """What the nodes of `min_instances` cost after each history, until the next job."""
+        """What the nodes of `min_instances` cost after each history, until the next job.
+
+        Their idle time at the end of a job is a part of what the job costs.
+        """
         scenario, every = self.study.scenario, self.wishes.every_s
-        price = scenario.price_of(scenario.cluster.tier) / HOUR * scenario.cluster.min_instances
-        return [price * max(every - history.done_s, 0.0) for history in self.found]
+        price, count = scenario.price / HOUR, scenario.cluster.min_instances
+        return [
+            price * max(count * (every - history.done_s) - history.staying_s, 0.0)
+            for history in self.found
+        ]
 
     @property
     def totals(self) -> list[float]:

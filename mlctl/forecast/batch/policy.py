@@ -80,7 +80,8 @@ class History(NamedTuple):
     `status` to `given_up` are the first run's, `node_s` what it was billed, its idle time too; it
     was given up where the policy or the longest time of a history ended it.
     `done` says whether a run completed, `done_s` when the last one ended (seconds from the first
-    submission); `low_s` and `dedicated_s` are all node-seconds by tier.
+    submission); `low_s` and `dedicated_s` are all node-seconds by tier, `staying_s` those of them
+    that nodes which stay were billed after that end.
     """
 
     status: JobStatus
@@ -96,6 +97,7 @@ class History(NamedTuple):
     done_s: float
     low_s: float
     dedicated_s: float
+    staying_s: float = 0.0
 
 
 def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
@@ -124,6 +126,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
         last.ended - began,
         bill.low_priority,
         bill.dedicated,
+        bill.staying,
     )
 
 
