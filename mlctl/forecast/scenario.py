@@ -44,6 +44,11 @@ class JobScenario(Generic[Spec]):
         return (self.cluster.price or 0.0) if tier is Tier.DEDICATED else self.low_priority_price
 
     @property
+    def nodes_are_certain(self) -> bool:
+        """Whether nothing takes a node away, and each comes when it comes in any history."""
+        return not (self.processes or self.settings.delay_cv or self.settings.p_unusable)
+
+    @property
     def price(self) -> float:
         """The price of a node-hour of its tier, in USD."""
         return self.price_of(self.cluster.tier)
@@ -68,9 +73,8 @@ class Scenario(JobScenario[BatchSpec]):
     @property
     def is_certain(self) -> bool:
         """Whether nothing is left to chance, so that all histories are the same."""
-        work, settings = self.job.workload, self.settings
-        spread = work.cv or work.fail_probability or settings.delay_cv or settings.p_unusable
-        return not self.processes and not spread
+        work = self.job.workload
+        return self.nodes_are_certain and not (work.cv or work.fail_probability)
 
     @property
     def dedicated(self) -> Scenario:

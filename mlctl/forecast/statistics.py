@@ -31,6 +31,11 @@ class Estimate:
     high: float
 
 
+def exactly(value: float) -> Estimate:
+    """A number that is certain, such as that of the one history that there can be."""
+    return Estimate(value, value, value)
+
+
 def beta_cdf(x: float, a: float, b: float) -> float:
     """The chance that a beta variable of shapes `a` and `b` (both positive) is at most `x`."""
     if x <= 0:

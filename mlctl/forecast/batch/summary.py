@@ -34,18 +34,18 @@ class Summary:
 
     @property
     def cancelled(self) -> Estimate:
-        """P(cancelled): the first run lost all its nodes."""
+        """P(cancelled): the first run lost all its nodes; 0 where nothing takes nodes away."""
         hits = sum(
             history.status is JobStatus.CANCELED and not history.given_up
             for history in self.histories
         )
-        return statistics.chance(hits, len(self.histories))
+        return self._chance(hits, certain=not self.scenario.processes)
 
     @property
     def failed(self) -> Estimate:
         """P(failed): the first run ended by its error threshold."""
         hits = sum(history.status is JobStatus.FAILED for history in self.histories)
-        return statistics.chance(hits, len(self.histories))
+        return self._chance(hits)
 
     @property
     def late(self) -> Estimate | None:
@@ -54,7 +54,7 @@ class Summary:
         if deadline is None:
             return None
         hits = sum(not history.done or history.done_s > deadline for history in self.histories)
-        return statistics.chance(hits, len(self.histories))
+        return self._chance(hits)
 
     @property
     def costs(self) -> list[float]:
@@ -103,6 +103,23 @@ class Summary:
             if history.status is JobStatus.COMPLETED and history.time_s == quantile_s
         )
 
+    def _chance(self, hits: int, *, certain: bool = False) -> Estimate:
+        """The chance of what so many histories show; exact where they are all the same."""
+        runs = len(self.histories)
+        if runs and (certain or self.scenario.is_certain):
+            return statistics.exactly(hits / runs)
+        return statistics.chance(hits, runs)
+
+    def _quantile(self, ordered: list[float], q: float) -> Estimate:
+        """A quantile; exact where all histories are the same."""
+        if ordered and self.scenario.is_certain:
+            return statistics.exactly(ordered[0])
+        return statistics.quantile_interval(ordered, q)
+
+    def _quantiles(self, times: list[float]) -> shape.QuantilesData:
+        p5, p50, p95 = (statistics.as_data(self._quantile(times, q)) for q in (0.05, 0.5, 0.95))
+        return {"p5": p5, "p50": p50, "p95": p95}
+
     def document(self) -> shape.SummaryData:
         """The row as data."""
         histories, runs = self.histories, len(self.histories)
@@ -112,23 +129,21 @@ class Summary:
         return {
             "runs": runs,
             "completed": len(times),
-            "completion_s": _quantiles(times) if times else None,
+            "completion_s": self._quantiles(times) if times else None,
             "late": None if late is None else statistics.as_data(late),
             "cancelled": statistics.as_data(self.cancelled),
             "failed": statistics.as_data(self.failed),
             "cost": {
                 "mean": statistics.as_data(statistics.mean(costs)),
-                "p95": statistics.as_data(statistics.quantile_interval(sorted(costs), 0.95)),
+                "p95": statistics.as_data(self._quantile(sorted(costs), 0.95)),
             },
             "until_done": {
                 "cost": statistics.finite_mean(self.costs_until_done),
                 "time_s": statistics.finite_mean(self.times_until_done),
-                "time_p95_s": statistics.known(
-                    statistics.quantile_interval(sorted(self.times_until_done), 0.95)
-                ),
+                "time_p95_s": statistics.known(self._quantile(sorted(self.times_until_done), 0.95)),
                 "runs": statistics.average([history.tries for history in histories]),
                 "not_done": self.not_done,
-                "p_not_done": statistics.as_data(statistics.chance(self.not_done, runs)),
+                "p_not_done": statistics.as_data(self._chance(self.not_done)),
                 "spent": self.spent,
             },
             "preempted_nodes": preempted,
@@ -139,13 +154,6 @@ class Summary:
             "failed_mini_batches": statistics.average([history.failed for history in histories]),
             "histogram": statistics.histogram(times),
         }
-
-
-def _quantiles(times: list[float]) -> shape.QuantilesData:
-    p5, p50, p95 = (
-        statistics.as_data(statistics.quantile_interval(times, q)) for q in (0.05, 0.5, 0.95)
-    )
-    return {"p5": p5, "p50": p50, "p95": p95}
 
 
 _LOW, _DEDICATED = Tier.LOW_PRIORITY, Tier.DEDICATED

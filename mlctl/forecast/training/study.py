@@ -135,8 +135,10 @@ class TrainingSummary:
 
     @property
     def cancelled(self) -> Estimate:
-        """The chance that it is cancelled, or never ends."""
+        """The chance that it is cancelled, or never ends; exact where histories are the same."""
         hits = sum(run.status is not JobStatus.COMPLETED for run in self.histories)
+        if self.histories and self.scenario.nodes_are_certain:
+            return statistics.exactly(hits / len(self.histories))
         return statistics.chance(hits, len(self.histories))
 
     @property

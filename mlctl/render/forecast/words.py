@@ -57,10 +57,12 @@ def outcomes(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> li
 
 
 def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
-    """A chance in percent. What never happened is `< 0.3 %`, never 0 %: its upper bound."""
+    """A chance in percent. What never happened is `< 0.3 %`, its upper bound; 0 % is certain."""
     if of is None:
         return UNKNOWN
     value, low, high = (100 * of[name] for name in ("value", "low", "high"))
+    if value == low == high:
+        return f"{_percent(value)} %"
     if not value:
         return f"< {_percent(high)} %"
     if of["value"] == 1:

@@ -50,10 +50,26 @@ def test_one_seed_is_one_forecast_whoever_works_on_it(mlctl: Run, sample: Path) 
 
 
 def test_what_never_happened_is_never_said_to_be_impossible(mlctl: Run, sample: Path) -> None:
-    done = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "1000")
-    calm = next(line for line in done.out.splitlines() if line.startswith("calm"))
-    assert "< 0.3 %" in calm
-    assert " 0 %" not in done.out
+    rare = ("--runs", "1000", "--weather", weather(rate=1e-9))
+    done = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", *rare)
+    line = next(line for line in done.out.splitlines() if line.startswith("weather"))
+    assert "< 0.3 %" in line
+    assert " 0 %" not in line
+
+
+def test_what_nothing_can_cancel_has_a_chance_of_0_in_few_histories_too(
+    mlctl: Run, sample: Path
+) -> None:
+    line = ("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "3")
+    for flags in ((), ("--cv", "0.5"), ("--delay-cv", "0.5")):
+        rows = mlctl(*line, *flags, "-o", "json").json["rows"]
+        of = {row["name"]: row["cancelled"] for row in rows}
+        assert of["calm"] == of["dedicated"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+        assert of["stress"]["high"] > 0.5
+    calm = next(line for line in mlctl(*line).out.splitlines() if line.startswith("calm"))
+    assert " 0 %  " in calm
+    late = mlctl(*line, "--deadline", "10s").out.splitlines()
+    assert next(line for line in late if line.startswith("calm")).count("100 %") == 1
 
 
 def test_rows_are_a_table_for_a_spreadsheet_too(mlctl: Run, sample: Path) -> None:

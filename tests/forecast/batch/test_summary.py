@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -58,3 +59,14 @@ def test_a_failed_run_is_neither_cancelled_nor_done() -> None:
     document = Summary(SCENARIO, [DONE, FAILED]).document()
     assert (document["failed"]["value"], document["cancelled"]["value"]) == (0.5, 0.0)
     assert document["until_done"]["not_done"] == 1
+
+
+def test_where_there_is_one_history_its_numbers_are_certain() -> None:
+    document = Summary(replace(SCENARIO, processes=()), [DONE] * 3, 50.0).document()
+    assert document["late"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert document["until_done"]["p_not_done"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    assert document["completion_s"] is not None
+    assert document["completion_s"]["p95"] == {"value": 100.0, "low": 100.0, "high": 100.0}
+    assert Summary(SCENARIO, [DONE] * 3).document()["failed"]["high"] == pytest.approx(
+        0.632, abs=1e-3
+    )
