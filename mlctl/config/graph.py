@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from mlctl import pointer
 from mlctl.kinds import KINDS, children
 from mlctl.kinds.address import Address, Reference, Scope, own_address
-from mlctl.kinds.field import Field
+from mlctl.kinds.kind import Kind
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
+
+_COMPONENT_STEPS = ("command", "parallel", "spark")  # what they say is a component
 
 ReadDocument: TypeAlias = Callable[[Path], Document | None]
 """The document of a file that another one names; None where there is none to read."""
@@ -61,8 +64,9 @@ class Graph:
             found.append(resource)
             for field in resource.form.assets:
                 value = resource.values.get(field.at)
-                if isinstance(value, dict) and field.refers_to in KINDS:
-                    found.append(_inline(resource, field, value))
+                kind = KINDS.get(field.refers_to or "")
+                if isinstance(value, dict) and kind is not None:
+                    found.append(_inline(resource, field.at, kind, value))
         return tuple(found)
 
     @cached_property
@@ -103,6 +107,34 @@ class Graph:
         return [target.at(None)] if target.at(None) in self.resources else []
 
 
+def inline_assets(owner: Resource) -> Iterator[Resource]:
+    """The assets that are written inline in a resource, in its steps, and in those assets."""
+    assets: dict[Pointer, Resource] = {}
+    for at, kind_name in _asset_places(owner):
+        value = owner.values.get(at, pointer.get(owner.document.data, (*owner.root, *at)))
+        if isinstance(value, dict) and kind_name in KINDS:
+            asset = _inline(owner, at, KINDS[kind_name], value)
+            for inner in (asset, *inline_assets(asset)):
+                assets.setdefault(inner.root, inner)
+    yield from assets.values()
+
+
+def _asset_places(owner: Resource) -> Iterator[tuple[Pointer, str]]:
+    """Where a resource may have assets inline, and of which kind: a step is a component."""
+    for field in owner.form.assets:
+        yield field.at, str(field.refers_to)
+    jobs = owner.get("jobs")
+    for name, step in jobs.items() if isinstance(jobs, dict) else ():
+        if not isinstance(step, dict):
+            continue
+        keys = [key for key in ("component", "trial") if key in step]
+        yield from ((("jobs", name, key), "component") for key in keys)
+        if not keys and str(step.get("type", "command")).casefold() in _COMPONENT_STEPS:
+            yield ("jobs", name), "component"
+    for nested, level in owner.places("x-mlctl-refers-to"):
+        yield nested, str(level["x-mlctl-refers-to"])
+
+
 def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
     """The graph of what is declared.
 
@@ -119,12 +151,11 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
     return Graph(resources_by_address, tuple(edges), tuple(repeated))
 
 
-def _inline(owner: Resource, field: Field, value: Mapping[str, Data]) -> Resource:
-    """The asset that is written in a field of its owner."""
-    kind = KINDS[field.refers_to or ""]
+def _inline(owner: Resource, at: Pointer, kind: Kind, value: Mapping[str, Data]) -> Resource:
+    """The asset of a kind that is written in its owner."""
     form = kind.form_of(value)
     address = own_address(kind, value) or Address(kind.name, "")
-    root = (*owner.root, *field.at)
+    root = (*owner.root, *at)
     return Resource(address, kind, form, owner.document, form.written(value), root, owner.address)
 
 

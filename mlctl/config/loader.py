@@ -126,9 +126,11 @@ class Loader:
         context = rules.RuleContext(
             self.today, os.path.exists, self.planning, script, read.component, read.conda
         )
-        self.report.extend((*rules.check(built, context), *self.policies(built)))
+        self.report.extend(rules.check(built, context))
         read.check(built)
-        self._check_components(read, context)
+        components = self._check_components(read, context)
+        whole = graph.build([*resources, *components], self.scope) if components else built
+        self.report.extend(self.policies(whole))
         if self.planning and self.scope is not None and not self.report.failed:
             from mlctl.assets.local_files import resolve_local_files  # noqa: PLC0415 - hashes
 
@@ -139,10 +141,11 @@ class Loader:
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
         return LoadedConfig(built, tuple(resources), self.report, paths, notes, read.component)
 
-    def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> None:
+    def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> list[Resource]:
         """Check the components in files that documents name, and those that these name."""
+        components: list[Resource] = []
         if not named.new:
-            return
+            return components
         from mlctl.config.rules.steps import ignored_fields  # noqa: PLC0415 - few name any
         from mlctl.kinds.records.component import KIND as COMPONENT  # noqa: PLC0415
 
@@ -158,6 +161,8 @@ class Loader:
                 self.report.extend(ignored_fields(component))
                 self.report.extend(rules.check(built, context))
                 named.check(built)
+                components.append(component)
+        return components
 
     def _read(self, file: SourceFile) -> list[Document]:
         if file.path == "-":

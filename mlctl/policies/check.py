@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from mlctl import pointer
-from mlctl.config.graph import Graph
+from mlctl.config.graph import Graph, inline_assets
 from mlctl.diagnostics import Diagnostic, Label
 from mlctl.kinds import Kind, codec, kind_of
 from mlctl.kinds.address import Scope
@@ -37,15 +37,15 @@ def check_files(
     for policy in policies:
         if policy.needs_plan:
             continue
-        for resource in _declared(graph):
-            if policy.waived(str(resource.address), today):
+        for address, resource in _written(graph):
+            if policy.waived(address, today) or policy.waived(str(resource.address), today):
                 continue
             if policy.on is resource.kind:
-                yield from _by_schema(policy, resource)
+                yield from _by_schema(policy, resource, address)
             elif policy.kinds and policy.kinds[0] is resource.kind:
                 roots = _roots_of(policy, resource, graph, environment)
                 if roots is not None and policy.rule and not policy.rule.holds(roots):
-                    yield _finding(policy, resource)
+                    yield _finding(policy, resource, address)
 
 
 def check_plan(
@@ -76,8 +76,13 @@ def check_plan(
                 yield _change_finding(policy, change)
 
 
-def _declared(graph: Graph) -> Iterator[Resource]:
-    return (resource for resource in graph.resources.values() if resource.owner is None)
+def _written(graph: Graph) -> Iterator[tuple[str, Resource]]:
+    """The declared resources and what is written inline in them, by the declared address."""
+    for resource in graph.resources.values():
+        if resource.owner is None:
+            address = str(resource.address)
+            yield address, resource
+            yield from ((address, asset) for asset in inline_assets(resource))
 
 
 def _roots_of(
@@ -94,7 +99,10 @@ def _roots_of(
 
 
 def _referred_resource(kind: Kind, resource: Resource, graph: Graph) -> Resource | None:
-    """The declared resource of a kind that another one refers to; a parent too."""
+    """The resource of a kind that another one refers to or has inline; a parent too."""
+    inline = next((asset for asset in inline_assets(resource) if asset.kind is kind), None)
+    if inline is not None:
+        return inline
     for edge in graph.edges_of(resource.address):
         for address in graph.declared(edge.target):
             if address.kind == kind.name:
@@ -191,19 +199,18 @@ def _nested(values: Values) -> dict[str, Data]:
     return data
 
 
-def _by_schema(policy: Policy, resource: Resource) -> Iterator[Diagnostic]:
-    for at, why in foreign.unmet(resource.document.data, policy.schema):
-        label = resource.document.label(at)
+def _by_schema(policy: Policy, resource: Resource, address: str) -> Iterator[Diagnostic]:
+    data = pointer.get(resource.document.data, resource.root)
+    for at, why in foreign.unmet(data, policy.schema):
+        label = resource.label(at)
         message = f"{policy.message}: {why}"
-        yield Diagnostic(policy.finding, message, label, policy.hint, address=str(resource.address))
+        yield Diagnostic(policy.finding, message, label, policy.hint, address=address)
 
 
-def _finding(policy: Policy, resource: Resource) -> Diagnostic:
+def _finding(policy: Policy, resource: Resource, address: str) -> Diagnostic:
     """At the last field that the rule names and the document says; else at the document."""
     label = _label(policy, resource)
-    return Diagnostic(
-        policy.finding, policy.message, label, policy.hint, address=str(resource.address)
-    )
+    return Diagnostic(policy.finding, policy.message, label, policy.hint, address=address)
 
 
 def _label(policy: Policy, resource: Resource) -> Label:

@@ -202,3 +202,65 @@ def test_the_ten_sample_policies_are_read_and_find_something(mlctl: Run, tmp_pat
     low_priority(tmp_path, 1)
     assert "low-priority-needs-two-nodes" in mlctl("validate", "cpu.yml").out
     assert (SAMPLES / "policies" / "policies.yml").read_text().count("- name:") == 10
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "rule: starts_with(environment.image, 'mcr.microsoft.com/')",
+        "kind: environment\n    schema: {properties: {image: {pattern: '^mcr'}}}",
+        "rule: batch_deployment.type != 'model' || starts_with(environment.image, 'mcr')",
+    ],
+)
+def test_what_is_written_inline_is_held_against_policies(
+    policy: str, mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "mlctl.yml").write_text("policies: [own.yml]\n")
+    (tmp_path / "own.yml").write_text(f"policies:\n  - name: own\n    {policy}\n")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "s.py").write_text("")
+    (tmp_path / "d.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/batchDeployment.schema.json\n"
+        "endpoint_name: endpoint\nname: deployment\ntype: model\nmodel: azureml:model@latest\n"
+        "compute: azureml:cluster\ncode_configuration: {code: src, scoring_script: s.py}\n"
+        "environment:\n  image: docker.io/stranger/image\n"
+    )
+    done = mlctl("validate", "d.yml")
+    assert (done.code, "error[own]" in done.out) == (1, True)
+    edit(tmp_path / "d.yml", "docker.io/stranger", "mcr.microsoft.com")
+    assert mlctl("validate", "d.yml").code == 0
+
+
+@pytest.mark.parametrize("step", ["{IMAGE}", "component: {type: command, command: ls, {IMAGE}}"])
+def test_what_is_written_inline_in_a_step_is_held_against_policies(
+    step: str, mlctl: Run, tmp_path: Path
+) -> None:
+    own = "  - {name: own, rule: \"starts_with(environment.image, 'mcr')\"}\n"
+    project(tmp_path, own)
+    step = step.replace("{IMAGE}", "environment: {image: docker.io/stranger/image}")
+    (tmp_path / "p.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/pipelineComponent.schema.json\n"
+        "name: p\nversion: '1'\ntype: pipeline\njobs:\n"
+        f"  one:\n    type: command\n    command: ls\n    {step}\n"
+    )
+    assert " --> p.yml:9:" in mlctl("validate", "p.yml").out.partition("error[own]")[2]
+
+
+def test_a_component_in_a_file_that_a_document_names_is_held_against_policies(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    own = "  - {name: own, rule: \"starts_with(environment.image, 'mcr')\"}\n"
+    waived = own.replace("}", ", waive: [{address: 'gone/*', until: 2020-01-01, reason: x}]}")
+    project(tmp_path, waived)
+    schema = "$schema: https://azuremlschemas.azureedge.net/latest"
+    (tmp_path / "step.yml").write_text(
+        f"{schema}/commandComponent.schema.json\ntype: command\nname: step\ncommand: ls\n"
+        "environment:\n  image: docker.io/stranger/image\n"
+    )
+    (tmp_path / "p.yml").write_text(
+        f"{schema}/pipelineComponent.schema.json\nname: p\nversion: '1'\ntype: pipeline\n"
+        "jobs: {one: {type: command, component: ./step.yml}}\n"
+    )
+    done = mlctl("validate", "p.yml")
+    assert " --> step.yml:6:10" in done.out.partition("error[own]")[2]
+    assert done.out.count("MLC702") == 1
