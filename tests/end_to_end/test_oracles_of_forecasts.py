@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import exp, expm1, sqrt
+from math import exp, expm1, log1p, sqrt
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
@@ -110,6 +111,24 @@ def test_downtime_is_paid_for_every_loss_however_it_is_spread(
     mean = losses * (1 / 0.5 + down)
     assert near(row["preempted_nodes"], losses, sqrt(losses + losses**2))
     assert near(row["until_done"]["time_s"]["value"] / HOUR, mean, 2.5)
+
+
+def test_a_long_way_to_a_node_that_an_outage_cuts_off_is_drawn_again(
+    mlctl: Run, sample: Path
+) -> None:
+    """Each attempt has a delay of its own: a renewal at each outage, and 1 s of work."""
+    rate, down, mean, spread = 2.0, 0.1, 0.25, 2.0  # per hour; hours
+    slow = ("--allocation", "15m", "--preparation", "0", "--delay-cv", f"{spread:g}")
+    storm = weather(outages={"per_hour": rate, "mean_h": down})
+    flags = (*work(1, 1, 1), *slow, *EXACT, *NEVER, "--weather", storm)
+    row = forecast(mlctl, sample, *flags, *runs())["weather"]
+    variance = log1p(spread**2)
+    steps = [(at + 0.5) / 20_000 for at in range(20_000)]
+    scale = sqrt(variance)
+    delays = (mean * exp(scale * NormalDist().inv_cdf(u) - variance / 2) for u in steps)
+    success = sum(exp(-rate * delay) for delay in delays) / len(steps)
+    expected = (1 - success) / success * (1 / rate + down)
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, expected + 1 / HOUR, 0.5)
 
 
 @pytest.mark.slow

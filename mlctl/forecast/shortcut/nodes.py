@@ -70,6 +70,7 @@ class Fleet:
         self.since = [0.0] * size
         self.loss = [inf] * size
         self.times = [0] * size
+        self.grants = [0] * size  # attempts to come up, those that were cut off too
         self.epoch = [0] * size
         self.billed_until = [0.0] * size
         self.payer = [0] * size
@@ -196,9 +197,11 @@ class Fleet:
             self.waiting.pop(node, None)
         mean = self.again_s if again else settings.allocation_s
         if self.plain_s is None:
-            comes = now + self._delay(node, mean, "allocation")
+            comes = now + self._delay(node, mean, "allocation", self.grants[node])
+            self.grants[node] += 1
             self.times[node] += 1
-            ready = comes + self._delay(node, settings.preparation_s, "preparation")
+            wait = self._delay(node, settings.preparation_s, "preparation", self.times[node])
+            ready = comes + wait
         else:
             comes = now + mean
             self.times[node] += 1
@@ -225,8 +228,8 @@ class Fleet:
         event = (self.since[node], READY, self.number, node, self.epoch[node])
         heappush(self.events, event)
 
-    def _delay(self, node: int, mean: float, purpose: str) -> float:
-        key = f"{self.seed}/{purpose}/{self.tag}/{node}/{self.times[node]}"
+    def _delay(self, node: int, mean: float, purpose: str, attempt: int) -> float:
+        key = f"{self.seed}/{purpose}/{self.tag}/{node}/{attempt}"
         return rng.log_normal(mean, self.settings.delay_cv, key)
 
     def note_ready(self, at: float) -> None:

@@ -277,15 +277,20 @@ def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node)
     mean = settings.allocation_s
     if back and settings.replacement_s is not None:
         mean = settings.replacement_s
-    at = world.now + delay(world, cluster, node, mean, "allocation")
+    if settings.delay_cv:  # an attempt that is cut off is followed by one with a delay of its own
+        attempt = cluster.grants.get(node.number, 0)
+        cluster.grants[node.number] = attempt + 1
+        mean = delay(world, cluster, node, mean, "allocation", attempt)
+    at = world.now + mean
     kind = _RESTORED if back else _ALLOCATED
     schedule(world, at, kind, cluster.spec.name, node.number, node.epoch)
 
 
-def delay(world: World, cluster: Cluster, node: Node, mean: float, purpose: str) -> float:
-    """A sampled delay in seconds, of this mean, for one allocation of a node."""
+def delay(
+    world: World, cluster: Cluster, node: Node, mean: float, purpose: str, attempt: int
+) -> float:
+    """A sampled delay in seconds, of this mean, for one attempt to bring up a node."""
     if world.settings.delay_cv == 0:
         return mean
-    time = cluster.allocations.get(node.number, 0)
-    key = f"{world.seed}/{purpose}/{cluster.tag}/{node.number}/{time}"
+    key = f"{world.seed}/{purpose}/{cluster.tag}/{node.number}/{attempt}"
     return rng.log_normal(mean, world.settings.delay_cv, key)

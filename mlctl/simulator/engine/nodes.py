@@ -67,7 +67,8 @@ def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
     time = cluster.allocations[node.number] = cluster.allocations.get(node.number, 0) + 1
     schedule_loss(world, cluster, node)
     settings, name = world.settings, cluster.spec.name
-    at = world.now + capacity.delay(world, cluster, node, settings.preparation_s, "preparation")
+    wait = settings.preparation_s
+    at = world.now + capacity.delay(world, cluster, node, wait, "preparation", time)
     bad = settings.p_unusable and settings.p_unusable > rng.uniform(
         f"{world.seed}/unusable/{cluster.tag}/{node.number}/{time}"
     )

@@ -107,7 +107,8 @@ class Cluster:
 
     `nodes_by_state` holds the nodes of each state in the order in which they entered it.
     `to_request` are the numbers of nodes for which capacity is still to be requested. `allocations`
-    counts how often each number was allocated. `state_seconds` is the time that nodes have spent in
+    counts how often each number was allocated, `grants` how often it was granted capacity, where
+    delays vary. `state_seconds` is the time that nodes have spent in
     each state.
     """
 
@@ -126,6 +127,7 @@ class Cluster:
     last_serial: int = 0
     free_numbers: list[int] = field(default_factory=list)
     allocations: dict[int, int] = field(default_factory=dict)
+    grants: dict[int, int] = field(default_factory=dict)
     state_seconds: list[float] = field(default_factory=lambda: [0.0] * len(NodeState))
     billed_s: float = 0.0
     preempted_nodes: int = 0

@@ -145,6 +145,17 @@ def test_the_shortcut_gives_the_history_of_the_engine(
             assert all(map(same, short, full)), (run, short, full)
 
 
+def test_an_allocation_that_an_outage_cuts_off_is_drawn_again_by_both() -> None:
+    job = BatchSpec("1/forecast", "1/c", 9, BatchWork(per_mini_batch_s=60.0), 1, 3, timeout_s=1e6)
+    varied = SimulationSettings(allocation_s=900.0, delay_cv=2.0, progress_update_timeout_s=0.0)
+    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 3)
+    scenario = Scenario(cluster, job, varied, 0.2, (OnOff(6.0, 300.0),))
+    for run in range(30):
+        found = both(scenario, RecoveryPolicy(), f"law/{run}")
+        if found is not None:
+            assert all(map(same, *found)), (run, *found)
+
+
 def test_where_nothing_is_left_to_chance_all_histories_are_one() -> None:
     job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
     scenario = Scenario(ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4), job, SimulationSettings(), 0.2)
