@@ -136,7 +136,9 @@ def test_a_pool_too_many_is_refused_in_the_plan_and_by_the_service() -> None:
 
 
 def test_pools_of_one_plan_count_together() -> None:
-    assert codes(planned(limited(pools=1), pool("one"), pool("two")).plan) == ["MLC409"] * 2
+    assert codes(planned(limited(pools=1), pool("one")).plan) == []
+    (finding,) = planned(limited(pools=1), pool("one"), pool("two")).plan.rejections
+    assert (finding.rule.code, len(finding.related)) == ("MLC409", 1)
 
 
 def test_a_deleted_pool_no_longer_counts() -> None:
