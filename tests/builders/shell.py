@@ -99,15 +99,25 @@ def inherited(number: signal.Signals, handler: Any) -> Iterator[None]:
         signal.signal(number, before)
 
 
+def program(folder: Path, name: str = "mlctl") -> Path:
+    """Write mlctl as a program of this Python, whose path may have spaces, into a folder."""
+    folder.mkdir(exist_ok=True)
+    file = folder / name
+    file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m mlctl "$@"\n', encoding="utf-8")
+    file.chmod(0o755)
+    return file
+
+
 def start(folder: Path, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
     """Start a process of its own; its streams are pipes unless `options` say otherwise."""
     more = options.pop("env", {})
+    encoding: str = options.pop("encoding", "utf-8")
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     return subprocess.Popen(
         [sys.executable, "-m", "mlctl", *map(str, arguments)],
         cwd=folder,
         env=environment(folder, **more),
-        text=True,
+        encoding=encoding,
         **streams | options,
     )
 

@@ -60,7 +60,7 @@ def programs(folder: Path) -> Path:
     pip = 'if [ "$1 $2" = "-m pip" ]; then echo "pip $*"; exit; fi'
     (made / "python3").write_text(f'#!/bin/sh\n{pip}\nexec "{sys.executable}" "$@"\n')
     (made / "pip").write_text('#!/bin/sh\necho pip "$@"\n')
-    (made / "mlctl").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mlctl "$@"\n')
+    shell.program(made)
     for file in made.iterdir():
         file.chmod(0o755)
     return made
@@ -178,7 +178,7 @@ class Runner:
             env=self.environment(agent) | own,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
         self.log += done.stdout + done.stderr

@@ -49,11 +49,11 @@ def printed(served: Served, *parts: str) -> str:
     program = "\n".join([attached(served), *parts])
     env = " ".join(f"'{word}'" for word in [*COMMAND, "env"])
     ended = subprocess.run(
-        ["bash", "-ec", f'eval "$({env})"; exec {sys.executable} -W ignore -c "$0"', program],
+        ["bash", "-ec", f'eval "$({env})"; exec "$1" -W ignore -c "$0"', program, sys.executable],
         cwd=served.folder,
         env=environment(served.folder, **QUIET),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -51,10 +50,7 @@ SAID = [
 def run(script: str, folder: Path, program: str = "bash") -> subprocess.CompletedProcess[str]:
     """Run a script in a folder with the sample, where `mlctl` is on the path and `az` is not."""
     shutil.copytree(LOW_PRIORITY, folder / "sample")
-    mlctl = folder / "bin" / "mlctl"
-    mlctl.parent.mkdir()
-    mlctl.write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
-    mlctl.chmod(0o755)
+    mlctl = shell.program(folder / "bin")
     known = shell.environment(folder)
     path = os.pathsep.join([str(mlctl.parent), "/usr/bin", "/bin"])
     globs = ["-o", "nonomatch"] if program == "zsh" else []  # `[].name` is no pattern to az's users
@@ -64,7 +60,7 @@ def run(script: str, folder: Path, program: str = "bash") -> subprocess.Complete
         env=known | {"PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
 

@@ -27,14 +27,14 @@ VARIABLES = {"MLCTL_BACKEND": "local"}
 
 
 def load(name: str) -> Any:
-    return yaml.safe_load((CI / name).read_text())
+    return yaml.safe_load((CI / name).read_text(encoding="utf-8"))
 
 
 def vendored(name: str) -> Any:
     """A published schema, as check-jsonschema ships it."""
     package = pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     folder = Path(package.__file__).parent / "builtin_schemas" / "vendor"
-    return json.loads((folder / name).read_text())
+    return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
 def scripts(name: str) -> list[str]:
@@ -62,7 +62,7 @@ def play(steps: list[str], folder: Path) -> list[subprocess.CompletedProcess[str
     programs.mkdir()
     for name in STUBS:
         (programs / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
-    (programs / "mlctl").write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
+    shell.program(programs)
     for file in programs.iterdir():
         file.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
@@ -74,7 +74,7 @@ def play(steps: list[str], folder: Path) -> list[subprocess.CompletedProcess[str
             env=variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
         for step in steps
@@ -87,7 +87,7 @@ def test_the_workflow_is_valid_for_github() -> None:
 
 
 def test_the_action_is_valid_for_github() -> None:
-    action = yaml.safe_load(ACTION.read_text())
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     assert list(Draft7Validator(vendored("github-actions.json")).iter_errors(action)) == []
 
 
@@ -100,7 +100,7 @@ def test_the_pipeline_and_its_template_are_valid_for_azure(name: str) -> None:
     "file", [ACTION, CI / "github-actions.yml", CI / "README.md"], ids=lambda file: file.name
 )
 def test_every_action_is_pinned_by_the_hash_of_a_commit(file: Path) -> None:
-    used = re.findall(r"uses: (\S+)", file.read_text())
+    used = re.findall(r"uses: (\S+)", file.read_text(encoding="utf-8"))
     assert used
     assert [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)] == []
 
@@ -121,14 +121,14 @@ def test_every_action_is_pinned_by_the_hash_of_a_commit(file: Path) -> None:
 def test_the_action_installs_itself_by_hashes_or_the_version_that_is_asked_for(
     tmp_path: Path, version: str, installed: list[str]
 ) -> None:
-    steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    steps = yaml.safe_load(ACTION.read_text(encoding="utf-8"))["runs"]["steps"]
     (install,) = (step["run"] for step in steps if step.get("name") == "Install")
     path = os.pathsep.join([str(workflow.programs(tmp_path)), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", install],
         env={"PATH": path, "VERSION": version, "SOURCE": "/src"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert done.stdout.splitlines() == installed
@@ -161,7 +161,7 @@ def test_shellcheck_finds_nothing_in_the_steps() -> None:
         pytest.skip("shellcheck is not installed")
     steps = [
         *scripts("azure-pipelines-template.yml"),
-        *_scripts(yaml.safe_load(ACTION.read_text())),
+        *_scripts(yaml.safe_load(ACTION.read_text(encoding="utf-8"))),
     ]
     for step in steps:
         done = subprocess.run([program, "-s", "bash", "-"], input=step, text=True, check=False)
@@ -170,13 +170,14 @@ def test_shellcheck_finds_nothing_in_the_steps() -> None:
 
 def test_no_value_of_a_pull_request_becomes_part_of_a_script() -> None:
     azure = scripts("azure-pipelines-template.yml")
-    steps = [*azure, *scripts("github-actions.yml"), *_scripts(yaml.safe_load(ACTION.read_text()))]
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    steps = [*azure, *scripts("github-actions.yml"), *_scripts(action)]
     assert [step for step in steps if re.search(r"\$\{\{", step)] == []
 
 
 @pytest.mark.slow
 def test_the_hook_of_pre_commit_checks_a_folder(tmp_path: Path) -> None:
-    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert {hook["language"] for hook in hooks} == {"python"}
     (hook,) = (one for one in hooks if one["id"] == "mlctl-validate")
     bad = "echo 'name: x' > infra/bad.yml; echo 'tire: low' >> infra/low-pri-cluster.yml"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,10 +41,7 @@ def run(folder: Path, script: str, mended: Mapping[str, str] | None = None) -> t
     for old, new in {**FILLED_IN, **(mended or {})}.items():
         text = text.replace(old, new)
     file.write_text(text, encoding="utf-8")
-    mlctl = folder / "bin" / "mlctl"
-    mlctl.parent.mkdir(exist_ok=True)
-    mlctl.write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
-    mlctl.chmod(0o755)
+    mlctl = shell.program(folder / "bin")
     known = shell.environment(folder) | {"PATH": f"{mlctl.parent}:/usr/bin:/bin"}
     line = f'eval "$(mlctl az-shim)" && cd {file.parent} && exec bash {file.name}'
     done = subprocess.run(
@@ -54,7 +50,7 @@ def run(folder: Path, script: str, mended: Mapping[str, str] | None = None) -> t
         env=known | {"MLCTL_LOCAL_POLLING": "1800"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

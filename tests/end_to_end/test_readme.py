@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.paths import ROOT
-from tests.builders.shell import environment
+from tests.builders.shell import environment, program
 
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
@@ -28,16 +27,13 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 def section(title: str) -> str:
     """The text under a heading of the second level."""
-    return README.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    return README.read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def tour(text: str, folder: Path) -> str:
     """`text` with the output of every console block as the commands print it now, in `folder`."""
     shutil.copytree(ROOT / "samples", folder / "samples")
-    program = folder / "bin" / "mlctl"
-    program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
-    program.chmod(0o755)
+    program(folder / "bin")
     return CONSOLE.sub(lambda block: "".join(_played(block[0], folder)), text)
 
 
@@ -51,7 +47,7 @@ def _played(block: str, folder: Path) -> Iterator[str]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
         yield f"$ {command}\n"
@@ -64,13 +60,13 @@ def test_the_quick_start_is_two_blocks_of_one_line() -> None:
 
 
 def test_ci_runs_the_second_block_of_the_quick_start() -> None:
-    script = (ROOT / ".ci" / "run").read_text()
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     second_block = script[script.index("second_block() {") : script.index("minor_of()")]
     shown = subprocess.run(
         ["bash", "-c", f"{second_block}\nsecond_block"],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert shown.stdout == "make check\n"
@@ -87,15 +83,17 @@ def test_ci_runs_the_second_block_of_the_quick_start() -> None:
 def test_every_link_leads_to_a_file(page: str) -> None:
     file = ROOT / page
     assert [
-        link for link in LINK.findall(file.read_text()) if not (file.parent / link).exists()
+        link
+        for link in LINK.findall(file.read_text(encoding="utf-8"))
+        if not (file.parent / link).exists()
     ] == []
 
 
 @pytest.mark.slow
 def test_the_tour_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    assert tour(README.read_text(), tmp_path) == README.read_text()
+    assert tour(README.read_text(encoding="utf-8"), tmp_path) == README.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        README.write_text(tour(README.read_text(), Path(scratch)))
+        README.write_text(tour(README.read_text(encoding="utf-8"), Path(scratch)))

@@ -15,7 +15,7 @@ from packaging.version import Version
 from mlctl import __version__
 from tests.builders.paths import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # `mlctl` on the package index is somebody else's.
 NAMESAKE = re.compile(
     r"""mlctl(?:\[|\s*[=~<>]=\s*[\d$"])          # of that name, a version or an extra
@@ -86,7 +86,7 @@ def test_commits_and_tags_of_mlctl_that_samples_name_are_there() -> None:
 
 
 def test_the_changelog_has_a_section_of_this_version() -> None:
-    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_every_package_that_mlctl_needs_has_an_upper_bound() -> None:
@@ -98,7 +98,7 @@ def test_every_package_that_mlctl_needs_has_an_upper_bound() -> None:
 
 def test_the_image_and_the_action_install_by_hashes_what_suits_mlctl() -> None:
     pinned: dict[str, tuple[Version, int]] = {}
-    for entry in re.split(r"\n(?=\w)", (ROOT / "constraints.txt").read_text()):
+    for entry in re.split(r"\n(?=\w)", (ROOT / "constraints.txt").read_text(encoding="utf-8")):
         if match := re.match(r"([\w.-]+)==(\S+)", entry):
             pinned[match[1]] = (Version(match[2]), entry.count("--hash=sha256:"))
     assert all(hashes for _, hashes in pinned.values())
@@ -108,17 +108,18 @@ def test_the_image_and_the_action_install_by_hashes_what_suits_mlctl() -> None:
         version, _ = pinned[requirement.name]
         assert version in requirement.specifier, requirement
     for name in ("Dockerfile", "action.yml"):
-        text = (ROOT / name).read_text()
+        text = (ROOT / name).read_text(encoding="utf-8")
         assert re.search(r"--require-hashes --requirement \S*/constraints\.txt", text)
 
 
 def test_the_notice_names_everybody_whose_exchanges_were_recorded() -> None:
     recorded = ROOT / "conformance" / "recorded"
-    notice = (recorded / "NOTICE").read_text()
-    sources = [json.loads(file.read_text())["source"] for file in recorded.glob("*.json")]
+    notice = (recorded / "NOTICE").read_text(encoding="utf-8")
+    files = recorded.glob("*.json")
+    sources = [json.loads(file.read_text(encoding="utf-8"))["source"] for file in files]
     assert {
         source["repository"] for source in sources if source["repository"] not in notice
     } == set()
     assert "Copyright (c) Microsoft Corporation\n\nPermission is hereby granted" in notice
     if "Apache" in notice:
-        assert "Apache License" in (recorded / "LICENSE-APACHE").read_text()
+        assert "Apache License" in (recorded / "LICENSE-APACHE").read_text(encoding="utf-8")

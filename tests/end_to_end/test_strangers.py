@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,8 @@ def assert_told(done: Done, code: int) -> None:
 def test_the_names_of_files_in_notes_are_not_obeyed(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     cluster(tmp_path / "in" / "cpu.yml")
-    (tmp_path / "in" / f"{EVIL.replace('/', '')}.yml").write_text("name: x\non: [push]\njobs: {}\n")
+    name = os.fsdecode(f"{EVIL.replace('/', '')}.yml".encode())
+    (tmp_path / "in" / name).write_text("name: x\non: [push]\njobs: {}\n")
     for command in ("validate", "plan"):
         assert_told(mlctl(command, "in"), 0)
 

@@ -203,8 +203,12 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if together else subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", new_names.VARIABLE: str(file)},
-        text=True,
+        env={
+            **os.environ,
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONIOENCODING": "utf-8",
+            new_names.VARIABLE: str(file),
+        },
         encoding="utf-8",
     )
 

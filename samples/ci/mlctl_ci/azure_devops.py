@@ -48,7 +48,11 @@ class AzureDevOps:
 
     def summarize(self, text: str) -> None:
         with tempfile.NamedTemporaryFile(
-            "w", suffix=".md", dir=self._of.get("AGENT_TEMPDIRECTORY"), delete=False
+            "w",
+            encoding="utf-8",
+            suffix=".md",
+            dir=self._of.get("AGENT_TEMPDIRECTORY"),
+            delete=False,
         ) as file:  # the agent reads it when the step has ended
             file.write(text)
         print(f"##vso[task.uploadsummary]{file.name}", flush=True)

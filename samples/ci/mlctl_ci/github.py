@@ -37,7 +37,7 @@ class GitHub:
         self._api = Api(base, headers, need)
         self._repository = f"/repos/{variables['GITHUB_REPOSITORY']}"
         event = Path(variables.get("GITHUB_EVENT_PATH", "absent"))
-        self._event: Any = json.loads(event.read_text()) if event.is_file() else {}
+        self._event: Any = json.loads(event.read_text(encoding="utf-8")) if event.is_file() else {}
 
     @property
     def commit(self) -> str:

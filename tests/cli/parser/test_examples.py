@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -125,10 +124,7 @@ def played(
         mlctl: Run = shell.inside(folder, patch, capsys)
         done = mlctl(*words[1:])
         return done.code, done.err
-    program = folder / "bin" / "mlctl"
-    program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
-    program.chmod(0o755)
+    program = shell.program(folder / "bin")
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
     ended = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
@@ -136,7 +132,7 @@ def played(
         env=shell.environment(folder) | {"PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     return ended.returncode, ended.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,8 @@ def test_a_finding_names_its_line_and_how_to_see_it_again(mlctl: Run) -> None:
     done = mlctl("rehearse", APPENDS, "--input", INPUT, "--kill", "3")
     assert done.code == 1
     assert "appends.py:14:5" in done.out
-    assert f"again: mlctl rehearse {APPENDS} --seed 0 --input {INPUT} --kill 3" in done.out
+    words = ["mlctl", "rehearse", str(APPENDS), "--seed", "0", "--input", str(INPUT)]
+    assert f"again: {shlex.join([*words, '--kill', '3'])}" in done.out
     assert done.out.splitlines()[-1] == "Verdict: does not survive: MLC603"
 
 

@@ -268,3 +268,12 @@ def test_what_makes_no_sense_in_several_environments_is_refused(
 def test_all_environments_need_some(mlctl: Run) -> None:
     done = mlctl("validate", ".", "--env", "all")
     assert (done.code, "describes no `environments:`" in done.err) == (1, True)
+
+
+def test_what_is_said_in_several_environments_comes_through_in_any_encoding(tmp_path: Path) -> None:
+    (tmp_path / "mlctl.yml").write_text("environments: {a: {}, b: {}}\n")
+    (tmp_path / "cpu.yml").write_text("name: café\ntype: amlcompute\n", encoding="utf-8")
+    variables = {"PYTHONIOENCODING": "latin-1"}
+    line = ("validate", "cpu.yml", "--env", "all")
+    done = finish(start(tmp_path, *line, env=variables, encoding="latin-1"))
+    assert (done.code, done.out.count("`café` is no valid name")) == (1, 2)

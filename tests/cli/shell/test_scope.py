@@ -35,7 +35,7 @@ def settings(folder: Path, *places: str) -> Configuration:
 
 def ini(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("number", range(len(PLACES)))

@@ -117,7 +117,7 @@ def test_a_closed_stream_is_no_error(tmp_path: Path, closed: str) -> None:
 
 
 def test_letters_that_the_terminal_lacks_are_spelt_out(tmp_path: Path) -> None:
-    (tmp_path / "c.yml").write_text("é: ✗\n")
+    (tmp_path / "c.yml").write_text("é: ✗\n", encoding="utf-8")
     done = finish(start(tmp_path, "validate", "c.yml", env={"PYTHONIOENCODING": "ascii"}))
     assert (done.code, "\\xe9: \\u2717" in done.out) == (1, True)
 
