@@ -116,5 +116,5 @@ def _number(text: str, types: set[str]) -> Data:
 def _json(text: str) -> Data:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return source.plain(text) if text[:1] in ("{", "[") else text

@@ -64,7 +64,7 @@ def _whole(scope: Scope) -> str:
 def _read(file: Path) -> Sequence[Mapping[str, Data]]:
     try:
         names: list[Mapping[str, Data]] = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []  # it made no plan
     return names
 

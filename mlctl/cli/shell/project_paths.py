@@ -76,6 +76,6 @@ def _planned_by(path: Path) -> str | None:
     """The `mlctl.yml` that a saved plan was made with, if it can be read."""
     try:
         name = json.loads(files.read(path, _MAX_PLAN))["project_file"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return str(name) if name else None

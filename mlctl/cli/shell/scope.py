@@ -227,5 +227,13 @@ def _account(path: Path) -> str | None:
             for subscription in profile["subscriptions"]
             if subscription.get("isDefault")
         )
-    except (OSError, ValueError, KeyError, TypeError, StopIteration, AttributeError):
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        StopIteration,
+        AttributeError,
+        RecursionError,
+    ):
         return None

@@ -87,3 +87,10 @@ def test_a_size_that_has_retired_is_refused(mlctl: Run, pool: Path) -> None:
 def test_a_file_that_cannot_be_written_is_an_error(mlctl: Run, pool: Path) -> None:
     done = mlctl("convert", pool.name, "-o", "nowhere/cluster.yml")
     assert (done.code, "ERROR: cannot write nowhere/cluster.yml" in done.err) == (1, True)
+
+
+def test_json_of_3000_levels_is_too_deep(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text('{"a":' * 3000 + "1" + "}" * 3000)
+    for verb in ("convert", "validate", "plan"):
+        done = mlctl(verb, "deep.json")
+        assert (done.code, "more than 100 levels deep" in done.out + done.err) == (1, True)
