@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from math import isfinite
 from pathlib import Path
 
 from mlctl import catalog
 
 OF = "Linux, pay as you go"
+MOST_PRICE = 1e9  # USD an hour; squares of sums of them are still numbers
 _COLUMNS = ["size", "region", "dedicated", "spot"]
 _HEADER = re.compile(r"#\s*(source|as_of):\s*(.*\S)")
 
@@ -98,7 +98,7 @@ def _amount(text: str | None) -> float | None:
         amount = float(text)
     except ValueError:
         amount = -1.0
-    if not isfinite(amount) or amount < 0:
+    if not 0 <= amount <= MOST_PRICE:
         raise PriceListError(f"`{text}` is no price")
     return amount
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from math import isfinite
 
 from mlctl import catalog
-from mlctl.catalog.prices import PriceList, listed
+from mlctl.catalog.prices import MOST_PRICE, PriceList, listed
 from mlctl.diagnostics import Label
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
 
+MOST_NODES = 100_000
+_MOST_NUMBER = 2**31 - 1
 _LIVE = re.compile("<([^<>]+/[^<>]+)>")  # what a document is called that was read in the workspace
 
 
@@ -56,10 +58,23 @@ def value_of(resource: Resource, name: str) -> Data:
     return None if field is None else resource.effective(*map(str, field.at))
 
 
-def number_of(resource: Resource, name: str, default: int) -> int:
-    """The value of a field that holds a whole number."""
-    value = value_of(resource, name)
-    return int(value) if isinstance(value, int | float) else default
+def number_of(
+    resource: Resource, name: str, default: int, least: int = 0, most: int = _MOST_NUMBER
+) -> int:
+    """The value of a field that holds a whole number.
+
+    Raises:
+        ForecastError: it is out of the bounds of what can be forecast, whatever the rules say.
+    """
+    field, value = field_of(resource, name), value_of(resource, name)
+    if field is None or not isinstance(value, int | float):
+        return default
+    if not least <= value <= most:
+        raise ForecastError(
+            f"no forecast where `{name}` is not between {least} and {most}",
+            resource.label(field.at),
+        )
+    return int(value)
 
 
 def cores_of(size: str) -> int:
@@ -106,6 +121,8 @@ def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tup
         )
     if not isfinite(dedicated):
         raise ForecastError(f"the price of an hour must be a number, not {dedicated:g}")
+    if dedicated > MOST_PRICE:
+        raise ForecastError(f"the price of an hour must be {MOST_PRICE:g} USD at most")
     if stated.ratio is not None:
         return dedicated, stated.ratio * dedicated
     if known.spot is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
 from mlctl.forecast.fields import (
+    MOST_NODES,
     ForecastError,
     StatedPrices,
     cores_of,
@@ -91,7 +92,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
     cluster = cluster_of(graph, deployment, wanted.workspace)
     if cluster is None:
         raise ForecastError("the deployment names no cluster", deployment.label())
-    size = number_of(deployment, _MINI_BATCH_SIZE, 10)
+    size = number_of(deployment, _MINI_BATCH_SIZE, 10, 1)
     files = wanted.workload.files
     if wanted.mini_batches is not None:
         files = wanted.mini_batches * size
@@ -108,11 +109,11 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         files,
         _work(wanted.workload),
         size,
-        number_of(deployment, "instance_count", 1),
-        number_of(deployment, "max_concurrency_per_instance", 1),
+        number_of(deployment, "instance_count", 1, 1, MOST_NODES),
+        number_of(deployment, "max_concurrency_per_instance", 1, 1, MOST_NODES),
         number_of(deployment, "max_retries", 3),
         float(number_of(deployment, "timeout", 30)),
-        number_of(deployment, "error_threshold", -1),
+        number_of(deployment, "error_threshold", -1, -1),
     )
     scenario = Scenario(
         spec,
@@ -139,8 +140,8 @@ def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, 
     spec = ClusterSpec(
         f"1/{cluster.address.name}",
         Tier.LOW_PRIORITY if is_low_priority(value_of(cluster, "tier")) else Tier.DEDICATED,
-        number_of(cluster, "min_instances", 0),
-        number_of(cluster, "max_instances", 1),
+        number_of(cluster, "min_instances", 0, 0, MOST_NODES),
+        number_of(cluster, "max_instances", 1, 1, MOST_NODES),
         float(number_of(cluster, "idle_time_before_scale_down", 120)),
         cores_of(size),
         dedicated,

@@ -8,6 +8,7 @@ from mlctl.config.graph import Graph
 from mlctl.durations import parse_iso
 from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
 from mlctl.forecast.fields import (
+    MOST_NODES,
     ForecastError,
     StatedPrices,
     cores_of,
@@ -59,7 +60,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
     cluster, low_priority_price, size = (
         _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
     )
-    nodes = number_of(job, "instance_count", 1)
+    nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     if cluster_resource is not None and nodes > cluster.max_instances:
         raise ForecastError(
             f"the job wants {nodes} nodes at once, and its cluster has {cluster.max_instances}:"
@@ -126,7 +127,7 @@ def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, flo
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
     label = job.label(("resources", "instance_type"))
     price, low_priority = prices_of(size, "eastus", wanted.prices, label)
-    nodes = number_of(job, "instance_count", 1)
+    nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     spec = ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price)
     return spec, low_priority, size
 

@@ -148,6 +148,35 @@ def test_what_cannot_be_forecast_is_refused_in_a_sentence(
     assert why in done.err + done.out
 
 
+@pytest.mark.parametrize("value", ["0", "-1", "1" + 30 * "0", "many"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "compute.max_instances",
+        "batch-deployment.resources.instance_count",
+        "batch-deployment.settings.mini_batch_size",
+        "batch-deployment.settings.max_concurrency_per_instance",
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_where_the_rules_are_left_out_too(
+    mlctl: Run, sample: Path, field: str, value: str
+) -> None:
+    flags = (*FILES, "--runs", "5", "--ignore", "MLC", "--override", f"{field}={value}")
+    if value == "many":
+        assert mlctl("simulate", sample, *flags).code == 0
+    else:
+        assert f"no forecast where `{field.rpartition('.')[2]}` is" in refused(
+            mlctl, sample, *flags
+        )
+
+
+def test_a_price_that_no_sum_can_hold_is_refused(mlctl: Run, sample: Path) -> None:
+    stated = ("--price", "1e308", "--low-priority-ratio", "1")
+    assert "must be 1e+09 USD at most" in refused(mlctl, sample, *FILES, *stated)
+    advised = mlctl("advise", sample, *FILES, *stated)
+    assert (advised.code, "must be 1e+09 USD at most" in advised.err) == (1, True)
+
+
 def test_a_trace_of_zeros_is_refused(mlctl: Run, sample: Path) -> None:
     Path("times.json").write_text("[0, 0]")
     told = refused(mlctl, sample, "--files", "10", "--trace", "times.json")
