@@ -19,7 +19,16 @@ from importlib.util import find_spec
 from pkgutil import walk_packages
 
 import mlctl
-from tests.fuzz import answers, command_lines, documents, kinds_of_files, requests, states
+from tests.fuzz import (
+    answers,
+    command_lines,
+    documents,
+    kinds_of_files,
+    plans,
+    projects,
+    requests,
+    states,
+)
 from tests.fuzz.batches import Result, Surface, run_batch
 
 SURFACES: dict[str, Surface] = {
@@ -27,6 +36,11 @@ SURFACES: dict[str, Surface] = {
     "command-lines": command_lines.case,
     "kinds-of-files": kinds_of_files.case,
     "states": states.case,
+    "plans": plans.plans,
+    "journals": plans.journals,
+    "policies": projects.policies,
+    "variables": projects.variables,
+    "pulls": projects.pulls,
     "requests": requests.case,
     "answers": answers.case,
 }

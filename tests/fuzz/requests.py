@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from random import Random
 from urllib.parse import quote
@@ -11,7 +12,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.emulator import BASE, CLUSTER, MODEL, VERSION, WS, World, deployment
 from tests.fuzz.batches import Broken, Trial
-from tests.fuzz.values import data, encoded, mutated, mutated_bytes, word
+from tests.fuzz.values import data, encoded, mutated, mutated_bytes, places, word
 
 INSIGHTS = f"{WS}/providers/Microsoft.Insights"
 JOB: Data = {
@@ -37,6 +38,27 @@ BODIES: dict[str, Data] = {
     ),
     f"{WS}/jobs/j": JOB,
     f"{WS}/datastores/d": {"properties": {"datastoreType": "AzureBlob", "credentials": {}}},
+    f"{WS}/schedules/s": {
+        "properties": {
+            "displayName": "nightly",
+            "trigger": {"triggerType": "Cron", "expression": "* * * * *", "timeZone": "UTC"},
+            "action": {"actionType": "CreateJob", "jobDefinition": JOB["properties"]},
+        }
+    },
+    f"{WS}/computes/mine": {
+        "location": "eastus",
+        "properties": {
+            "computeType": "ComputeInstance",
+            "properties": {"vmSize": "Standard_DS3_v2", "sshSettings": {"adminUserName": "a"}},
+        },
+    },
+    f"{WS}/onlineEndpoints/live": {"location": "eastus", "properties": {"authMode": "Key"}},
+    f"{WS}/onlineEndpoints/live/deployments/blue": {
+        "location": "eastus",
+        "sku": {"name": "Default", "capacity": 1},
+        "properties": {"endpointComputeType": "Managed", "instanceType": "Standard_F4s_v2"},
+    },
+    f"{WS}/connections/c": {"properties": {"category": "Git", "target": "t", "authType": "PAT"}},
     f"{WS}/providers/Microsoft.Authorization/locks/l": {"properties": {"level": "ReadOnly"}},
     "/mlctl/faults": {"trouble": "refuse", "status": 429, "nth": 5},
     "/batchEndpoints/scoring/jobs": {"properties": {"inputData": {"i": {"uri": "https://h/c"}}}},
@@ -70,6 +92,11 @@ MORE = (
         f"{WS}/codes/c/versions/1/startPendingUpload",
     ),
 )
+WRONG: tuple[Data, ...] = ("x", 5, ["x"], {"x": 1}, None)
+COLLECTIONS = (
+    *("computes", "models", "environments", "codes", "data", "components", "batchEndpoints"),
+    *("onlineEndpoints", "jobs", "datastores", "schedules", "connections"),
+)
 METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS", "X")
 
 
@@ -89,8 +116,25 @@ def case(trial: Trial) -> None:
             request = odd_request(random)
             trial.begin(repr(request)[:4000])
             here.emulator(request)
+        for _ in range(20):
+            _write_wrong_type(trial, here)
+        for collection in COLLECTIONS:
+            trial.begin(f"GET {collection}")
+            here.get(f"{WS}/{collection}")
     finally:
         store.close()
+
+
+def _write_wrong_type(trial: Trial, here: World) -> None:
+    """PUT a body one value of which has another type, and read what came of it."""
+    random = trial.random
+    where = random.choice([one for one, body in BODIES.items() if isinstance(body, dict)])
+    body = copy.deepcopy(BODIES[where])
+    box, key = random.choice(places(body))
+    box[key] = random.choice(WRONG)
+    trial.begin(f"PUT {where} {body}")
+    here.ask("PUT", where, body)
+    here.ask("GET", where)
 
 
 def _broken(error: Exception) -> None:

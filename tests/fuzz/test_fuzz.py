@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.paths import ROOT
 
-SURFACES, CASES = 6, "4"
+SURFACES, CASES = 11, "4"
 
 
 @pytest.mark.slow

@@ -145,8 +145,7 @@ def mutated(random: Random, value: Data) -> Data:
     """A copy of JSON data in which one value or a few are others."""
     holder = {"": copy.deepcopy(value)}
     for _ in range(random.choice((1, 1, 1, 2, 5))):
-        places = list(_places(holder))
-        box, key = random.choice(places)
+        box, key = random.choice(places(holder))
         match random.randrange(5):
             case 0 if box is not holder:
                 del box[key]
@@ -157,7 +156,8 @@ def mutated(random: Random, value: Data) -> Data:
     return holder[""]
 
 
-def _places(box: Data) -> list[tuple[Data, Data]]:
+def places(box: Data) -> list[tuple[Data, Data]]:
+    """The places in JSON data: each as what holds it, and its key there."""
     found: list[tuple[Data, Data]] = []
     todo = [box]
     while todo:
