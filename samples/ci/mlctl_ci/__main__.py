@@ -7,6 +7,7 @@ The same for GitHub, Azure Pipelines and GitLab; it needs nothing but Python and
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -55,9 +56,16 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Paths and environment as one word: the name of the artifact."""
-        words = re.sub(r"[^A-Za-z0-9]+", "-", " ".join([*self.paths, self.env]))
-        return f"mlctl-plan-{words.strip('-')}".rstrip("-")
+        """Paths and environment as one word: the name of the artifact.
+
+        Where the word leaves something out, as of `infra/a`, a hash tells it from `infra-a`.
+        """
+        meant = [*self.paths, self.env] if self.env else self.paths
+        words = re.sub(r"[^A-Za-z0-9]+", "-", " ".join(meant)).strip("-")
+        if words != "-".join(meant) or len(meant) > 1:
+            digest = hashlib.sha256("\n".join([*self.paths, "", self.env]).encode()).hexdigest()
+            words = f"{words}-{digest[:8]}".lstrip("-")
+        return f"mlctl-plan-{words}"
 
     def marker(self, what: str) -> str:
         """A comment of HTML by which a comment or an issue is found again."""
