@@ -85,8 +85,9 @@ TOO_BIG = Rule(
     Severity.ERROR,
     "the text is too big, too deep, or grows too much through its aliases",
     why="A file is read up to 8 MiB and 500 000 values, a document up to 100 000 values (each "
-    "alias counted as what it stands for) and 100 levels. No resource comes near; a file that"
-    " does would only exhaust memory.",
+    "alias counted as what it stands for) and 100 levels; variables (`${{ env.NAME }}`) put no more"
+    " than 100 million characters into documents. No resource comes near; a file that does would"
+    " only exhaust memory.",
     fix="Split the file, or write less through aliases.",
 )
 EMPTY = Rule(
