@@ -133,6 +133,9 @@ def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, flo
 
 
 def _seconds(timeout: object) -> float | None:
-    if isinstance(timeout, int | float):
-        return float(timeout)
-    return parse_iso(timeout) if isinstance(timeout, str) else None
+    try:
+        if isinstance(timeout, int | float):
+            return float(timeout)
+        return parse_iso(timeout) if isinstance(timeout, str) else None
+    except (ValueError, OverflowError):
+        raise ForecastError("the timeout of the job is no length of time") from None

@@ -257,3 +257,11 @@ def test_a_forecast_that_is_stopped_among_the_intervals_tells_its_rows(
     assert done.code == 1
     assert "dedicated" in done.out
     assert "checkpoint intervals" not in done.out
+
+
+@pytest.mark.parametrize("timeout", ["1" + 310 * "0", "1" + 400 * "0", "soon"])
+def test_a_timeout_that_is_no_length_of_time_is_refused(mlctl: Run, timeout: str) -> None:
+    files = [ROOT / "samples" / "training" / name for name in ("job.yml", "cluster.yml")]
+    flags = ("--ignore", "MLC", "--override", f"job.limits.timeout={timeout}")
+    done = mlctl("simulate", "training", *files, *WORK, *flags, "--runs", "5")
+    assert (done.code, "is no length of time" in done.err) == (1, True)
