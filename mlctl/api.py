@@ -323,7 +323,6 @@ def simulate(
     from mlctl.forecast.batch import report
     from mlctl.forecast.batch.policy import RecoveryPolicy
     from mlctl.forecast.batch.reading import Wanted, read
-    from mlctl.forecast.batch.summary import Summary
     from mlctl.simulator.engine.model import Tier
     from mlctl.workload import Workload
 
@@ -337,9 +336,7 @@ def simulate(
     subject = read(loaded.graph, Wanted(workload, deployment=address))
     tiers = (Tier.LOW_PRIORITY, Tier.DEDICATED)
     rows = report.rows(subject.scenario, models, tiers, [RecoveryPolicy()], str(seed), main)
-    summaries = [
-        (row, Summary(row.study.scenario, row.study.histories(range(runs)))) for row in rows
-    ]
+    summaries = [(row, row.study.summary(row.study.histories(range(runs)))) for row in rows]
     return report.document(subject, summaries, main, seed)
 
 

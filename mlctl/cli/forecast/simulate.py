@@ -145,7 +145,6 @@ def _forecast(
     """The forecast as data, and whether it went to its end."""
     from mlctl.forecast.batch import report
     from mlctl.forecast.batch.reading import check_deadline
-    from mlctl.forecast.batch.summary import Summary
 
     deadline = duration(study.deadline) if study.deadline is not None else None
     weathers_, main = weathers(study.weather, study)
@@ -158,8 +157,7 @@ def _forecast(
     with executor_of(workers) as executor:
         gathered = _gathered(rows, study, deadline, executor)
         summaries = [
-            (row, Summary(row.study.scenario, histories, deadline))
-            for row, histories in gathered.rows
+            (row, row.study.summary(histories, deadline)) for row, histories in gathered.rows
         ]
         tornado = None
         if details.sensitivity and gathered.complete:
@@ -200,13 +198,12 @@ def _gathered(
 ) -> Gathered[Row, History]:
     """The rows with their histories."""
     from mlctl.forecast.batch.study import with_deadline
-    from mlctl.forecast.batch.summary import Summary
     from mlctl.forecast.gather import gather, growing
 
     def following(row: Row, histories: list[History]) -> list[range]:
         if study.precision is None:
             return growing(len(histories), study.runs)
-        cancelled = Summary(row.study.scenario, histories).cancelled
+        cancelled = row.study.summary(histories).cancelled
         if (
             max(cancelled.high - cancelled.value, cancelled.value - cancelled.low)
             <= study.precision

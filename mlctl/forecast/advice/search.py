@@ -67,6 +67,7 @@ class Candidate:
     @property
     def summary(self) -> Summary:
         """What its histories come to."""
+        # One run that comes to nothing is no configuration to recommend, however it is forecast.
         return Summary(self.study.scenario, self.found, self.wishes.deadline_s)
 
     @property

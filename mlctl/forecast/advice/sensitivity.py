@@ -149,7 +149,7 @@ def tornado(
     `known` are histories of the study itself; each is compared with the one of the same number.
     """
     histories = histories[:_MOST_RUNS]
-    base = Summary(study.scenario, histories)
+    base = study.summary(histories)
     all_factors = list(factors(study.scenario, weather))
     scenarios = [scenario for factor in all_factors for _, scenario in (factor.low, factor.high)]
     studies = [replace(study, scenario=scenario) for scenario in scenarios]
@@ -157,7 +157,7 @@ def tornado(
     rows = []
     for factor in all_factors:
         low, high = (
-            _side(value, Summary(scenario, next(results)), base)
+            _side(value, replace(study, scenario=scenario).summary(next(results)), base)
             for value, scenario in (factor.low, factor.high)
         )
         swing: SwingData = {

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from mlctl.forecast.batch import report
 from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.batch.reading import Subject
-from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine.commands import EngineError
@@ -68,7 +67,7 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
     )
     study = next(rows).study
-    summary = Summary(study.scenario, study.histories(range(options.runs))).document()
+    summary = study.summary(study.histories(range(options.runs))).document()
     return {
         "cluster": str(subject.cluster.address),
         "tier": tier.value,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl.forecast.batch import policy
 from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way
+from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.gather import histories_of
 from mlctl.forecast.history import Cloud, EngineCloud
 from mlctl.forecast.scenario import Scenario
@@ -40,6 +41,11 @@ class Study:
         if (self.scenario.dedicated if lossless else self.scenario).is_certain:
             return [carry_out(0)] * len(runs)
         return [carry_out(run) for run in runs]
+
+    def summary(self, histories: list[History], deadline_s: float | None = None) -> Summary:
+        """What histories of the study come to."""
+        once = self.policy.way is Way.ONCE
+        return Summary(self.scenario, histories, deadline_s, single_run=once)
 
     def _by_shortcut(self, run: int) -> History:
         cloud = skip.SkipCloud(self.scenario, self.seed_of(run))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
+from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
 from mlctl.simulator.engine.jobs import JobStatus
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The numbers of one row; see `schemas/output/forecast.schema.json` for what each is."""
+    """The numbers of one row; see `schemas/output/forecast.schema.json` for what each is.
+
+    Of a `single_run` (the policy `once`) times and costs are those until it ended, however it did.
+    """
 
     scenario: Scenario
     histories: list[History]
     deadline_s: float | None = None
+    single_run: bool = False
 
     @property
     def completed(self) -> list[float]:
@@ -73,18 +78,22 @@ class Summary:
 
         In the order of the histories, as the times are.
         """
-        return [self._spent(history) if history.done else inf for history in self.histories]
+        return [self._spent(history) if self._ends(history) else inf for history in self.histories]
 
     @property
     def times_until_done(self) -> list[float]:
         """How long it took until the job was done, in seconds; infinite where it never was."""
-        return [history.done_s if history.done else inf for history in self.histories]
+        return [history.done_s if self._ends(history) else inf for history in self.histories]
 
     @property
     def spent(self) -> float | None:
         """What was paid where the job was never done, in USD, on average; None if always done."""
         spent = [self._spent(history) for history in self.histories if not history.done]
         return statistics.average(spent) if spent else None
+
+    def _ends(self, history: History) -> bool:
+        """Whether a history counts in what is said until done."""
+        return history.done or (self.single_run and history.done_s < LONGEST_S)
 
     def _spent(self, history: History) -> float:
         """What all runs of a history cost, in USD."""

@@ -70,3 +70,11 @@ def test_where_there_is_one_history_its_numbers_are_certain() -> None:
     assert Summary(SCENARIO, [DONE] * 3).document()["failed"]["high"] == pytest.approx(
         0.632, abs=1e-3
     )
+
+
+def test_of_a_single_run_times_and_costs_are_until_it_ended_however_it_did() -> None:
+    cancelled = DONE._replace(status=JobStatus.CANCELED, done=False, done_s=50.0, low_s=1800.0)
+    summary = Summary(SCENARIO, [DONE, cancelled, NEVER], single_run=True)
+    assert summary.times_until_done == [100.0, 50.0, inf]
+    assert summary.costs_until_done == [0.5, 0.25, inf]
+    assert summary.not_done == 2
