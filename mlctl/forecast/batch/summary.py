@@ -78,22 +78,31 @@ class Summary:
 
         In the order of the histories, as the times are.
         """
-        return [self._spent(history) if self._ends(history) else inf for history in self.histories]
+        ended_s = self._counted_s
+        return [
+            self._spent(history) if history.done or history.done_s < ended_s else inf
+            for history in self.histories
+        ]
 
     @property
     def times_until_done(self) -> list[float]:
         """How long it took until the job was done, in seconds; infinite where it never was."""
-        return [history.done_s if self._ends(history) else inf for history in self.histories]
+        ended_s = self._counted_s
+        return [
+            history.done_s if history.done or history.done_s < ended_s else inf
+            for history in self.histories
+        ]
+
+    @property
+    def _counted_s(self) -> float:
+        """What ended before counts until done, even where the job was not done; in seconds."""
+        return LONGEST_S if self.single_run else 0.0
 
     @property
     def spent(self) -> float | None:
         """What was paid where the job was never done, in USD, on average; None if always done."""
         spent = [self._spent(history) for history in self.histories if not history.done]
         return statistics.average(spent) if spent else None
-
-    def _ends(self, history: History) -> bool:
-        """Whether a history counts in what is said until done."""
-        return history.done or (self.single_run and history.done_s < LONGEST_S)
 
     def _spent(self, history: History) -> float:
         """What all runs of a history cost, in USD."""
