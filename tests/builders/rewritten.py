@@ -174,6 +174,8 @@ _IF_THERE |= {"ssh_public_access_enabled", "is_archived"}  # silence is the serv
 
 def _may_change(field: Field, data: dict[str, Data], had: Mapping[Pointer, Data]) -> bool:
     first, last = field.at[0], field.at[-1]
+    if first == "stage" and data.get("is_archived"):
+        return False  # an archived model has no stage
     if field.mutability is Mutability.READ_ONLY or not field.compared or first in _TOGETHER:
         return False
     if last in ("type", "code") and field.codec != "plain" and "path" not in data:
