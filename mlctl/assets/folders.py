@@ -69,12 +69,8 @@ def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
     for name in names:
         path = folder / name
         if not name.isascii():
-            _check_name(path)
+            try:
+                path.name.encode()
+            except UnicodeEncodeError:
+                raise OSError(errno.EILSEQ, "a name that is not UTF-8", str(path)) from None
         yield Entry(path, prefix + name, path.is_dir())
-
-
-def _check_name(path: Path) -> None:
-    try:
-        path.name.encode()
-    except UnicodeEncodeError:
-        raise OSError(errno.EILSEQ, "a name that is not UTF-8", str(path)) from None

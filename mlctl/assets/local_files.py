@@ -147,7 +147,15 @@ class _Resolver:
             return None
         path = resolve(resource, value)
         if field.refers_to == CODE.name:
-            return _code(resource, field, path, self.scope, self.files)
+            digest = hashing.code_hash(path, self.files)
+            upload = Upload(UploadTarget.CODE, _absolute(path), digest, ("properties", "codeUri"))
+            values: dict[Pointer, Data] = {
+                ("hash",): upload.digest,
+                ("hash_version",): "202208",
+                ("uri",): _uri(upload, self.scope),
+            }
+            address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
+            return _owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
         return _component(resource, path, parents, self.files)
 
     def _steps(
@@ -308,18 +316,6 @@ def digest(upload: Upload) -> str:
             return hashing.code_hash(path)
         case UploadTarget.ASSET:
             return hashing.asset_hash(path)
-
-
-def _code(resource: Resource, field: Field, path: Path, scope: Scope, content: Files) -> Resource:
-    digest = hashing.code_hash(path, content)
-    upload = Upload(UploadTarget.CODE, _absolute(path), digest, ("properties", "codeUri"))
-    values: dict[Pointer, Data] = {
-        ("hash",): upload.digest,
-        ("hash_version",): "202208",
-        ("uri",): _uri(upload, scope),
-    }
-    address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
-    return _owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
 
 
 def _yaml(path: Path, content: Files) -> Data:

@@ -34,7 +34,12 @@ def named(asset: Resource, scope: Scope) -> Resource:
     elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
         name, version = sha256(asset.uploads[0].digest), "1"
     else:
-        name, version = asset.address.name or ANONYMOUS, _content_hash(asset, scope)
+        values = complete(asset.values, asset.form)
+        fixed = [field for field in asset.form.fields if field.mutability is Mutability.REPLACE]
+        name, version = (
+            asset.address.name or ANONYMOUS,
+            sha256(json.dumps(canonical_values(values, fixed, scope), sort_keys=True)),
+        )
     return replace(asset, address=Address(asset.kind.name, name, None, version))
 
 
@@ -46,13 +51,6 @@ def conda(value: Data) -> str:
 def sha256(text: str) -> str:
     """The hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _content_hash(asset: Resource, scope: Scope) -> str:
-    """A hash that is the same for all spellings of the content, without description and tags."""
-    values = complete(asset.values, asset.form)
-    fixed = [field for field in asset.form.fields if field.mutability is Mutability.REPLACE]
-    return sha256(json.dumps(canonical_values(values, fixed, scope), sort_keys=True))
 
 
 def _environment_hash(asset: Resource) -> str:

@@ -95,7 +95,23 @@ def _port(
     """The port of a component that takes a value of a step, or gives it."""
     bound = _BINDING.fullmatch(value) if isinstance(value, str) else None
     if bound is not None:
-        return _bound(bound[1], bound[2], pipeline, files)
+        group = bound[1]
+        name = bound[2]
+        if group != "jobs":
+            held = (pipeline.get(group) or {}).get(name, _FOLDER)
+            return _port(held, pipeline, files)
+        match = _OF_STEP.fullmatch(name)
+        step = pipeline["jobs"].get(match[1]) if match else None
+        if match is None or not isinstance(step, Mapping):
+            return dict(_FOLDER)
+        declared = files.get(match[1])
+        if declared is not None:
+            port = (declared.get(match[2]) or {}).get(match[3]) or _FOLDER
+        elif str(step.get("type")).casefold() == "automl":
+            port = {"type": "mltable"}
+        else:
+            port = _port((step.get(match[2]) or {}).get(match[3]), pipeline, files)
+        return {"type": port.get("type", "uri_folder")}
     if value is None:
         return dict(_FOLDER)
     if isinstance(value, Mapping):
@@ -103,21 +119,3 @@ def _port(
         return {key: entry for key, entry in port.items() if entry is not None}
     port = {"type": _TYPES.get(type(value), "string")}
     return {**port, "default": value} if first else port
-
-
-def _bound(group: str, name: str, pipeline: Values, files: Mapping[str, Values]) -> dict[str, Data]:
-    if group != "jobs":
-        held = (pipeline.get(group) or {}).get(name, _FOLDER)
-        return _port(held, pipeline, files)
-    match = _OF_STEP.fullmatch(name)
-    step = pipeline["jobs"].get(match[1]) if match else None
-    if match is None or not isinstance(step, Mapping):
-        return dict(_FOLDER)
-    declared = files.get(match[1])
-    if declared is not None:
-        port = (declared.get(match[2]) or {}).get(match[3]) or _FOLDER
-    elif str(step.get("type")).casefold() == "automl":
-        port = {"type": "mltable"}
-    else:
-        port = _port((step.get(match[2]) or {}).get(match[3]), pipeline, files)
-    return {"type": port.get("type", "uri_folder")}

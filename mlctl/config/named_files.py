@@ -113,7 +113,15 @@ class NamedFiles:
             return None
         documents = source.load(str(path), content, self.report)
         for second in documents[1:2]:
-            self.report.add(_second(second, documents[0]))
+            self.report.add(
+                Diagnostic(
+                    SECOND_DOCUMENT,
+                    "this file is named by another and holds more than one document",
+                    second.label(),
+                    "remove what follows `---`, or make a file of its own of it",
+                    (documents[0].label((), "the one that is meant"),),
+                )
+            )
         return documents[0] if documents else None
 
 
@@ -138,13 +146,3 @@ def _components(pipeline: Data) -> Iterator[str]:
             component = step.get(key) if isinstance(step, dict) else None
             if isinstance(component, str):
                 yield component
-
-
-def _second(document: Document, first: Document) -> Diagnostic:
-    return Diagnostic(
-        SECOND_DOCUMENT,
-        "this file is named by another and holds more than one document",
-        document.label(),
-        "remove what follows `---`, or make a file of its own of it",
-        (first.label((), "the one that is meant"),),
-    )

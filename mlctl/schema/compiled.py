@@ -78,7 +78,7 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
         case "required":
             return _having(wants)
         case "minItems":
-            return _long(wants)
+            return lambda value: not isinstance(value, list) or len(value) >= wants
         case "maxItems" | "maxProperties":
             return _short(list if keyword == "maxItems" else dict, wants)
         case "uniqueItems" if wants is True:
@@ -97,7 +97,9 @@ def _of_parts(  # noqa: PLR0911  # a table of keywords
             return _with(wants, compiled)
         case "additionalProperties":
             return (
-                _without_others(names) if wants is False else _others(names, _all(wants, compiled))
+                (lambda value: not isinstance(value, dict) or value.keys() <= names)
+                if wants is False
+                else _others(names, _all(wants, compiled))
             )
         case "propertyNames":
             return _named(_all(wants, compiled))
@@ -162,21 +164,16 @@ def _text(keyword: str, limit: Any) -> Predicate:
         case "maxLength":
             return lambda value: not isinstance(value, str) or len(value) <= limit
         case _:
-            return _matching(limit)
+            ends = limit.endswith("$")
 
+            def holds(value: Data) -> bool:
+                if not isinstance(value, str):
+                    return True
+                if _expression(limit).search(value) is None:
+                    return False
+                return not (ends and value[-1:] == "\n")
 
-def _matching(pattern: str) -> Predicate:
-    """`pattern` where `$` matches only at the very end; Python's also before a last line break."""
-    ends = pattern.endswith("$")
-
-    def holds(value: Data) -> bool:
-        if not isinstance(value, str):
-            return True
-        if _expression(pattern).search(value) is None:
-            return False
-        return not (ends and value[-1:] == "\n")
-
-    return holds
+            return holds
 
 
 @cache
@@ -209,10 +206,6 @@ def _with(properties: Mapping[str, Mapping[str, Data]], compiled: Known) -> Pred
     return holds
 
 
-def _without_others(names: frozenset[str]) -> Predicate:
-    return lambda value: not isinstance(value, dict) or value.keys() <= names
-
-
 def _others(names: frozenset[str], check: Predicate) -> Predicate:
     def holds(value: Data) -> bool:
         if isinstance(value, dict):
@@ -230,10 +223,6 @@ def _each(check: Predicate) -> Predicate:
 
 def _short(kind: type[list[Data]] | type[dict[str, Data]], limit: int) -> Predicate:
     return lambda value: not isinstance(value, kind) or len(value) <= limit
-
-
-def _long(least: int) -> Predicate:
-    return lambda value: not isinstance(value, list) or len(value) >= least
 
 
 def _unique(value: Data) -> bool:

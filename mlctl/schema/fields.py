@@ -138,15 +138,11 @@ def _unknown_hint(violation: Violation, key: str) -> str:
     near = nearest(key, writable)
     if near:
         return f"did you mean `{near}`?"
-    kind = None if violation.at else _kind_with(key)
+    kind = None if violation.at else _kinds_by_key().get(key)
     if kind:
         return f"{with_article(kind)} has it: is this one? then name its schema in `$schema`"
     few = sorted(name for name in writable if name != "$schema")
     return f"the fields here are {listed(few[:_FEW], 'and')}" + (" and more" if few[_FEW:] else "")
-
-
-def _kind_with(key: str) -> str | None:
-    return _kinds_by_key().get(key)
 
 
 @cache

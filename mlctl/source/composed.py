@@ -24,7 +24,13 @@ def read_composed(
     builder = Builder(source, report)
     documents, empty = [], True
     for index, part in enumerate(_parts(builder)):
-        if part is not None and _holds_nothing(part.root):
+        if part is not None and (
+            isinstance(part.root, ScalarEvent)
+            and part.root.value == ""
+            and part.root.implicit[0]
+            and part.root.tag is None
+            and part.root.anchor is None
+        ):
             continue
         empty = False
         if part is None:
@@ -92,16 +98,6 @@ def _diagnostic(error: SourceError, builder: Builder) -> Diagnostic:
 
     return Diagnostic(
         error.rule, error.message, label(error.at), error.hint, tuple(map(label, error.related))
-    )
-
-
-def _holds_nothing(root: YamlNode) -> bool:
-    return (
-        isinstance(root, ScalarEvent)
-        and root.value == ""
-        and root.implicit[0]
-        and root.tag is None
-        and root.anchor is None
     )
 
 

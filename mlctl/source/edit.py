@@ -83,7 +83,8 @@ def inserted(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
     begin, _ = _offsets(sibling)
     ahead = sibling.source.lines[sibling.line][: sibling.column]
     if ahead.strip() == "":
-        broken = _line_break(sibling.source.text)
+        line_break = _BREAK.search(sibling.source.text)
+        broken = line_break[0] if line_break else "\n"
         lines = [f"{'  ' * number}{_key(key)}:" for number, key in enumerate(keys)]
         lines[-1] += f" {written(value)}"
         text = "".join(f"{line}{broken}{ahead}" for line in lines)
@@ -177,8 +178,3 @@ def _key(key: str) -> str:
 def _offsets(span: Span) -> tuple[int, int]:
     starts = [0, *(line_break.end() for line_break in _BREAK.finditer(span.source.text))]
     return starts[span.line] + span.column, starts[span.end_line] + span.end_column
-
-
-def _line_break(text: str) -> str:
-    line_break = _BREAK.search(text)
-    return line_break[0] if line_break else "\n"

@@ -57,7 +57,20 @@ def convert(tag: str, text: str) -> Data:
             raise ValueError(f"`{text}` is no boolean")
         return SafeConstructor.bool_values[text.lower()]
     if tag in (INT, FLOAT):
-        return _number(tag, text)
+        if len(text) > _LONGEST_NUMBER:
+            raise ValueError(f"a number of {len(text)} characters is too long")
+        node = ScalarNode(tag, text)
+        try:
+            number: int | float = (
+                _NUMBERS.construct_yaml_int(node)
+                if tag == INT
+                else _NUMBERS.construct_yaml_float(node)
+            )
+        except (ValueError, IndexError):
+            raise ValueError(f"`{text}` is no number") from None
+        if not math.isfinite(number):
+            raise ValueError(f"`{text}` is no number that JSON can hold")
+        return number
     if tag in (VALUE, MERGE):
         raise ValueError(f"a plain `{text}` is a special mark of YAML 1.1")
     raise LookupError(tag)
@@ -82,18 +95,3 @@ def trap(text: str, value: Data) -> str | None:
         decimal = str(number)  # PyYAML takes no exponent without a point before it
         return decimal if "." in decimal else decimal.replace("e", ".0e")
     return None
-
-
-def _number(tag: str, text: str) -> int | float:
-    if len(text) > _LONGEST_NUMBER:
-        raise ValueError(f"a number of {len(text)} characters is too long")
-    node = ScalarNode(tag, text)
-    try:
-        number: int | float = (
-            _NUMBERS.construct_yaml_int(node) if tag == INT else _NUMBERS.construct_yaml_float(node)
-        )
-    except (ValueError, IndexError):
-        raise ValueError(f"`{text}` is no number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"`{text}` is no number that JSON can hold")
-    return number

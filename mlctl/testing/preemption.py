@@ -49,7 +49,9 @@ class Preemption:
         """
         from mlctl.simulator.engine.processes import LossScript
 
-        read = ((_seconds(at), node) for at, node in losses)
+        read = (
+            (durations.parse(at) if isinstance(at, str) else float(at), node) for at, node in losses
+        )
         self._set(LossScript(tuple(sorted(read, key=lambda loss: loss[0]))))
 
     def by_weather(self, name: str) -> None:
@@ -73,7 +75,3 @@ class Preemption:
         from mlctl.simulator.control_plane import disruptions
 
         disruptions.set_preemption(self.handle, processes)
-
-
-def _seconds(at: str | float) -> float:
-    return durations.parse(at) if isinstance(at, str) else float(at)

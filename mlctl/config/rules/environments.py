@@ -41,7 +41,14 @@ def no_driver(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
         for resource, at in _environments(deployment, graph):
             if id(resource) in reported or not deployment.text(*_SCRIPT):
                 continue
-            packages = _packages(_conda(resource, at, context))
+            conda = _conda(resource, at, context)
+            listed = conda.get("dependencies") if isinstance(conda, dict) else None
+            flat: list[Data] = []
+            for entry in listed if isinstance(listed, list) else ():
+                inner = entry.get("pip") if isinstance(entry, dict) else [entry]
+                flat += inner if isinstance(inner, list) else [None]
+            names = [_NAME.match(entry) if isinstance(entry, str) else None for entry in flat]
+            packages = [entry[0].casefold() for entry in names if entry] if all(names) else []
             if packages and not any(package.startswith("azureml-") for package in packages):
                 reported.add(id(resource))
                 yield finding(
@@ -73,17 +80,6 @@ def _conda(resource: Resource, at: tuple[str, ...], context: RuleContext) -> Dat
         document = context.conda(resource.document.folder / local_path(value))
         return document.data if document else None
     return value
-
-
-def _packages(conda: Data) -> list[str]:
-    """The names of the packages, in small letters; none where they are not all written there."""
-    listed = conda.get("dependencies") if isinstance(conda, dict) else None
-    flat: list[Data] = []
-    for entry in listed if isinstance(listed, list) else ():
-        inner = entry.get("pip") if isinstance(entry, dict) else [entry]
-        flat += inner if isinstance(inner, list) else [None]
-    names = [_NAME.match(entry) if isinstance(entry, str) else None for entry in flat]
-    return [entry[0].casefold() for entry in names if entry] if all(names) else []
 
 
 CHECKS = (no_driver,)

@@ -39,13 +39,16 @@ def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
         error = _error(text) if text is not None else None
         if path is not None and text is not None and error is not None:
             line = max((error.lineno or 1) - 1, 0)
+            source = SourceText(str(path), text)
+            length = len(source.lines[line]) if line < len(source.lines) else 0
+            begin = min(max((error.offset or 1) - 1, 0), max(length - 1, 0))
             yield finding(
                 BROKEN_SCRIPT,
                 deployment,
                 deployment.label(_SCRIPT),
                 f"`{path}` is no Python: line {line + 1}: {error.msg}",
                 "correct the script",
-                _place(SourceText(str(path), text), line, error),
+                Label(Span(source, line, begin, line, begin + 1), "here"),
             )
 
 
@@ -67,13 +70,6 @@ def _error(text: str) -> SyntaxError | None:
     except (ValueError, RecursionError, MemoryError):
         return SyntaxError("it cannot be read")
     return None
-
-
-def _place(source: SourceText, line: int, error: SyntaxError) -> Label:
-    """Where in the script the parser stopped."""
-    length = len(source.lines[line]) if line < len(source.lines) else 0
-    begin = min(max((error.offset or 1) - 1, 0), max(length - 1, 0))
-    return Label(Span(source, line, begin, line, begin + 1), "here")
 
 
 CHECKS = (broken_script,)

@@ -120,7 +120,14 @@ def change(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, A
             new = _acquire(lease, request, now)
             return new, (201, {_ID: new.id})
         case "renew":
-            new = _renew(lease, request.header(_ID), now)
+            _check_holder(lease, request.header(_ID))
+            if lease.state(now) in (LeaseState.BREAKING, LeaseState.BROKEN):
+                text = (
+                    "The lease ID matched, but the lease has been broken explicitly and cannot be"
+                )
+                raise _conflict("LeaseIsBrokenAndCannotBeRenewed", f"{text} renewed.")
+            expires_at = math.inf if lease.duration == _INFINITE else now + lease.duration
+            new = replace(lease, until=expires_at)
             return new, (200, {_ID: new.id})
         case "change":
             new_id = request.header("x-ms-proposed-lease-id")
@@ -151,15 +158,6 @@ def _acquire(lease: BlobLease, request: Request, now: float) -> BlobLease:
     assert duration is not None
     expires_at = math.inf if duration == _INFINITE else now + duration
     return BlobLease(proposed_id or str(uuid4()), duration, expires_at)
-
-
-def _renew(lease: BlobLease, name: str, now: float) -> BlobLease:
-    _check_holder(lease, name)
-    if lease.state(now) in (LeaseState.BREAKING, LeaseState.BROKEN):
-        text = "The lease ID matched, but the lease has been broken explicitly and cannot be"
-        raise _conflict("LeaseIsBrokenAndCannotBeRenewed", f"{text} renewed.")
-    expires_at = math.inf if lease.duration == _INFINITE else now + lease.duration
-    return replace(lease, until=expires_at)
 
 
 def _change_id(lease: BlobLease, name: str, new_id: str, now: float) -> BlobLease:

@@ -114,14 +114,10 @@ def secrets(call: Call) -> Response:
     return json_response({"secretsType": kind, _SECRETS[kind]: secret})
 
 
-def _key(datastore: dict[str, Data]) -> str:
-    return str(datastore["name"]).casefold()
-
-
 def _require_datastore(call: Call) -> dict[str, Data]:
     name = call.names["name"].casefold()
     for store in _datastores(call):
-        if _key(store) == name:
+        if str(store["name"]).casefold() == name:
             return store
     why = f"Could not find datastore: {call.names['name']}."
     raise NotFound("UserError", why, inner=("NotFoundError",))
@@ -134,7 +130,10 @@ def _datastores(call: Call) -> Iterator[dict[str, Data]]:
     for item in written:
         yield _users_datastore(call, item.name.rpartition("/")[2], item.note)
     for name, (kind, container) in _BUILT_IN.items():
-        yield _built_in_datastore(call, name, _built_in_properties(call, name, kind, container))
+        properties = _built_in_properties(call, name, kind, container)
+        moment = clock.iso(0.0)
+        stamp = call.system_data(moment, moment, "Application")
+        yield render(OWN_DATASTORE, _datastore_body(call, name, properties, stamp), Occasion(call))
 
 
 def _built_in_properties(call: Call, name: str, kind: str, container: str) -> dict[str, Data]:
@@ -161,13 +160,6 @@ def _built_in_properties(call: Call, name: str, kind: str, container: str) -> di
 
 def _account(call: Call) -> str:
     return f"ml{call.guid('storage').replace('-', '')[:16]}"
-
-
-def _built_in_datastore(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
-    """A datastore that the service has made."""
-    moment = clock.iso(0.0)
-    stamp = call.system_data(moment, moment, "Application")
-    return render(OWN_DATASTORE, _datastore_body(call, name, properties, stamp), Occasion(call))
 
 
 def _users_datastore(call: Call, name: str, note: Data) -> dict[str, Data]:

@@ -106,7 +106,11 @@ def _run(
     )
     outcome = scoring.run()
     if deployment.output_action == APPEND_ROW:
-        _append_rows(outcome, deployment)
+        rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
+        text = "".join(f"{row}\n" for row in rows)
+        (outcome.output / deployment.output_file_name).write_text(
+            text, encoding="utf-8", errors="backslashreplace"
+        )
     if not stage.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
@@ -193,12 +197,3 @@ def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -
     type_, _, place = scored.caught[-1]
     why = f"an input that is not there counts as succeeded: {type_} is caught here"
     return [Evidence(rules.SWALLOWED, why, CodeLine(place.file, place.line))]
-
-
-def _append_rows(outcome: RehearsalOutcome, deployment: Deployment) -> None:
-    """The file that the service makes of all rows, in the order of the mini-batches."""
-    rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
-    text = "".join(f"{row}\n" for row in rows)
-    (outcome.output / deployment.output_file_name).write_text(
-        text, encoding="utf-8", errors="backslashreplace"
-    )

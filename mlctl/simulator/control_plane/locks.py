@@ -125,8 +125,11 @@ def _update_clusters(db: Connection, lock: Lock) -> None:
         if not remaining:
             locked = find(db, lock.scope, lock.name) is not None
             name = command_log.engine_name(workspace_id, cluster.address.name)
+            running = operations.find(db, cluster.operation) if cluster.operation else None
             command_log.append(
-                db, _since(db, cluster, now), command_log.lock_command(name, locked=locked)
+                db,
+                max(now, running.due) if running and cluster.state == "Creating" else now,
+                command_log.lock_command(name, locked=locked),
             )
 
 
@@ -139,9 +142,3 @@ def _clusters(db: Connection, lock: Lock) -> Iterator[tuple[int, Scope, StoredRe
         for cluster in rows.list_resources(db, number, "compute", None):
             if lock.holds(cluster.address.id(scope)):
                 yield number, scope, cluster
-
-
-def _since(db: Connection, cluster: StoredResource, now: float) -> float:
-    """When the engine knows the cluster: now, or when its creation has ended."""
-    running = operations.find(db, cluster.operation) if cluster.operation else None
-    return max(now, running.due) if running and cluster.state == "Creating" else now

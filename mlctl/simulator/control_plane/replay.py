@@ -33,7 +33,7 @@ from mlctl.simulator.engine.commands import (
     SetLock,
 )
 from mlctl.simulator.engine.event_log import LoggedEvent
-from mlctl.simulator.engine.model import ClusterSpec, Tier
+from mlctl.simulator.engine.model import Tier
 from mlctl.simulator.engine.state import World
 
 COARSE_SLICE, FINE_SLICE = 20_000, 500  # events per time slice, roughly
@@ -134,7 +134,13 @@ def run_job(
     length, finished = _FIRST_SLICE_S, False
     while not finished:
         with transaction(store) as turn:
-            slice_end = _slice_end(turn, limit, length)
+            now, ahead = turn.world.now, engine.next_event_time(turn.world)
+            (next_command,) = turn.db.execute(
+                "SELECT min(at) FROM commands WHERE at > ?", (now,)
+            ).fetchone()
+            stops = [] if ahead is None else [max(ahead, now) + length]
+            stops += [] if next_command is None else [float(next_command)]
+            slice_end = max(now, min(limit, *stops)) if stops else None
             if slice_end is None:
                 return
             events = tuple(engine.wait(turn.world, job, slice_end, detail=detail))
@@ -220,7 +226,8 @@ def _apply(world: World, engine_command: Command) -> list[LoggedEvent]:
     """Apply a command; those of the control plane state the wanted result, as a PUT does."""
     match engine_command:
         case AddCluster(spec) if spec.name not in world.clusters:
-            engine_command = AddCluster(_with_tier_price(spec))
+            price = spec.price if spec.tier is Tier.DEDICATED else spec.low_priority_price
+            engine_command = AddCluster(replace(spec, price=price, low_priority_price=None))
         case AddCluster(spec):
             bounds = (spec.min_instances, spec.max_instances, spec.idle_s)
             engine_command = ResizeCluster(spec.name, *bounds)
@@ -241,23 +248,6 @@ def _apply(world: World, engine_command: Command) -> list[LoggedEvent]:
 
 
 _SCHEDULED = (AddCluster, ResizeCluster, DeleteCluster, SetLock, AddPool, ResizePool, DeletePool)
-
-
-def _with_tier_price(spec: ClusterSpec) -> ClusterSpec:
-    """The cluster with the price of its tier; the command has those of both."""
-    price = spec.price if spec.tier is Tier.DEDICATED else spec.low_priority_price
-    return replace(spec, price=price, low_priority_price=None)
-
-
-def _slice_end(transaction: EngineTransaction, limit: float, length: float) -> float | None:
-    """The end of the next slice: at most the next command's time; None if nothing will happen."""
-    now, ahead = transaction.world.now, engine.next_event_time(transaction.world)
-    (next_command,) = transaction.db.execute(
-        "SELECT min(at) FROM commands WHERE at > ?", (now,)
-    ).fetchone()
-    stops = [] if ahead is None else [max(ahead, now) + length]
-    stops += [] if next_command is None else [float(next_command)]
-    return max(now, min(limit, *stops)) if stops else None
 
 
 def _advance_clock(transaction: EngineTransaction, *, arrived: bool) -> None:

@@ -19,7 +19,7 @@ from mlctl.simulator.engine.commands import (
     SubmitPoolJob,
 )
 from mlctl.simulator.engine.jobs import JobStatus, PoolJob
-from mlctl.simulator.engine.model import PoolSpec, Tier
+from mlctl.simulator.engine.model import Tier
 from mlctl.simulator.engine.processes import CapacitySteps, LossScript, PreemptionProcess
 from mlctl.simulator.engine.state import Bill, Pool, World, add_job, log_event
 
@@ -33,7 +33,9 @@ def carry_out(world: World, command: Command) -> None:
             world.preemption = tuple(map(_sorted_by_time, processes))
             world.preemption_since = world.now
             _apply_processes(world, {Tier.LOW_PRIORITY})
-            _schedule_losses(world)
+            for regional in world.capacities.values():
+                for cluster, node in preemption.up_nodes(preemption.clusters_of(world, regional)):
+                    nodes.schedule_loss(world, cluster, node)
         case SetCapacity():
             _set_capacity(world, command)
         case SetQuotas(limits):
@@ -41,7 +43,9 @@ def carry_out(world: World, command: Command) -> None:
         case Configure(settings):
             world.settings = settings
         case AddPool(spec):
-            _add_pool(world, spec)
+            world.pools[spec.name] = Pool(spec)
+            log_event(world, "POOL", pool=spec.name, vms=spec.vms)
+            batch_pool.resize(world, world.pools[spec.name], spec.vms)
         case ResizePool(name, vms):
             log_event(world, "POOL", pool=name, vms=vms)
             batch_pool.resize(world, world.pools[name], vms)
@@ -85,19 +89,6 @@ def _apply_processes(world: World, tiers: set[Tier]) -> None:
                 preemption.enforce(world, regional, affected)
                 for cluster in affected:
                     autoscaling.reconcile(world, cluster)
-
-
-def _schedule_losses(world: World) -> None:
-    """Schedule the loss of every node that is up by the processes that are set now."""
-    for regional in world.capacities.values():
-        for cluster, node in preemption.up_nodes(preemption.clusters_of(world, regional)):
-            nodes.schedule_loss(world, cluster, node)
-
-
-def _add_pool(world: World, spec: PoolSpec) -> None:
-    world.pools[spec.name] = Pool(spec)
-    log_event(world, "POOL", pool=spec.name, vms=spec.vms)
-    batch_pool.resize(world, world.pools[spec.name], spec.vms)
 
 
 def _delete_pool(world: World, pool: Pool) -> None:

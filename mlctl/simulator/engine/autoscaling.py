@@ -76,7 +76,13 @@ def update_state(world: World, cluster: Cluster) -> None:
     """Start idle timers of idle nodes, and update the allocation state."""
     allocating, _, idle, _, _, leaving, preempted = cluster.nodes_by_state
     if idle:
-        _start_idle_timers(world, cluster)
+        # Start the idle timers of nodes that have become idle since the last call
+        for node in reversed(cluster.nodes_by_state[_IDLE].values()):
+            if node.timer_epoch == node.epoch:
+                break
+            node.timer_epoch = node.epoch
+            at = max(world.now, node.since + cluster.spec.idle_s)
+            schedule(world, at, _IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)
     resizing = bool(allocating or leaving or preempted) or is_resizing(world, cluster)
     if resizing is not cluster.resizing:
         cluster.resizing = resizing
@@ -262,13 +268,3 @@ def give_back(world: World, cluster: Cluster, node: Node) -> None:
     """Give back a node that runs nothing."""
     preemption.detach_from_job(world, cluster, node)
     nodes.leave(world, cluster, node)
-
-
-def _start_idle_timers(world: World, cluster: Cluster) -> None:
-    """Start the idle timers of nodes that have become idle since the last call."""
-    for node in reversed(cluster.nodes_by_state[_IDLE].values()):
-        if node.timer_epoch == node.epoch:
-            break
-        node.timer_epoch = node.epoch
-        at = max(world.now, node.since + cluster.spec.idle_s)
-        schedule(world, at, _IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)

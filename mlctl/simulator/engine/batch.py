@@ -126,11 +126,6 @@ def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
     else:
         job.idle_slots[slot] = None
         return False
-    _start_attempt(world, job, batch, slot)
-    return True
-
-
-def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     if not job.attempts:
         job.last_progress = world.now
     world.number += 1
@@ -148,6 +143,7 @@ def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
         insort(flight, attempt)
     if world.detail:
         retry.log_mini_batch(world, "MB_START", job, batch, slot)
+    return True
 
 
 def schedule_next(world: World, job: BatchJob) -> None:

@@ -26,17 +26,13 @@ def resize(world: World, pool: Pool, vms: int) -> None:
         pool.vms.values(), key=lambda vm: (vm.billed_until is not None, vm.job != "", -vm.number)
     )
     for vm in removed_first[: max(len(pool.vms) - vms, 0)]:
-        _delete(world, pool, vm)
-
-
-def _delete(world: World, pool: Pool, vm: Vm) -> None:
-    billing.stop_vm(world, pool, vm)
-    del pool.vms[vm.number]
-    job = world.jobs.get(vm.job)
-    if isinstance(job, PoolJob):  # Azure Batch's default: `requeue`
-        job.status, job.epoch = JobStatus.QUEUED, world.new_epoch()
-        pool.queue.appendleft(job.name)
-    log_event(world, "VM_DELETED", pool=pool.spec.name, vm=vm.number)
+        billing.stop_vm(world, pool, vm)
+        del pool.vms[vm.number]
+        job = world.jobs.get(vm.job)
+        if isinstance(job, PoolJob):  # Azure Batch's default: `requeue`
+            job.status, job.epoch = JobStatus.QUEUED, world.new_epoch()
+            pool.queue.appendleft(job.name)
+        log_event(world, "VM_DELETED", pool=pool.spec.name, vm=vm.number)
 
 
 def finish_provisioning(world: World, pool: Pool, vm: Vm) -> None:

@@ -18,7 +18,7 @@ from mlctl.simulator.engine.commands import (
     SubmitTraining,
 )
 from mlctl.simulator.engine.group_validation import check_group
-from mlctl.simulator.engine.jobs import AnyJob, ClusterJob, JobStatus
+from mlctl.simulator.engine.jobs import ClusterJob, JobStatus
 from mlctl.simulator.engine.state import Cluster, NodeState, World, log_event
 from mlctl.simulator.engine.validation import check_command
 
@@ -50,7 +50,10 @@ def carry_out(world: World, command: Command) -> None:
         case SubmitGroup(spec):
             groups.submit(world, spec)
         case CancelJob(name):
-            _cancel(world, world.jobs[name])
+            job = world.jobs[name]
+            groups.end_job(world, job, JobStatus.CANCELED, _BY_USER)
+            if isinstance(job, ClusterJob) and job.cluster_name in world.clusters:
+                autoscaling.reconcile(world, world.clusters[job.cluster_name])
         case Preempt(name, numbers):
             _preempt(world, world.clusters[name], numbers)
         case _:
@@ -98,12 +101,6 @@ def _lock(world: World, cluster: Cluster, *, locked: bool) -> None:
                 del regional.waiting[cluster.spec.name, number]
                 cluster.to_request.append(number)
     autoscaling.reconcile(world, cluster)
-
-
-def _cancel(world: World, job: AnyJob) -> None:
-    groups.end_job(world, job, JobStatus.CANCELED, _BY_USER)
-    if isinstance(job, ClusterJob) and job.cluster_name in world.clusters:
-        autoscaling.reconcile(world, world.clusters[job.cluster_name])
 
 
 def _preempt(world: World, cluster: Cluster, numbers: tuple[int, ...] | None) -> None:

@@ -47,7 +47,9 @@ def end_job(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
         return
     match job:
         case GroupJob():
-            _end_group(world, job, status, reason)
+            _set_ended(world, job, status, reason)  # first, so that it does not go on without them
+            for member in list(members(world, job)):
+                _stop(world, member, reason)
         case PoolJob():
             batch_pool.end(world, job, status, reason)
         case _ if job.status is JobStatus.NOT_STARTED:
@@ -111,7 +113,21 @@ def _begin_ready(world: World, group: GroupJob) -> bool:
         if lost:
             _stop(world, candidate, f"`{lost[0]}` did not complete")
         elif all(needed_job.status is JobStatus.COMPLETED for needed_job in needed):
-            _begin(world, candidate)
+            match candidate:
+                case _ if candidate.reused:
+                    candidate.submitted = candidate.started = world.now
+                    _set_ended(world, candidate, JobStatus.COMPLETED, "")
+                case GroupJob():
+                    _begin_group(world, candidate)
+                case BatchJob() | TrainingJob() if (
+                    candidate.own or candidate.cluster_name in world.clusters
+                ):
+                    submission.begin(world, candidate)
+                case BatchJob() | TrainingJob():
+                    text = f"there is no cluster `{candidate.cluster_name}` any more"
+                    _set_ended(world, candidate, JobStatus.FAILED, text)
+                case PoolJob():
+                    raise AssertionError(candidate)
         has_ended = has_ended or candidate.ended is not None
     return has_ended
 
@@ -124,33 +140,11 @@ def _is_full(world: World, group: GroupJob) -> bool:
     return sum(job.status in begun for job in members(world, group)) >= limit
 
 
-def _begin(world: World, job: AnyJob) -> None:
-    match job:
-        case _ if job.reused:
-            job.submitted = job.started = world.now
-            _set_ended(world, job, JobStatus.COMPLETED, "")
-        case GroupJob():
-            _begin_group(world, job)
-        case BatchJob() | TrainingJob() if job.own or job.cluster_name in world.clusters:
-            submission.begin(world, job)
-        case BatchJob() | TrainingJob():
-            text = f"there is no cluster `{job.cluster_name}` any more"
-            _set_ended(world, job, JobStatus.FAILED, text)
-        case PoolJob():
-            raise AssertionError(job)
-
-
 def _stop(world: World, job: AnyJob, reason: str) -> None:
     """Cancel a job; its nodes go on with others."""
     end_job(world, job, JobStatus.CANCELED, reason)
     if isinstance(job, BatchJob | TrainingJob) and job.cluster_name in world.clusters:
         autoscaling.reconcile(world, world.clusters[job.cluster_name])
-
-
-def _end_group(world: World, group: GroupJob, status: JobStatus, reason: str) -> None:
-    _set_ended(world, group, status, reason)  # first, so that it does not go on without them
-    for member in list(members(world, group)):
-        _stop(world, member, reason)
 
 
 def _set_ended(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:

@@ -151,7 +151,12 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
         case Weibull(rate, shape):
             return float((-log1p(-u)) ** (1 / shape) / (rate * gamma(1 + 1 / shape)) * HOUR)
         case Bathtub():
-            return _bathtub(process, u)
+            low, high = 0.0, process.most
+            for _ in range(60):  # bisections: the precision of a double
+                middle = (low + high) / 2
+                wear = exp((middle - process.b) / process.t2) - expm1(-middle / process.t1)
+                low, high = (middle, high) if process.a * wear < u else (low, middle)
+            return high * HOUR
 
 
 def later(by_hour: ByHour | None, start: float, now: float, seconds: float) -> float:
@@ -162,15 +167,6 @@ def later(by_hour: ByHour | None, start: float, now: float, seconds: float) -> f
 def exponential(rate: float, u: float) -> float:
     """A sample in seconds of the time between events of `rate` per hour, from `u` in [0, 1)."""
     return -log1p(-u) / rate * HOUR
-
-
-def _bathtub(process: Bathtub, u: float) -> float:
-    low, high = 0.0, process.most
-    for _ in range(60):  # bisections: the precision of a double
-        middle = (low + high) / 2
-        wear = exp((middle - process.b) / process.t2) - expm1(-middle / process.t1)
-        low, high = (middle, high) if process.a * wear < u else (low, middle)
-    return high * HOUR
 
 
 def eviction_rate(probability: float) -> float:

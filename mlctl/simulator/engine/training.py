@@ -68,7 +68,10 @@ def phase_over(world: World, cluster: Cluster, job: TrainingJob) -> None:
         case TrainingPhase.STEPS:
             _log_steps(world, job, job.target - job.step)
             if job.step == job.spec.steps:
-                _end_of_steps(world, cluster, job)
+                if rng.uniform(f"{world.seed}/command/{job.name}") < job.spec.fail_probability:
+                    end(world, cluster, job, JobStatus.FAILED, "the command failed")
+                else:
+                    end(world, cluster, job, JobStatus.COMPLETED)
             elif job.spec.checkpoint_s:
                 _start_phase(world, job, TrainingPhase.CHECKPOINT, job.spec.checkpoint_s)
             else:
@@ -77,14 +80,6 @@ def phase_over(world: World, cluster: Cluster, job: TrainingJob) -> None:
             _checkpoint_complete(world, job)
         case TrainingPhase.WAITING:
             pass
-
-
-def _end_of_steps(world: World, cluster: Cluster, job: TrainingJob) -> None:
-    """End a job whose last step is done: its command has succeeded, or failed."""
-    if rng.uniform(f"{world.seed}/command/{job.name}") < job.spec.fail_probability:
-        end(world, cluster, job, JobStatus.FAILED, "the command failed")
-    else:
-        end(world, cluster, job, JobStatus.COMPLETED)
 
 
 def _checkpoint_complete(world: World, job: TrainingJob) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import AnyJob, ClusterJob, GroupJob
 from mlctl.simulator.engine.model import HOUR, Tier
-from mlctl.simulator.engine.state import Cluster, Pool, World
+from mlctl.simulator.engine.state import Cluster, World
 
 JOB = "job"
 
@@ -37,7 +37,8 @@ def usage(world: World) -> Iterator[NodeUsage]:
         spec, used = cluster.spec, cluster.billed_s + _unbilled_s(world, cluster, None)
         yield NodeUsage("cluster", spec.name, spec.tier, used, cost(used, spec.price), gone=False)
     for pool in world.pools.values():
-        used = pool_vm_seconds(world, pool)
+        up = (world.now - vm.billed_from for vm in pool.vms.values() if vm.billed_until is not None)
+        used = pool.billed_s + sum(up)
         due = cost(used, pool.spec.price)
         yield NodeUsage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
     for job in ended_jobs.every_job(world):
@@ -81,12 +82,6 @@ def job_cost(world: World, job: AnyJob) -> float | None:
     used = [(job_node_seconds(world, part), part.price) for part in parts(world, job)]
     due = [cost(seconds, price) for seconds, price in used if seconds]
     return None if None in due else sum(amount for amount in due if amount is not None)
-
-
-def pool_vm_seconds(world: World, pool: Pool) -> float:
-    """The VM-seconds of a pool, each VM from provisioned to deleted."""
-    up = (world.now - vm.billed_from for vm in pool.vms.values() if vm.billed_until is not None)
-    return pool.billed_s + sum(up)
 
 
 def cost(node_s: float, price: float | None) -> float | None:

@@ -29,7 +29,6 @@ from mlctl.simulator.engine.commands import (
 from mlctl.simulator.engine.ended_jobs import check_new_name, check_not_ended
 from mlctl.simulator.engine.model import (
     BatchSpec,
-    BatchWork,
     ClusterSpec,
     SimulationSettings,
     Tier,
@@ -183,7 +182,13 @@ def check_batch_figures(spec: BatchSpec) -> None:
     _check_number(spec.max_retries, "max_retries")
     _check_number(spec.error_threshold, "error_threshold", -1)
     _check_positive(spec.timeout_s, "timeout")
-    _check_workload(spec.workload)
+    _check_number(spec.workload.per_file_s, "the time per file")
+    _check_number(spec.workload.per_mini_batch_s, "the time per mini-batch")
+    _check_number(spec.workload.per_start_s, "the time to start on a node")
+    _check_number(spec.workload.cv, "the coefficient of variation")
+    _check_number(spec.workload.fail_probability, "the probability to fail", 0, 1)
+    for seconds in spec.workload.trace:
+        _check_number(seconds, "every service time of the trace")
 
 
 def _check_batch(world: World, spec: BatchSpec) -> None:
@@ -192,16 +197,6 @@ def _check_batch(world: World, spec: BatchSpec) -> None:
     if world.settings.reject_excess_instances and spec.instance_count > limit:
         instances = f"instance_count is {spec.instance_count}"
         raise EngineError(f"{instances}, but cluster `{spec.cluster}` has at most {limit} nodes")
-
-
-def _check_workload(work: BatchWork) -> None:
-    _check_number(work.per_file_s, "the time per file")
-    _check_number(work.per_mini_batch_s, "the time per mini-batch")
-    _check_number(work.per_start_s, "the time to start on a node")
-    _check_number(work.cv, "the coefficient of variation")
-    _check_number(work.fail_probability, "the probability to fail", 0, 1)
-    for seconds in work.trace:
-        _check_number(seconds, "every service time of the trace")
 
 
 def _check_training(world: World, spec: TrainingSpec) -> None:

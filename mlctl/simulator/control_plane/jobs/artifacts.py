@@ -26,18 +26,16 @@ def files_of(job: JobRecord) -> Iterator[File]:
     if view.members is not None:
         yield from _pipeline_files(job, view.members)
     elif view.mini_batches is not None:
-        yield from _scoring_files(job, view.mini_batches)
+        lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(view.mini_batches))
+        yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
+        name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
+        rows = "".join(
+            f"mini-batch {number},simulated\n" for number in range(view.mini_batches.completed)
+        )
+        for output in job.row.note.get("outputs") or {SCORES: None}:
+            yield PurePosixPath(OUTPUTS, _base_name(output), name or "predictions.csv"), rows
     elif view.training is not None:
         yield from _training_files(job, view.training)
-
-
-def _scoring_files(job: JobRecord, counts: MiniBatchCounts) -> Iterator[File]:
-    lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(counts))
-    yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
-    name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
-    rows = "".join(f"mini-batch {number},simulated\n" for number in range(counts.completed))
-    for output in job.row.note.get("outputs") or {SCORES: None}:
-        yield PurePosixPath(OUTPUTS, _base_name(output), name or "predictions.csv"), rows
 
 
 def _pipeline_files(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:

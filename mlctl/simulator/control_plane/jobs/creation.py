@@ -70,25 +70,21 @@ def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
         tags = {"azureml.jobtype": "azureml.pipelinejob", **note["tags"]}
         origin = (deployment.address.parent, deployment.address.name, state.now)
         row = JobRow(name, "Pipeline", *origin, {**note, "tags": tags})
+        settings = arm_body.section(configured, "settings")
+        properties = {
+            "componentId": arm_body.section(configured, "componentId").get("assetId"),
+            "computeId": row.note["computeId"],
+            "settings": settings,
+            "inputs": arm_body.section(invocation.body, "inputData"),
+            "outputs": arm_body.section(invocation.body, "outputData"),
+            "experimentName": row.note["experimentName"],
+        }
         return pipelines.submit(
-            transaction, state, row, _pipeline_request(configured, row, invocation)
+            transaction,
+            state,
+            row,
+            JobRequest(row.name, properties, invocation.workload, invocation.workload_name),
         )
-
-
-def _pipeline_request(
-    configured: Mapping[str, Data], row: JobRow, invocation: Invocation
-) -> JobRequest:
-    """The pipeline job that an invocation is, with the settings of its deployment."""
-    settings = arm_body.section(configured, "settings")
-    properties = {
-        "componentId": arm_body.section(configured, "componentId").get("assetId"),
-        "computeId": row.note["computeId"],
-        "settings": settings,
-        "inputs": arm_body.section(invocation.body, "inputData"),
-        "outputs": arm_body.section(invocation.body, "outputData"),
-        "experimentName": row.note["experimentName"],
-    }
-    return JobRequest(row.name, properties, invocation.workload, invocation.workload_name)
 
 
 def _enumerate(words: Mapping[str, Data]) -> str:

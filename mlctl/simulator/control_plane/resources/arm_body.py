@@ -68,22 +68,18 @@ def stored_body(
     body["systemData"] = old.body["systemData"] if old else {}
     body["properties"] = properties
     if old is None or body != old.body:
-        body["systemData"] = _stamp(context, old)
+        author = context.guid("user")
+        now = clock.iso(context.now)
+        previous = old.body["systemData"] if old else {}
+        body["systemData"] = {
+            "createdBy": previous.get("createdBy", author),
+            "createdByType": "User",
+            "createdAt": previous.get("createdAt", now),
+            "lastModifiedBy": author,
+            "lastModifiedByType": "User",
+            "lastModifiedAt": now,
+        }
     return body
-
-
-def _stamp(context: RequestContext, old: StoredResource | None) -> dict[str, Data]:
-    author = context.guid("user")
-    now = clock.iso(context.now)
-    previous = old.body["systemData"] if old else {}
-    return {
-        "createdBy": previous.get("createdBy", author),
-        "createdByType": "User",
-        "createdAt": previous.get("createdAt", now),
-        "lastModifiedBy": author,
-        "lastModifiedByType": "User",
-        "lastModifiedAt": now,
-    }
 
 
 def enum_value(value: Data, words: Iterable[str], name: str) -> str:

@@ -80,7 +80,15 @@ class Store:
             self.tightened = make_state_private(Path(self.path))
             files.make_private_file(Path(self.path))  # SQLite gives its other files the same rights
         try:
-            self._connection = _connect(self.path, patience)
+            connection = sqlite3.connect(
+                self.path, timeout=patience, isolation_level=None, check_same_thread=False
+            )
+            try:
+                _prepare(connection, self.path, patience)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         except _FAILED as error:
             raise self._explain(error) from error
         weakref.finalize(self, self._connection.close)  # Python 3.13 warns of open connections
@@ -158,18 +166,6 @@ def _make_folder(path: Path) -> None:
     except OSError as error:
         text = f"cannot make the folder `{folder}` for the local state: {error.strerror}"
         raise LocalStateError(text) from error
-
-
-def _connect(path: str, patience: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=patience, isolation_level=None, check_same_thread=False
-    )
-    try:
-        _prepare(connection, path, patience)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _prepare(connection: sqlite3.Connection, path: str, patience: float) -> None:
