@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
 
 from mlctl import masking
 
@@ -26,15 +28,27 @@ class Rule:
     the document that the rule comes from. A retired code is never reused.
     Ranges: 0xx text, 1xx structure, 2xx references, 3xx meaning, 4xx plan, 5xx apply,
     6xx rehearsal, 7xx policies. What breaks a project's policy goes by that one's name.
+    The prose of mlctl's own rules is in `rules.toml`: see `documented`.
     """
 
     code: str
     name: str
     severity: Severity
-    summary: str
-    why: str
-    fix: str
+    summary: str = ""
+    why: str = ""
+    fix: str = ""
     origin: str = ""
+
+    def documented(self) -> Rule:
+        """The rule with its prose, which is read only where it is printed."""
+        return self if self.summary else replace(self, **_prose().get(self.code, {}))
+
+
+@cache
+def _prose() -> dict[str, dict[str, Any]]:
+    import tomllib  # noqa: PLC0415 - few commands print prose
+
+    return tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
 
 
 # A key that ends like the name of a secret, and its value: of a flow mapping, or to the line's end.

@@ -53,7 +53,7 @@ class RuleExample:
 
 def page(rules: Iterable[Rule], examples: Mapping[str, RuleExample]) -> str:
     """The page as Markdown. `examples` is by code; a rule may have none."""
-    ordered = sorted(rules, key=lambda rule: rule.code)
+    ordered = sorted((rule.documented() for rule in rules), key=lambda rule: rule.code)
     parts = [_HEAD, *_index(ordered)]
     for beginning, title in _RANGES:
         inside = [rule for rule in ordered if rule.code.startswith(beginning)]

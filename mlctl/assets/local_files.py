@@ -33,26 +33,9 @@ from mlctl.kinds.resource import Resource, Upload, is_local, local_path
 from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.pointer import Data, Pointer
 
-UNREADABLE = Rule(
-    "MLC401",
-    "unreadable-path",
-    Severity.ERROR,
-    "a local path that a document names cannot be read",
-    "Planning compares the content of code folders, models and conda files with what the workspace"
-    " has, so it must read them.",
-    "Correct the path: it is relative to the file that names it.",
-)
+UNREADABLE = Rule("MLC401", "unreadable-path", Severity.ERROR)
 
-JOB_DEFINITION = Rule(
-    "MLC410",
-    "job-definition-without-component",
-    Severity.ERROR,
-    "a pipeline deployment with a job written inline, and no component",
-    "A pipeline deployment runs a component. The service makes one of a job that has run, by its"
-    " name; of a job that is only written down nobody makes one, `az ml` no more than mlctl.",
-    "Name a job that has run: `job_definition: azureml:JOB`. Or give the pipeline as a component:"
-    " `component: ./pipeline.yml`.",
-)
+JOB_DEFINITION = Rule("MLC410", "job-definition-without-component", Severity.ERROR)
 
 _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 

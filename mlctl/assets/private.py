@@ -16,17 +16,7 @@ from mlctl.files import real
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource, Upload
 
-PRIVATE = Rule(
-    "MLC411",
-    "private-file-uploaded",
-    Severity.WARNING,
-    "a file in a folder that is uploaded and was hardly meant to be",
-    "Everything in a folder of code or of a model goes into the workspace's storage, for all who"
-    " may read the workspace: `.env` files, keys, the history in `.git`, and what a link leads to"
-    " outside the folder. `az ml` uploads them too.",
-    "Name them in a file `.amlignore` in that folder, or move them out of it.",
-    "learn.microsoft.com/azure/machine-learning/how-to-train-model, section on `.amlignore`",
-)
+PRIVATE = Rule("MLC411", "private-file-uploaded", Severity.WARNING)
 
 _FEW = 3  # files that a finding names
 _PRIVATE = re.compile(

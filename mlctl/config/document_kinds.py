@@ -25,28 +25,8 @@ _SHOWN = 3  # names of files in a note
 _LONGEST = 1000  # characters of a value that may be a path
 
 
-UNKNOWN_KIND = Rule(
-    "MLC120",
-    "unknown-kind",
-    Severity.ERROR,
-    "a document whose kind is unknown",
-    "The kind of a document comes from the file part of its `$schema`, else from the command, else"
-    " from its content. Nothing else can be said about a document before its kind is known. Files"
-    " found in a folder that are of other kinds, or of none (a schedule, a workflow), are left out"
-    " with a note instead; under `--strict` other kinds of Azure ML are errors.",
-    "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or"
-    " batchEndpoint, batchDeployment, model, environment in its place.",
-)
-OTHER_KIND = Rule(
-    "MLC121",
-    "document-of-another-kind",
-    Severity.ERROR,
-    "the document is not of the kind that the command works on",
-    "Each command creates one kind of resource. The low-priority tutorial itself passes a"
-    " deployment to `batch-endpoint create`.",
-    "Use the command of the document's kind, or `mlctl apply FILE`, which takes any.",
-    "Use low priority VMs for batch deployments",
-)
+UNKNOWN_KIND = Rule("MLC120", "unknown-kind", Severity.ERROR)
+OTHER_KIND = Rule("MLC121", "document-of-another-kind", Severity.ERROR)
 
 
 class Why(Enum):

@@ -23,15 +23,7 @@ from mlctl.pointer import Data
 from mlctl.schema.text import placeholder
 from mlctl.source import Document
 
-SECOND_DOCUMENT = Rule(
-    "MLC205",
-    "second-document",
-    Severity.ERROR,
-    "a conda or component file with more than one document",
-    "A file that a document names stands for one value: what follows a `---` line would be lost,"
-    " silently, in a version that cannot be changed.",
-    "Remove the `---` and what follows it, or make a file of its own of it.",
-)
+SECOND_DOCUMENT = Rule("MLC205", "second-document", Severity.ERROR)
 
 
 @dataclass(slots=True)

@@ -21,16 +21,7 @@ from mlctl.schema.text import nearest
 from mlctl.source import Document, SourceFile
 from mlctl.source.overlay import Part, merge_patch
 
-UNKNOWN_OVERLAY = Rule(
-    "MLC123",
-    "overlay-of-nothing",
-    Severity.ERROR,
-    "an overlay of a resource that no file declares",
-    "An overlay changes the document of a resource, which it names by its address. A misspelt"
-    " address would leave the environment without the change, silently.",
-    "Name the resource as the plan does: `compute/NAME`, `batch-deployment/ENDPOINT/NAME`.",
-    "mlctl",
-)
+UNKNOWN_OVERLAY = Rule("MLC123", "overlay-of-nothing", Severity.ERROR)
 
 
 @dataclass(slots=True)

@@ -23,17 +23,7 @@ from mlctl.source.rules import TOO_BIG
 if TYPE_CHECKING:
     from mlctl.kinds.expressions import Expression
 
-UNSET_VARIABLE = Rule(
-    "MLC122",
-    "unset-variable",
-    Severity.ERROR,
-    "an expression with a variable that has no value",
-    "`${{ var.NAME }}` stands for a variable of `mlctl.yml`, of `--var-file` or `--var`,"
-    " `${{ env.NAME }}` for one of the environment. Nobody means to write the expression itself, or"
-    " nothing in its place, to the workspace.",
-    "Give it a value: `--var NAME=VALUE`, `variables:` in `mlctl.yml`, or `export NAME=VALUE`.",
-    "mlctl",
-)
+UNSET_VARIABLE = Rule("MLC122", "unset-variable", Severity.ERROR)
 
 _VAR, _ENV = "var", "env"
 _MOST_CHARACTERS = 100_000_000  # that variables put into all documents

@@ -14,17 +14,7 @@ from mlctl.planning.model import Action, Change, Plan, RunningJob
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError
 
-RUNNING_JOBS = Rule(
-    "MLC417",
-    "running-jobs",
-    Severity.WARNING,
-    "something would be deleted or replaced while jobs run or wait on it",
-    "Jobs fail when their cluster is deleted, those that wait in its queue too, and a cluster of"
-    " the same name does not take them over. Jobs of a deployment or an endpoint go on when it is"
-    " deleted, and can no longer be listed by it. Where the list of jobs may not be read, that is"
-    " said instead. An apply is not refused because of jobs; with `--strict` it is.",
-    "Wait until they have ended, or cancel them.",
-)
+RUNNING_JOBS = Rule("MLC417", "running-jobs", Severity.WARNING)
 _SHOWN = 3  # jobs that a finding names
 
 

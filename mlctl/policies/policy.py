@@ -24,25 +24,8 @@ if TYPE_CHECKING:
     from mlctl.policies.expression import Condition
     from mlctl.policies.expression import Path as RulePath
 
-BROKEN_POLICY = Rule(
-    "MLC701",
-    "broken-policy",
-    Severity.ERROR,
-    "a policy that cannot be checked",
-    "A policy that names a kind or a field that there is not, or whose rule cannot be read, would"
-    " let everything pass.",
-    "Name kinds and fields as documents do, and write the rule in JMESPath, as for `--query`.",
-    "mlctl",
-)
-EXPIRED_WAIVER = Rule(
-    "MLC702",
-    "expired-waiver",
-    Severity.WARNING,
-    "a waiver of a policy whose last day is over",
-    "From the day after `until` the policy counts again: a waiver is a promise to mend something.",
-    "Mend what breaks the policy and remove the waiver, or agree on another day.",
-    "mlctl",
-)
+BROKEN_POLICY = Rule("MLC701", "broken-policy", Severity.ERROR)
+EXPIRED_WAIVER = Rule("MLC702", "expired-waiver", Severity.WARNING)
 POLICY_RULES = (BROKEN_POLICY, EXPIRED_WAIVER)
 
 CHANGE, PLAN, ENVIRONMENT = "change", "plan", "env"  # `environment` is a kind

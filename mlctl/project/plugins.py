@@ -14,16 +14,7 @@ from mlctl.plugins import BrokenPlugin, Plugin
 from mlctl.project.file import Project, ProjectError
 from mlctl.schema.text import nearest
 
-BROKEN_PLUGIN = Rule(
-    "MLC703",
-    "broken-plugin",
-    Severity.ERROR,
-    "a plug-in that is not installed, or cannot be used",
-    "`plugins:` in `mlctl.yml` names what has to be checked: without the package, or with one that"
-    " fails, files and plans would pass that should not.",
-    "Install the package, upgrade it, or take its name out of `plugins:`; the message says which.",
-    "mlctl",
-)
+BROKEN_PLUGIN = Rule("MLC703", "broken-plugin", Severity.ERROR)
 PLUGIN_RULES = (BROKEN_PLUGIN,)
 _HINT = "upgrade the package, or take the name out of `plugins:`"
 _OWN = "MLC"  # codes that begin so are mlctl's

@@ -16,96 +16,14 @@ from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import is_placeholder
 
-_COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
-
-NO_CREDENTIALS = Rule(
-    "MLC310",
-    "ssh-without-credentials",
-    Severity.ERROR,
-    "`ssh_settings` with neither a key nor a password",
-    "The user that `admin_username` names is made on every node and must be able to log in; the"
-    " service refuses a user without credentials. SSH settings cannot be changed after the"
-    " cluster is made.",
-    "Write `ssh_key_value` with a public key (better), or `admin_password`.",
-    _COMPUTE,
-)
-NO_LOGIN = Rule(
-    "MLC311",
-    "ssh-access-without-login",
-    Severity.WARNING,
-    "an SSH port that is open to the internet, and no user to log in with",
-    "`ssh_public_access_enabled: true` opens the port. Without `ssh_settings` there is no user on"
-    " the nodes: the port is open for nothing, and neither of the two can be changed later.",
-    "Add `ssh_settings`, or remove `ssh_public_access_enabled`.",
-    _COMPUTE,
-)
-PASSWORD = Rule(
-    "MLC312",
-    "password-in-file",
-    Severity.WARNING,
-    "a password that stands in the file as plain text",
-    "Everyone who can read the repository, now or later, can log in to the nodes.",
-    "Use `ssh_key_value` with a public key, which is no secret; or put a placeholder in the file"
-    " and set the password when the file is applied. A password that was committed once has to be"
-    " changed.",
-    _COMPUTE,
-)
-PRIVATE_KEY = Rule(
-    "MLC313",
-    "private-key-in-file",
-    Severity.ERROR,
-    "an `ssh_key_value` that holds the private half of a key",
-    "The nodes need the public half, which begins with `ssh-rsa`, or with `ssh-ed25519`. The"
-    " private half would be sent to the service and stored with the file, and does not work"
-    " either.",
-    "Write the content of the `.pub` file. Throw the key away if the file was shared.",
-    "learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster, section"
-    " Enable SSH access",
-)
-NO_IDS = Rule(
-    "MLC314",
-    "identity-without-ids",
-    Severity.ERROR,
-    "a user-assigned identity that is asked for and not named",
-    "`type: user_assigned` says that identities made elsewhere are given to the resource; the"
-    " service refuses it without their ids.",
-    "List them in `user_assigned_identities`, each as `resource_id: /subscriptions/...`; or write"
-    " `type: system_assigned`.",
-    _COMPUTE,
-)
-STRAY_IDS = Rule(
-    "MLC315",
-    "ids-without-identity",
-    Severity.ERROR,
-    "user-assigned identities that are listed, and not asked for by `type`",
-    "The list counts only with a `type` that has `user_assigned` in it; otherwise the service"
-    " refuses the resource.",
-    "Write `type: user_assigned`, or remove the list.",
-    _COMPUTE,
-)
-SUBNET = Rule(
-    "MLC316",
-    "incomplete-subnet",
-    Severity.ERROR,
-    "a virtual network without a subnet, or the name of a subnet without its network",
-    "Nodes stand in a subnet. It is given by its name together with `vnet_name` (the network is"
-    " looked for in the workspace's resource group), or by its full ARM id alone.",
-    "Write both `vnet_name` and `subnet`, or the subnet's ARM id.",
-    _COMPUTE,
-)
-NO_PUBLIC_IP = Rule(
-    "MLC317",
-    "no-public-ip-without-subnet",
-    Severity.WARNING,
-    "nodes without public addresses and without a subnet",
-    "Nodes without public addresses reach the service through a virtual network: one that the"
-    " cluster names, or the managed network of the workspace. Whether the workspace has one, the"
-    " file does not say; without it the cluster cannot be made.",
-    "Name the subnet in `network_settings`. In a workspace with a managed network all is well:"
-    " waive the rule with `# mlctl:ignore=MLC317`.",
-    f"{_COMPUTE}; hashicorp/terraform-provider-azurerm,"
-    " machine_learning_compute_cluster_resource.go, check at creation",
-)
+NO_CREDENTIALS = Rule("MLC310", "ssh-without-credentials", Severity.ERROR)
+NO_LOGIN = Rule("MLC311", "ssh-access-without-login", Severity.WARNING)
+PASSWORD = Rule("MLC312", "password-in-file", Severity.WARNING)
+PRIVATE_KEY = Rule("MLC313", "private-key-in-file", Severity.ERROR)
+NO_IDS = Rule("MLC314", "identity-without-ids", Severity.ERROR)
+STRAY_IDS = Rule("MLC315", "ids-without-identity", Severity.ERROR)
+SUBNET = Rule("MLC316", "incomplete-subnet", Severity.ERROR)
+NO_PUBLIC_IP = Rule("MLC317", "no-public-ip-without-subnet", Severity.WARNING)
 _SECRETS = ("admin_password", "ssh_key_value")
 RULES = (
     NO_CREDENTIALS,

@@ -16,55 +16,10 @@ from mlctl.config.rules.base import (
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.schema.text import nearest, placeholder
 
-_COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
-_CLUSTER = "learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster"
-
-MIN_OVER_MAX = Rule(
-    "MLC301",
-    "min-over-max",
-    Severity.ERROR,
-    "a cluster with `min_instances` larger than `max_instances`",
-    "A cluster scales between the two. Left out, `max_instances` is 4 and `min_instances` is 0.",
-    "Raise `max_instances`, or lower `min_instances`. With `min_instances: 0` an idle cluster costs"
-    " nothing.",
-    _COMPUTE,
-)
-NO_MAX = Rule(
-    "MLC302",
-    "max-instances-left-out",
-    Severity.WARNING,
-    "a cluster that does not say how many nodes it may have",
-    "The tools disagree on what silence means: the reference says 1 node, `az` and the Python SDK"
-    " send 4, and so does mlctl. The number decides what the cluster may cost and how much quota"
-    " it takes.",
-    "Write `max_instances`.",
-    f"{_COMPUTE} (default 1); azure-ai-ml 1.35.2, class AmlCompute (default 4)",
-)
-ZERO_IDLE_TIME = Rule(
-    "MLC303",
-    "zero-idle-time",
-    Severity.WARNING,
-    "an `idle_time_before_scale_down` of 0, which other tools drop",
-    "`az` and the Python SDK drop a 0 before they send the cluster, so that the service's default"
-    " of 120 seconds applies. mlctl sends what is written: the same file gives two different"
-    " clusters. At 0 a node also goes between two jobs that follow each other at once, and the"
-    " next one waits for a new node.",
-    "Write 1 or more seconds; 120 is the default.",
-    f"azure-ai-ml 1.35.2, class AmlCompute; {_COMPUTE}",
-)
-UNKNOWN_REGION = Rule(
-    "MLC307",
-    "unknown-region",
-    Severity.WARNING,
-    "a `location` that is no Azure region known here",
-    "A cluster may stand in another region than its workspace, so the service takes any region's"
-    " name, and refuses what is none. Display names (`West Europe`) are the same as short ones"
-    " (`westeurope`). The list in mlctl has a date: a region that is newer than it is reported"
-    " too.",
-    "Correct the name, or leave `location` out to have the workspace's. Where the region is"
-    " right, waive the rule with `# mlctl:ignore=MLC307`.",
-    f"{_CLUSTER}; the public regions of the Azure retail price list",
-)
+MIN_OVER_MAX = Rule("MLC301", "min-over-max", Severity.ERROR)
+NO_MAX = Rule("MLC302", "max-instances-left-out", Severity.WARNING)
+ZERO_IDLE_TIME = Rule("MLC303", "zero-idle-time", Severity.WARNING)
+UNKNOWN_REGION = Rule("MLC307", "unknown-region", Severity.WARNING)
 RULES = (MIN_OVER_MAX, NO_MAX, ZERO_IDLE_TIME, UNKNOWN_REGION)
 
 # Sovereign clouds and early-update regions exist, but no public list has them.

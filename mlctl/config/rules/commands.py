@@ -26,31 +26,8 @@ from mlctl.kinds.expressions import (
 from mlctl.pointer import Pointer
 from mlctl.schema.text import listed, nearest, shown
 
-_JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
-_EXPRESSIONS = "learn.microsoft.com/azure/machine-learning/concept-expressions"
-
-UNDECLARED = Rule(
-    "MLC342",
-    "undeclared-input-or-output",
-    Severity.ERROR,
-    "a command with the place of an input or output that is not declared",
-    "`${{inputs.NAME}}` and `${{outputs.NAME}}` in a command stand for what the job or component"
-    " declares under that name, `${{search_space.NAME}}` for a parameter of a sweep. A job whose"
-    " command names another one is refused, or fails when it starts.",
-    "Declare it under `inputs`, `outputs` or `search_space`, or correct the name.",
-    f'{_JOB}; azure-ai-ml 1.35.2: "Inputs to job does not contain ..."',
-)
-BROKEN_EXPRESSION = Rule(
-    "MLC357",
-    "broken-expression",
-    Severity.WARNING,
-    "what begins like an expression and is none",
-    "An expression is `${{` with names and dots and `}}`; a part that may be left out stands in"
-    " `$[[` and `]]`. What is not closed, or begins with a word that stands for nothing, reaches"
-    " the program as it is.",
-    "Close it, or correct the word.",
-    _EXPRESSIONS,
-)
+UNDECLARED = Rule("MLC342", "undeclared-input-or-output", Severity.ERROR)
+BROKEN_EXPRESSION = Rule("MLC357", "broken-expression", Severity.WARNING)
 RULES = (UNDECLARED, BROKEN_EXPRESSION)
 
 # Where commands stand in what runs one.

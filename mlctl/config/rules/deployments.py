@@ -11,87 +11,13 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import listed, nearest
 
-_DEPLOYMENT = "learn.microsoft.com/azure/machine-learning/reference-yaml-deployment-batch"
-_SDK = "azure-ai-ml 1.35.2"
-
-COUNT_TWICE = Rule(
-    "MLC320",
-    "instance-count-twice",
-    Severity.ERROR,
-    "a `settings.instance_count` next to `resources`",
-    "Both say how many nodes a job takes. `az` and the Python SDK refuse the two together, even"
-    " where `resources` says something else: \"Can't set instance_count when resources is"
-    ' provided."',
-    "Keep `resources.instance_count`, the documented place.",
-    f"{_SDK}, class ModelBatchDeployment; Azure/azure-sdk-for-python#33470",
-)
-FILE_NAME = Rule(
-    "MLC321",
-    "file-name-with-summary-only",
-    Severity.ERROR,
-    "an `output_file_name` without `output_action: append_row`",
-    "With `summary_only` no file of predictions is written: the scoring script writes its own"
-    " outputs, and the job counts them. `az` takes the pair and fails when it sends the"
-    " deployment.",
-    "Remove `output_file_name`, or write `output_action: append_row`.",
-    _DEPLOYMENT,
-)
-DROPPED = Rule(
-    "MLC322",
-    "dropped-setting",
-    Severity.WARNING,
-    "a setting beside `settings`, which is not sent",
-    "With `type: model` and `settings`, `az` and the Python SDK load `environment_variables` and"
-    " `error_threshold` from the top level without a word, and then send what `settings` says only."
-    " mlctl does the same, and says so.",
-    "Move the field under `settings`.",
-    f"{_SDK}, class ModelBatchDeployment",
-)
-SHORT_TIMEOUT = Rule(
-    "MLC323",
-    "short-timeout",
-    Severity.WARNING,
-    "30 seconds for a mini-batch, the default, which is too short for most models",
-    "`retry_settings.timeout` is how long the scoring of one mini-batch may take:"
-    " `mini_batch_size` files, the first of them on a node that has just started. A mini-batch"
-    " that takes longer is stopped and tried again from its beginning, `max_retries` times in all,"
-    " and then counts as failed; with `error_threshold: -1` the job succeeds without it.",
-    "Measure one mini-batch on the size of the cluster and give it several times as long; 300 is"
-    " usual.",
-    f"{_DEPLOYMENT} (default 30)",
-)
-NO_ENVIRONMENT = Rule(
-    "MLC324",
-    "script-without-environment",
-    Severity.WARNING,
-    "a scoring script without an environment to run in",
-    "Azure ML makes the environment itself for MLflow models, from what the model was logged"
-    " with. Any other model needs an `environment` that has the packages of its script. Which of"
-    " the two the model is, the files do not say.",
-    "Add `environment`. For an MLflow model declare it with `type: mlflow_model`, or waive the"
-    " rule with `# mlctl:ignore=MLC324`.",
-    _DEPLOYMENT,
-)
-UNKNOWN_SETTING = Rule(
-    "MLC325",
-    "unknown-pipeline-setting",
-    Severity.WARNING,
-    "a setting of a pipeline deployment that looks like a misspelt one",
-    "The `settings` of a pipeline deployment take any key, so no other tool notices a typo: the"
-    " setting is stored and does nothing.",
-    "Correct the spelling.",
-    f"{_SDK}, class PipelineJobSettingsSchema",
-)
-IGNORED_JOB = Rule(
-    "MLC326",
-    "ignored-job-definition",
-    Severity.WARNING,
-    "a `job_definition` beside `component`, which is ignored",
-    "A pipeline deployment runs one or the other. Where both are given, `az` and the Python SDK"
-    " take the component without a word.",
-    "Remove the one that is not meant.",
-    f"{_SDK}, class PipelineComponentBatchDeployment",
-)
+COUNT_TWICE = Rule("MLC320", "instance-count-twice", Severity.ERROR)
+FILE_NAME = Rule("MLC321", "file-name-with-summary-only", Severity.ERROR)
+DROPPED = Rule("MLC322", "dropped-setting", Severity.WARNING)
+SHORT_TIMEOUT = Rule("MLC323", "short-timeout", Severity.WARNING)
+NO_ENVIRONMENT = Rule("MLC324", "script-without-environment", Severity.WARNING)
+UNKNOWN_SETTING = Rule("MLC325", "unknown-pipeline-setting", Severity.WARNING)
+IGNORED_JOB = Rule("MLC326", "ignored-job-definition", Severity.WARNING)
 RULES = (
     COUNT_TWICE,
     FILE_NAME,

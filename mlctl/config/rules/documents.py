@@ -13,27 +13,8 @@ from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema import Schema, dereferenced
 from mlctl.schema.text import listed
 
-READ_ONLY = Rule(
-    "MLC330",
-    "read-only-field",
-    Severity.WARNING,
-    "a field that only the service writes",
-    "Ids, states, node counts and addresses of a live resource cannot be set. mlctl accepts them,"
-    " so that what `show -o yaml` printed can be applied again, and ignores them.",
-    "Leave the fields out.",
-    "learn.microsoft.com/azure/machine-learning/reference-yaml-overview",
-)
-OLD_SCHEMA = Rule(
-    "MLC331",
-    "old-schema-url",
-    Severity.WARNING,
-    "a `$schema` of the previews of 2021 to 2023",
-    "mlctl and `az` look at the file name of the URL at most. Editors fetch the whole, to"
-    " complete fields and to mark mistakes: `http://azureml/sdk-2-0/` cannot be resolved, and"
-    " `azuremlsdk2` had the schemas of the preview of 2021.",
-    "Write the URL that the hint gives.",
-    "Azure/azureml-examples, where the old URLs were replaced",
-)
+READ_ONLY = Rule("MLC330", "read-only-field", Severity.WARNING)
+OLD_SCHEMA = Rule("MLC331", "old-schema-url", Severity.WARNING)
 RULES = (READ_ONLY, OLD_SCHEMA)
 
 

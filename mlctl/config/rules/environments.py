@@ -13,20 +13,7 @@ from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.schema.text import placeholder
 
-NO_DRIVER = Rule(
-    "MLC332",
-    "environment-without-azureml-core",
-    Severity.WARNING,
-    "an environment of a scoring script without `azureml-core`",
-    "The service runs a scoring script by a program of its own, which imports `azureml-core`. In an"
-    " environment that lacks it every job fails once its nodes are up, with nothing but `exited"
-    " with status code 42`.",
-    "Add `azureml-core` and `azureml-dataset-runtime[fuse]` to the `pip` dependencies of the conda"
-    " file. Where the image brings them along, waive the rule with `# mlctl:ignore=MLC332`.",
-    "learn.microsoft.com/training/modules/deploy-model-batch-endpoint/4-deploy-custom-model-batch-"
-    'endpoint: "the library azureml-core as it is required for batch deployments";'
-    " Azure/azureml-examples#2614",
-)
+NO_DRIVER = Rule("MLC332", "environment-without-azureml-core", Severity.WARNING)
 RULES = (NO_DRIVER,)
 
 _SCRIPT = ("code_configuration", "scoring_script")

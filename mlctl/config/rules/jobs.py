@@ -20,65 +20,11 @@ from mlctl.kinds import Resource, kind_of
 from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.records.job import KIND as JOB
 
-_JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
-_SERVERLESS = "learn.microsoft.com/azure/machine-learning/how-to-use-serverless-compute"
-_QUOTAS = "learn.microsoft.com/azure/machine-learning/how-to-manage-quotas"
-
-SPOT_ON_CLUSTER = Rule(
-    "MLC341",
-    "spot-on-a-cluster",
-    Severity.ERROR,
-    "a job that asks for spot nodes and names a compute",
-    "The tier of a cluster's nodes is the cluster's own, and all its jobs have it; a job cannot"
-    " choose. `queue_settings.job_tier` chooses for serverless compute, which a job gets that names"
-    " no `compute`.",
-    "Remove `compute` to run on serverless spot nodes; or remove `job_tier`, and name a cluster"
-    " with `tier: low_priority`.",
-    f"{_SERVERLESS}; Use low priority VMs for batch deployments",
-)
-JOB_OVER_MAX = Rule(
-    "MLC343",
-    "job-over-max",
-    Severity.WARNING,
-    "a job that needs more nodes than its cluster can have",
-    "A command job starts when it has all its nodes. On a cluster whose `max_instances` is less"
-    " than that it never does.",
-    "Raise `max_instances` of the cluster (it can be changed in place), or lower"
-    " `resources.instance_count`.",
-    _JOB,
-)
-OVER_LIFETIME = Rule(
-    "MLC344",
-    "timeout-over-lifetime",
-    Severity.WARNING,
-    "a job that may run longer than the service lets it",
-    f"A job lives {limits.JOB_DAYS} days at most, and {limits.LOW_PRIORITY_JOB_DAYS} on"
-    " low-priority nodes; then the service cancels it, whatever its `limits.timeout` says.",
-    "Lower `limits.timeout`, and write checkpoints that another job can go on from.",
-    _QUOTAS,
-)
-LATE_CHECKPOINTS = Rule(
-    "MLC345",
-    "checkpoints-uploaded-at-the-end",
-    Severity.WARNING,
-    "checkpoints that are kept only when the job ends, on nodes that can be taken away",
-    "A preempted job starts anew on another node, once or often. There it finds what it had left in"
-    " `./outputs`, and what it had written to a mounted output. An output with `mode: upload` is"
-    " uploaded when the job ends: a checkpoint in it is lost with the node, and the job begins from"
-    " nothing.",
-    "Write checkpoints to `./outputs/checkpoints`, or give the output `mode: rw_mount`.",
-    f"Using Cheap Low Priority VMs (hi-ml); {_JOB}, section Job outputs",
-)
-TYPE_IGNORED = Rule(
-    "MLC346",
-    "instance-type-on-a-cluster",
-    Severity.WARNING,
-    "a job that asks for a VM size and runs on a cluster, which has its own",
-    "`resources.instance_type` chooses the nodes of a serverless job, or of one on Kubernetes. A"
-    " cluster's nodes have the `size` of the cluster, and the job runs on those.",
-    "Remove `instance_type`, or name a cluster of that size.",
-    f"{_JOB}; {_SERVERLESS}",
-)
+SPOT_ON_CLUSTER = Rule("MLC341", "spot-on-a-cluster", Severity.ERROR)
+JOB_OVER_MAX = Rule("MLC343", "job-over-max", Severity.WARNING)
+OVER_LIFETIME = Rule("MLC344", "timeout-over-lifetime", Severity.WARNING)
+LATE_CHECKPOINTS = Rule("MLC345", "checkpoints-uploaded-at-the-end", Severity.WARNING)
+TYPE_IGNORED = Rule("MLC346", "instance-type-on-a-cluster", Severity.WARNING)
 RULES = (
     *(SPOT_ON_CLUSTER, JOB_OVER_MAX, OVER_LIFETIME),
     *(LATE_CHECKPOINTS, TYPE_IGNORED),

@@ -10,45 +10,9 @@ from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.facts import is_low_priority
 
-_LOW_PRIORITY = "learn.microsoft.com/azure/machine-learning/how-to-use-low-priority-batch"
-
-SINGLE_NODE = Rule(
-    "MLC308",
-    "single-node-low-priority",
-    Severity.WARNING,
-    "a single low-priority node, whose preemption cancels the job",
-    "Azure takes low-priority nodes back when it needs them. A job on several nodes goes on with"
-    " those that are left, and the lost mini-batches are scheduled again. A job whose only node"
-    " is taken is cancelled, all that it had done is lost, and it has to be submitted again by"
-    " hand.",
-    "Use two nodes or more, in `max_instances` of the cluster and in `resources.instance_count`"
-    " of the deployment; or a cluster with `tier: dedicated`.",
-    f'{_LOW_PRIORITY}, section Limitations: "In the cases where the entire cluster is preempted'
-    ' or running on a single-node cluster, the job is cancelled"',
-)
-OVER_MAX = Rule(
-    "MLC309",
-    "instance-count-over-max",
-    Severity.WARNING,
-    "a deployment that asks for more nodes than its cluster can have",
-    "A job takes the nodes that it gets: with `instance_count` over the cluster's `max_instances`"
-    " it runs on fewer nodes than the file says, or waits for nodes that never come.",
-    "Raise `max_instances` of the cluster (it can be changed in place), or lower `instance_count`.",
-    _LOW_PRIORITY,
-)
-FEW_TRIES = Rule(
-    "MLC329",
-    "few-tries-on-low-priority",
-    Severity.WARNING,
-    "fewer than 3 tries for a mini-batch on low-priority nodes",
-    '`max_retries` counts tries, not retries: an invocation sends it as `run_max_try`, "the number'
-    ' of maximum tries for a failed or timeout mini batch". The documentation goes on: "a mini'
-    " batch with dequeue count greater than this won't be processed again\". Whether a preemption"
-    " counts as a dequeue is open. If it does, one or two preemptions fail the mini-batch, and with"
-    " `error_threshold: -1` the job succeeds without it.",
-    "Write `max_retries: 3` or more, or leave it out: 3 is the default.",
-    "azureml-pipeline-steps, class ParallelRunConfig; recorded invocations of batch endpoints",
-)
+SINGLE_NODE = Rule("MLC308", "single-node-low-priority", Severity.WARNING)
+OVER_MAX = Rule("MLC309", "instance-count-over-max", Severity.WARNING)
+FEW_TRIES = Rule("MLC329", "few-tries-on-low-priority", Severity.WARNING)
 RULES = (SINGLE_NODE, OVER_MAX, FEW_TRIES)
 
 _NODES = ("resources", "instance_count")

@@ -11,32 +11,8 @@ from mlctl.kinds import Address, Resource
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema.text import listed
 
-DUPLICATE = Rule(
-    "MLC201",
-    "duplicate-address",
-    Severity.ERROR,
-    "two documents that describe the same resource",
-    "The address (kind and name, with the endpoint of a deployment and the version of an asset)"
-    " says which resource a document means. With two documents for one address the last write"
-    " would win, and every plan would want to change it back. Azure compares names without letter"
-    " case.",
-    "Rename one of them, or remove it. Where the two are meant for different workspaces, keep"
-    " them in different folders and apply one at a time.",
-    "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules",
-)
-CONFLICT = Rule(
-    "MLC202",
-    "conflicting-asset",
-    Severity.ERROR,
-    "one version of a model or environment that is described in two ways",
-    "A model or environment that is written inline in a deployment, with a `name` and a"
-    " `version`, is the same asset as a document with that name and version, and as every other"
-    " inline one. A version never changes its content: only one of the descriptions could be"
-    " true.",
-    "Describe the asset once, in a document of its own, and name it: `azureml:NAME:VERSION`. Or"
-    " give the other content another version.",
-    "learn.microsoft.com/azure/machine-learning/how-to-manage-environments-v2",
-)
+DUPLICATE = Rule("MLC201", "duplicate-address", Severity.ERROR)
+CONFLICT = Rule("MLC202", "conflicting-asset", Severity.ERROR)
 RULES = (DUPLICATE, CONFLICT)
 
 

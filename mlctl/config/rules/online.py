@@ -10,30 +10,8 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource, routes
 from mlctl.kinds.routes import Shares
 
-_ENDPOINT = "learn.microsoft.com/azure/machine-learning/reference-yaml-endpoint-online"
-_ROLLOUT = "learn.microsoft.com/azure/machine-learning/how-to-safely-rollout-online-endpoints"
-
-WRONG_SUM = Rule(
-    "MLC334",
-    "traffic-does-not-add-up",
-    Severity.ERROR,
-    "a `traffic` whose percentages make neither 100 nor 0",
-    "The percentages say which share of the requests each deployment gets. Azure takes them where"
-    " they make 100, or 0 while no deployment is to get any.",
-    "Correct the percentages.",
-    f'{_ENDPOINT}: "Total traffic has to either be 0 or sum up to 100"',
-)
-MIRRORED_TOO = Rule(
-    "MLC333",
-    "traffic-and-mirror-traffic",
-    Severity.ERROR,
-    "a deployment that gets both requests and copies of requests",
-    "`mirror_traffic` sends copies of the requests that others answer to one more deployment, and"
-    " drops its answers. A deployment gets the one or the other, not both.",
-    "Remove the deployment from `traffic` or from `mirror_traffic`.",
-    f'{_ROLLOUT}: "You can configure a deployment to receive only live traffic or mirrored traffic,'
-    ' not both"',
-)
+WRONG_SUM = Rule("MLC334", "traffic-does-not-add-up", Severity.ERROR)
+MIRRORED_TOO = Rule("MLC333", "traffic-and-mirror-traffic", Severity.ERROR)
 RULES = (WRONG_SUM, MIRRORED_TOO)
 
 

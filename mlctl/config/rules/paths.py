@@ -15,42 +15,9 @@ from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Pointer, dotted
 from mlctl.schema.text import placeholder
 
-_HOW = "Paths in a document are relative to the folder of its file, whatever folder mlctl runs in."
-_FIX = "Correct the path, or make the file. In a pipeline, check out or build it before this step."
-_ORIGIN = "learn.microsoft.com/azure/machine-learning/reference-yaml-deployment-batch"
-
-MISSING_PATH = Rule(
-    "MLC203",
-    "missing-path",
-    Severity.WARNING,
-    "a local path that does not exist",
-    f"{_HOW} `validate` only warns, since code and models are often fetched later; `plan` and"
-    " `apply` read and upload them, and refuse (MLC204).",
-    _FIX,
-    _ORIGIN,
-)
-MISSING_TO_PLAN = Rule(
-    "MLC204",
-    "missing-path-to-plan",
-    Severity.ERROR,
-    "a local path that has to be read and does not exist",
-    f"{_HOW} `plan` compares the content with what the workspace has, and `apply` uploads it."
-    " `validate` only warns of the same (MLC203).",
-    _FIX,
-    _ORIGIN,
-)
-LEFT_EXPRESSION = Rule(
-    "MLC206",
-    "expression-in-content",
-    Severity.WARNING,
-    "a conda file with an expression, which stays as it is",
-    "`${{ var.NAME }}` and `${{ env.NAME }}` stand for values in documents, and in the components"
-    " that these name. A conda file, code or a model is content, which is taken as it is: the image"
-    " would be built with the expression itself.",
-    "Write the value, or the dependencies in place: `conda_file:` may be a mapping in the document,"
-    " where expressions have values.",
-    "mlctl",
-)
+MISSING_PATH = Rule("MLC203", "missing-path", Severity.WARNING)
+MISSING_TO_PLAN = Rule("MLC204", "missing-path-to-plan", Severity.ERROR)
+LEFT_EXPRESSION = Rule("MLC206", "expression-in-content", Severity.WARNING)
 RULES = (MISSING_PATH, MISSING_TO_PLAN, LEFT_EXPRESSION)
 
 _CONDA_FILE: Pointer = ("conda_file",)

@@ -13,31 +13,8 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.pointer import Pointer
 from mlctl.source import Document
 
-PLAIN_SECRET = Rule(
-    "MLC319",
-    "secret-in-file",
-    Severity.WARNING,
-    "a key, a token or a password that stands in the file as plain text",
-    "Everyone who can read the repository has it, now and later, and so has everyone who may read"
-    " the resource: environment variables, tags and URIs are returned as they were written. mlctl"
-    " masks what looks like a secret in all that it prints and saves; others do not.",
-    "Put a placeholder in the file, such as `${{ env.NAME }}`, and let the pipeline fill it in from"
-    " its secret variables; or keep the secret in Azure Key Vault, where code that runs reads it"
-    " with its managed identity. A secret that was committed once has to be changed. What only"
-    " looks like one is waived with `# mlctl:ignore=MLC319`.",
-    "learn.microsoft.com/azure/machine-learning/how-to-use-secrets-in-runs",
-)
-MASKED_VALUE = Rule(
-    "MLC328",
-    "masked-value",
-    Severity.ERROR,
-    "asterisks in place of a secret that some output left out",
-    "`show` and `list` print `***` where a secret is. Written back, the asterisks would take the"
-    " place of the secret.",
-    "Write the value itself, by a placeholder; or remove the field from the file, and what is there"
-    " stays.",
-    "mlctl",
-)
+PLAIN_SECRET = Rule("MLC319", "secret-in-file", Severity.WARNING)
+MASKED_VALUE = Rule("MLC328", "masked-value", Severity.ERROR)
 RULES = (PLAIN_SECRET, MASKED_VALUE)
 _MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
 

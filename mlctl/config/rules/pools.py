@@ -9,19 +9,7 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 
-CLASSIC_SERVICE = Rule(
-    "MLC340",
-    "classic-web-service",
-    Severity.WARNING,
-    "a Batch Pool whose `swagger_url` looks like that of a classic web service",
-    "A pool is charged to the billing plan of the web service that it names, so that service must"
-    " be a New Resource Manager based one: classic web services have no plan. What runs on the pool"
-    " may be of either sort. Addresses of the new sort have `/subscriptions/` in their path, those"
-    " of classic services `/workspaces/`.",
-    "Name the `swagger.json` of a New Resource Manager based web service; one made for the pool"
-    " alone keeps its bill apart.",
-    "Azure Batch service for Machine Learning jobs",
-)
+CLASSIC_SERVICE = Rule("MLC340", "classic-web-service", Severity.WARNING)
 RULES = (CLASSIC_SERVICE,)
 
 _CLASSIC = re.compile(r"https://[^/]+/workspaces/[^/]+/services/", re.IGNORECASE)

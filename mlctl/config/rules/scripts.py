@@ -17,17 +17,7 @@ from mlctl.schema.text import placeholder
 _CODE = ("code_configuration", "code")
 _SCRIPT = ("code_configuration", "scoring_script")
 
-BROKEN_SCRIPT = Rule(
-    "MLC327",
-    "broken-scoring-script",
-    Severity.ERROR,
-    "a scoring script that is no Python",
-    "The script is run on every node. One that cannot be parsed fails each mini-batch or request,"
-    " after the nodes have come up. `az` and the SDK parse it before they create a deployment.",
-    "Correct the script at the line that is shown, or pass --skip-script-validation to"
-    " the command that creates the deployment.",
-    "azure-ai-ml 1.35.2, `validate_scoring_script`",
-)
+BROKEN_SCRIPT = Rule("MLC327", "broken-scoring-script", Severity.ERROR)
 RULES = (BROKEN_SCRIPT,)
 
 

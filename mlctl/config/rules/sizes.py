@@ -19,56 +19,12 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import nearest, placeholder
 
-_RETIRED = "learn.microsoft.com/azure/virtual-machines/sizes/retirement/retired-sizes-list"
 _WARN_YEARS = 2
 
-RETIRED_SIZE = Rule(
-    "MLC304",
-    "retired-size",
-    Severity.ERROR,
-    "a VM size that Azure has switched off",
-    "No new nodes of the size can be had, and the nodes that there were are gone: a cluster of it"
-    " cannot be created, and one that exists never gets a node again.",
-    "Take the successor that the hint names. A cluster's size cannot be changed in place: the"
-    " plan will replace it.",
-    f"{_RETIRED}; learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster,"
-    " section Troubleshooting",
-)
-RETIRING_SIZE = Rule(
-    "MLC305",
-    "retiring-size",
-    Severity.WARNING,
-    "a VM size that Azure will switch off within two years",
-    "On the day of its retirement the nodes are stopped for good, and the cluster with them. A"
-    " change of size replaces the cluster, so the move wants to be planned. The size that a"
-    " cluster gets when it does not name one, `Standard_DS3_v2`, is among those that go on"
-    " 2028-05-01.",
-    "Move to the successor before the date; new clusters begin with it.",
-    _RETIRED,
-)
-UNKNOWN_SIZE = Rule(
-    "MLC306",
-    "unknown-size",
-    Severity.WARNING,
-    "a VM size that is neither known here nor named as Azure names sizes",
-    "The service refuses a size that it does not have, when the cluster is created. The list in"
-    " mlctl has a date, so a size that follows Azure's naming (`Standard_`, family, even number"
-    " of cores, features, version: `Standard_E16ds_v5`) is taken for real even where it is not"
-    " listed.",
-    "Correct the spelling. `az ml compute list-sizes` prints what the workspace's region has.",
-    "learn.microsoft.com/azure/virtual-machines/vm-naming-conventions",
-)
-NOT_LOW_PRIORITY = Rule(
-    "MLC318",
-    "size-not-low-priority",
-    Severity.WARNING,
-    "a VM size that cannot be had as low-priority nodes",
-    "B sizes (`Standard_B2s`) and `Promo` sizes are not offered at low priority: the"
-    " service refuses a low-priority cluster of them, or the cluster never gets a node.",
-    "Take another size, or `tier: dedicated`.",
-    "learn.microsoft.com/azure/virtual-machines/spot-vms, section Limitations; LowPriorityCapable"
-    " of the resource SKUs API",
-)
+RETIRED_SIZE = Rule("MLC304", "retired-size", Severity.ERROR)
+RETIRING_SIZE = Rule("MLC305", "retiring-size", Severity.WARNING)
+UNKNOWN_SIZE = Rule("MLC306", "unknown-size", Severity.WARNING)
+NOT_LOW_PRIORITY = Rule("MLC318", "size-not-low-priority", Severity.WARNING)
 RULES = (RETIRED_SIZE, RETIRING_SIZE, UNKNOWN_SIZE, NOT_LOW_PRIORITY)
 
 # Azure's naming: family, vCPUs, constrained vCPUs, features, accelerator or memory, version. The

@@ -13,37 +13,9 @@ from mlctl.kinds.expressions import INPUTS, OUTPUTS, only
 from mlctl.pointer import Data
 from mlctl.schema.text import listed, shown, with_article
 
-WRONG_INPUT_VALUE = Rule(
-    "MLC354",
-    "wrong-input-value",
-    Severity.ERROR,
-    "an input of a type or size that its component does not take",
-    "A component declares of each input whether it is data or a value, of which type, and within"
-    " which bounds. The service refuses what does not fit when the step starts, often long after"
-    " the pipeline did.",
-    "Give a value of the type that the hint names, or change the component.",
-    "learn.microsoft.com/azure/machine-learning/reference-yaml-component-command",
-)
-OTHER_DATA = Rule(
-    "MLC355",
-    "other-type-of-data",
-    Severity.WARNING,
-    "data of another type than the component declares",
-    "A component that declares a `uri_file` gets the path of a file, one that declares a"
-    " `uri_folder` the path of a folder: a program that reads the other fails when it starts.",
-    "Declare the same type at both ends.",
-    "learn.microsoft.com/azure/machine-learning/concept-data",
-)
-OTHER_COMPONENT = Rule(
-    "MLC359",
-    "component-of-another-type",
-    Severity.ERROR,
-    "a step whose component is of another type than the step says",
-    "az reads the component of a step as what the `type` of the step says: a command, a pipeline, a"
-    " parallel or a Spark component, and for a sweep a command. What is something else is refused.",
-    "Write the component's type as the `type` of the step.",
-    "azure-ai-ml 1.35.2, function PipelineJobsField",
-)
+WRONG_INPUT_VALUE = Rule("MLC354", "wrong-input-value", Severity.ERROR)
+OTHER_DATA = Rule("MLC355", "other-type-of-data", Severity.WARNING)
+OTHER_COMPONENT = Rule("MLC359", "component-of-another-type", Severity.ERROR)
 RULES = (WRONG_INPUT_VALUE, OTHER_DATA, OTHER_COMPONENT)
 
 # The type of a step -> the type of its component.

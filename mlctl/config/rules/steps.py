@@ -26,70 +26,12 @@ from mlctl.pointer import Pointer
 from mlctl.schema import Schema, places
 from mlctl.schema.text import listed, nearest, with_article
 
-_PIPELINE = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-pipeline"
-_EXPRESSIONS = "learn.microsoft.com/azure/machine-learning/concept-expressions"
-
-UNKNOWN_BINDING = Rule(
-    "MLC350",
-    "unknown-binding",
-    Severity.ERROR,
-    "an expression that names an input, output or step that the pipeline does not have",
-    "`${{parent.inputs.NAME}}` and `${{parent.outputs.NAME}}` stand for what the pipeline declares,"
-    " `${{parent.jobs.STEP.outputs.NAME}}` for an output of another of its steps. The service"
-    " refuses a pipeline in which one of them leads nowhere.",
-    "Correct the name, or declare it.",
-    f"{_EXPRESSIONS}; {_PIPELINE}",
-)
-STEP_CYCLE = Rule(
-    "MLC351",
-    "cycle-of-steps",
-    Severity.ERROR,
-    "steps that wait for each other",
-    "A step starts when what it reads is there. Steps that read each other's outputs, in a ring,"
-    " never start.",
-    "Remove one of the references.",
-    _PIPELINE,
-)
-MISSING_STEP_INPUT = Rule(
-    "MLC352",
-    "missing-step-input",
-    Severity.ERROR,
-    "a step without an input that its component needs",
-    "An input of a component that is neither `optional` nor has a `default` must be given by every"
-    " step that runs the component.",
-    "Give the input, or make it optional in the component.",
-    "azure-ai-ml 1.35.2: \"Required input 'data' for component 'train' not provided.\"",
-)
-UNKNOWN_STEP_PORT = Rule(
-    "MLC353",
-    "unknown-step-input-or-output",
-    Severity.ERROR,
-    "a step that gives its component an input or output that it does not declare",
-    "The value would reach nobody: the component cannot refer to it. Most often the name is"
-    " misspelt, and the input that was meant has its default.",
-    "Correct the name, or declare it in the component.",
-    _PIPELINE,
-)
-NO_COMPUTE = Rule(
-    "MLC356",
-    "step-without-compute",
-    Severity.WARNING,
-    "a step that names no compute, in a pipeline that has no default",
-    "`az ml job create` refuses the pipeline: each step needs a `compute`, or the pipeline"
-    " `settings.default_compute`, which may be `serverless`.",
-    "Write `settings: {default_compute: azureml:NAME}`, or a `compute` for the step.",
-    'azure-ai-ml 1.35.2: "Compute not set"',
-)
-UNKNOWN_FIELD = Rule(
-    "MLC358",
-    "unknown-field-of-a-step",
-    Severity.WARNING,
-    "a field that a step does not have, and that nobody refuses",
-    "az and the SDK keep what they do not know of a step that runs a component, and of the settings"
-    " of a pipeline, and send it along. What it was meant to set stays at its default.",
-    "Correct the spelling, or remove the field.",
-    "azure-ai-ml 1.35.2, class BaseNodeSchema (`unknown = INCLUDE`)",
-)
+UNKNOWN_BINDING = Rule("MLC350", "unknown-binding", Severity.ERROR)
+STEP_CYCLE = Rule("MLC351", "cycle-of-steps", Severity.ERROR)
+MISSING_STEP_INPUT = Rule("MLC352", "missing-step-input", Severity.ERROR)
+UNKNOWN_STEP_PORT = Rule("MLC353", "unknown-step-input-or-output", Severity.ERROR)
+NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.WARNING)
+UNKNOWN_FIELD = Rule("MLC358", "unknown-field-of-a-step", Severity.WARNING)
 RULES = (
     *(UNKNOWN_BINDING, STEP_CYCLE, MISSING_STEP_INPUT, UNKNOWN_STEP_PORT, NO_COMPUTE),
     UNKNOWN_FIELD,

@@ -23,18 +23,7 @@ from mlctl.source.document import STDIN
 from mlctl.source.edit import CannotEdit, Edit, edited, renamed
 from mlctl.source.overlay import Part
 
-NO_SUCCESSOR = Rule(
-    "MLC418",
-    "no-successor",
-    Severity.ERROR,
-    "something that cannot be replaced under a new name",
-    "`--replace-strategy blue-green` writes a new name into the files, makes what has it, points"
-    " what refers to the old one there, and deletes the old one last. That takes a name that may"
-    " change: the name of an endpoint is its address for all who call it. It takes a name that"
-    " stands in the text of a file, too.",
-    "Replace it in place (`--replace-strategy in-place`), or write the new name yourself, and"
-    " `--prune` the old one.",
-)
+NO_SUCCESSOR = Rule("MLC418", "no-successor", Severity.ERROR)
 _NUMBERED = re.compile(r"(?P<stem>.+)-(?P<v>v?)(?P<number>\d{1,6})", re.IGNORECASE)
 _TRIES = 100
 
@@ -111,7 +100,7 @@ def new_address(
                 return address
     message = f"there is no new name for {resource.address} that is valid and free"
     place = resource.label(("name",))
-    raise CannotRename(Diagnostic(NO_SUCCESSOR, message, place, NO_SUCCESSOR.fix))
+    raise CannotRename(Diagnostic(NO_SUCCESSOR, message, place, NO_SUCCESSOR.documented().fix))
 
 
 def _valid(stem: str, end: str, schema: Schema) -> str | None:

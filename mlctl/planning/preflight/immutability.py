@@ -9,24 +9,8 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Change
 
-VERSION_TAKEN = Rule(
-    "MLC403",
-    "immutable-version",
-    Severity.ERROR,
-    "a version that exists already has other content",
-    "The content of a version of a model or an environment never changes; only its description and"
-    " tags do.",
-    "Give the new content a new `version`, or leave `version` out to have the next one made.",
-)
-ALTERED = Rule(
-    "MLC404",
-    "altered-property",
-    Severity.ERROR,
-    "a property that the service does not let change",
-    "The `properties` of endpoints and deployments can be added, but not removed or altered.",
-    "Keep the value that is there, or use another key.",
-    "Azure REST API: EndpointPropertiesBase.properties",
-)
+VERSION_TAKEN = Rule("MLC403", "immutable-version", Severity.ERROR)
+ALTERED = Rule("MLC404", "altered-property", Severity.ERROR)
 
 
 def immutable_version(change: Change, resource: Resource) -> Diagnostic:

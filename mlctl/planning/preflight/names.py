@@ -8,15 +8,7 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Change
 
-NAME_TAKEN = Rule(
-    "MLC406",
-    "name-taken",
-    Severity.ERROR,
-    "a name that must be unique in its region belongs to somebody else",
-    "Names of computes and endpoints are unique within an Azure region, across workspaces.",
-    "Choose another name; if Azure takes it all the same, `--ignore MLC406`.",
-    "Create an Azure Machine Learning compute cluster: Compute name",
-)
+NAME_TAKEN = Rule("MLC406", "name-taken", Severity.ERROR)
 
 
 def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:

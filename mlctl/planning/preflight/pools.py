@@ -13,17 +13,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
 
-POOL_LIMIT = Rule(
-    "MLC409",
-    "pool-limit-exceeded",
-    Severity.ERROR,
-    "more Batch Pools, or more VMs in one of them, than the account allows",
-    "Customer support sets for each Batch Pool account how many pools it may have, and how many"
-    " virtual machines each of them. A pool counts until it is deleted, with VMs or without.",
-    "Ask for fewer VMs, delete a pool that nobody uses, or have the limits raised: by customer"
-    " support then, by `mlctl local quota set --pools N --vms-per-pool N` here.",
-    "Azure Batch service for Machine Learning jobs",
-)
+POOL_LIMIT = Rule("MLC409", "pool-limit-exceeded", Severity.ERROR)
 
 POOLS = (limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA)
 

@@ -12,44 +12,10 @@ from mlctl.planning.model import Action, ActionReason, Change
 from mlctl.planning.ownership.owner import PROTECT, TAGS, Ownership, owner, tags, truth
 from mlctl.schema.text import counted
 
-PROTECTED = Rule(
-    "MLC412",
-    "protected",
-    Severity.ERROR,
-    "something protected would be deleted or replaced",
-    'What `protect:` in `mlctl.yml` covers, or what has the tag `mlctl.protect: "true"`, in its'
-    " file or in the workspace, is neither deleted nor replaced: not by `apply`, `--prune` or"
-    " `destroy`, and not by the `delete` commands. The exit code is 5.",
-    "Keep it; or end the protection first, in a change of its own: remove the pattern, or apply the"
-    ' tag with the value `"false"`.',
-)
-PRUNE_LIMIT = Rule(
-    "MLC413",
-    "prune-limit",
-    Severity.ERROR,
-    "more would be pruned than `--prune-limit` allows",
-    "A pipeline cannot be asked whether it means to delete so much. A folder that was moved, or"
-    " half a checkout, looks like many files that were removed. The exit code is 5.",
-    "Look at what the plan deletes, and pass a higher limit if it is meant.",
-)
-FOREIGN_DELETE = Rule(
-    "MLC415",
-    "owned-by-another-project",
-    Severity.ERROR,
-    "something that another project owns would be deleted or replaced",
-    "The tag `mlctl.project` names the project of a resource. Where `mlctl.yml` names another"
-    " one, neither a plan nor a `delete` command removes it, not even to make it anew: two projects"
-    " that declare the same thing would undo each other's work. The exit code is 5.",
-    "Declare yours under another name, or take it over first: `mlctl import PATH --from PROJECT`.",
-)
-FOREIGN_UPDATE = Rule(
-    "MLC416",
-    "changed-for-another-project",
-    Severity.WARNING,
-    "something that another project owns would be changed",
-    "The next apply of the project that owns it changes it back, unless its files say the same.",
-    "Take it out of the files, or take it over: `mlctl import PATH --from PROJECT`.",
-)
+PROTECTED = Rule("MLC412", "protected", Severity.ERROR)
+PRUNE_LIMIT = Rule("MLC413", "prune-limit", Severity.ERROR)
+FOREIGN_DELETE = Rule("MLC415", "owned-by-another-project", Severity.ERROR)
+FOREIGN_UPDATE = Rule("MLC416", "changed-for-another-project", Severity.WARNING)
 
 _DONE = {Action.UPDATE: "changed", Action.REPLACE: "replaced", Action.DELETE: "deleted"}
 

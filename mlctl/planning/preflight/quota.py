@@ -20,22 +20,7 @@ from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
 from mlctl.schema.text import counted
 
-QUOTA = Rule(
-    "MLC405",
-    "quota-exceeded",
-    Severity.ERROR,
-    "a cluster needs more cores than the quota has",
-    "Dedicated cores are limited per VM family and in total, low-priority cores by one number for"
-    " all families. Azure refuses a cluster with `ClusterMinNodesExceedCoreQuota` where"
-    " `max(min_instances, 1)` nodes do not fit the limit: that is an error. It takes a cluster"
-    " whose `max_instances` nodes do not fit: that is a warning, as jobs get fewer nodes. Every"
-    " cluster counts as usage with `max_instances`, whether its nodes run or not. The number of"
-    " clusters is limited, too. In the local cloud, `mlctl local settings set quota_refuses=max`"
-    " refuses what `max_instances` of all clusters together would exceed.",
-    "Use a smaller size, lower `min_instances` or `max_instances`, or ask for more quota.",
-    "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete;"
-    " recorded exchanges with Azure",
-)
+QUOTA = Rule("MLC405", "quota-exceeded", Severity.ERROR)
 _ASK = "ask for more quota"
 _OTHERS = 3  # resources that a finding shows besides the first
 

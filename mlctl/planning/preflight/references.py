@@ -14,35 +14,9 @@ from mlctl.kinds.routes import Routes
 from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change
 
-MISSING = Rule(
-    "MLC402",
-    "missing-reference",
-    Severity.ERROR,
-    "a document names something that is neither declared nor in the workspace",
-    "The service refuses a deployment whose model, environment, cluster or endpoint does not exist,"
-    " and an endpoint whose default deployment does not exist. Planning asks the workspace for"
-    " every name that the files do not declare.",
-    "Declare it in the files that you pass, create it first, or correct the name.",
-)
-IN_USE = Rule(
-    "MLC407",
-    "still-in-use",
-    Severity.ERROR,
-    "something would be deleted that others still use",
-    "A deployment whose cluster, model or environment is gone fails at its next job, and one whose"
-    " endpoint is gone is lost. Making an endpoint anew deletes it first.",
-    "Declare the deployments that use it in the files too, delete them, or point them elsewhere"
-    " first.",
-)
-DEFAULT_DELETED = Rule(
-    "MLC408",
-    "default-deployment-deleted",
-    Severity.ERROR,
-    "the default deployment of an endpoint would be deleted",
-    "The service refuses to delete a deployment that an endpoint sends requests to.",
-    "Set another default first (`defaults.deployment_name`; `traffic` of online endpoints), or"
-    " delete the endpoint with it.",
-)
+MISSING = Rule("MLC402", "missing-reference", Severity.ERROR)
+IN_USE = Rule("MLC407", "still-in-use", Severity.ERROR)
+DEFAULT_DELETED = Rule("MLC408", "default-deployment-deleted", Severity.ERROR)
 
 
 _LEAVES = (ActionReason.PRUNED, ActionReason.SUPERSEDED)  # after what named it names something else
@@ -152,7 +126,8 @@ def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
 
 
 def _deleted(rule: Rule, change: Change, message: str) -> Diagnostic:
-    return Diagnostic(rule, message, change.label, hint=rule.fix, address=str(change.address))
+    hint = rule.documented().fix
+    return Diagnostic(rule, message, change.label, hint, address=str(change.address))
 
 
 def _some(addresses: Sequence[Address], limit: int = 3) -> str:

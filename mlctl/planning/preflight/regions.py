@@ -12,33 +12,10 @@ from mlctl.kinds.values import effective
 from mlctl.planning.live_state import LiveState, region
 from mlctl.planning.model import Change
 
-OTHER_REGION = Rule(
-    "MLC414",
-    "cluster-in-another-region",
-    Severity.WARNING,
-    "a new cluster in another region than its workspace",
-    "Clusters may stand in another region than their workspace. Network latency and costs of data"
-    " transfer may be higher then, when the cluster is made and when jobs run on it.",
-    "Leave `location` out to have the workspace's region, unless the quota or the VM size is only"
-    " to be had elsewhere.",
-    "Create an Azure Machine Learning compute cluster: Limitations",
-)
+OTHER_REGION = Rule("MLC414", "cluster-in-another-region", Severity.WARNING)
 
 
-SAVES_NOTHING = Rule(
-    "MLC419",
-    "spot-saves-nothing",
-    Severity.WARNING,
-    "a low-priority cluster that costs 80 % or more of a dedicated one",
-    "Low-priority nodes are Spot VMs since 2026-03-31. Their price differs by size and region and"
-    " moves with demand; it is never above the dedicated one, and for sizes in demand it is hardly"
-    " below. Such nodes can be taken away at any time, are billed until they are gone, and so is"
-    " the start of each that takes their place.",
-    "Write `tier: dedicated`, or take a size or region where Spot costs less. A price list has a"
-    " date: look up the price of today.",
-    "Azure Batch, Use Spot VMs; MicrosoftDocs/azure-ai-docs pull requests 791 (2026-07-21) and 806"
-    " (2026-08-19); Azure/Batch issue 196",
-)
+SAVES_NOTHING = Rule("MLC419", "spot-saves-nothing", Severity.WARNING)
 _SAVES = 0.8  # of the dedicated price: what Spot costs there is not worth losing nodes for
 
 

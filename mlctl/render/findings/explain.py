@@ -28,7 +28,7 @@ def explain(word_or_path: str, rules: Iterable[Rule]) -> str:
     by_word = {word: rule for rule in rules for word in (rule.code, rule.name)}
     for word, rule in by_word.items():
         if word.casefold() == word_or_path.casefold():
-            return _explain_rule(rule)
+            return _explain_rule(rule.documented())
     head, *below = word_or_path.split(".")
     kind = next((kind for kind in DOCUMENTS.values() if head in (kind.name, *kind.documents)), None)
     if kind is None:

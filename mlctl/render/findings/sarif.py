@@ -17,7 +17,7 @@ HOME = "https://mlctl.dev"
 def report(findings: Report) -> str:
     """The findings, and every rule that fired; paths stay relative to where the command ran."""
     fired = sorted(
-        {finding.rule.code: finding.rule for finding in findings}.values(),
+        {finding.rule.code: finding.rule.documented() for finding in findings}.values(),
         key=lambda rule: rule.code,
     )
     numbers = {rule.code: number for number, rule in enumerate(fired)}

@@ -66,7 +66,7 @@ def _found(evidence: Sequence[Evidence], again: Again) -> Iterator[Part]:
             item.rule.code,
             _place(item.place),
             item.message,
-            item.rule.fix if item.kill is None else again(item.kill),
+            item.rule.documented().fix if item.kill is None else again(item.kill),
         )
         for item in evidence
     )

@@ -27,7 +27,7 @@ def findings(evidence: tuple[Evidence, ...], code: Path, again: Again) -> Iterat
     """What was shown, at its lines; `code` is the folder of the script, as the user named it."""
     sources: dict[str, SourceText] = {}
     for item in evidence:
-        hint = again(item.kill) if item.kill is not None else item.rule.fix
+        hint = again(item.kill) if item.kill is not None else item.rule.documented().fix
         label = _label(item.place, code, sources) if item.place is not None else None
         yield Diagnostic(item.rule, item.message, label, hint)
 

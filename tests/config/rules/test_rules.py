@@ -66,6 +66,7 @@ def test_codes_and_names_are_well_formed(rule: Rule) -> None:
 
 @each_rule
 def test_a_rule_says_why_how_to_fix_and_where_it_comes_from(rule: Rule) -> None:
+    rule = rule.documented()
     assert all(text.endswith((".", '."')) for text in (rule.why, rule.fix))
     assert rule.origin
     assert not rule.summary.endswith(".")
