@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import product
+from math import prod
 
 from mlctl import pointer
 from mlctl.config.graph import Graph, inline_assets
@@ -28,6 +31,7 @@ from mlctl.schema import foreign
 
 _NOWHERE = Scope("", "", "")  # no value that rules compare depends on the workspace
 _Roots = dict[str, Data]
+_MOST_CHOICES = 10_000  # of resources of other kinds, for one of the first
 
 
 def check_files(
@@ -43,8 +47,10 @@ def check_files(
             if policy.on is resource.kind:
                 yield from _by_schema(policy, resource, address)
             elif policy.kinds and policy.kinds[0] is resource.kind:
-                roots = _roots_of(policy, resource, graph, environment)
-                if roots is not None and policy.rule and not policy.rule.holds(roots):
+                values = _shown_values(policy, resource.values, resource.form)
+                sides = _roots_of(policy, values, resource, graph)
+                base: _Roots = {ENVIRONMENT: environment}
+                if not _holds(policy, base, sides):
                     yield _finding(policy, resource, address)
 
 
@@ -71,8 +77,8 @@ def check_plan(
         for change in plan.changes:
             if policy.waived(str(change.address), today):
                 continue
-            roots = _roots_of_change(policy, change, plan, graph)
-            if roots is not None and not rule.holds({**base, **roots}):
+            about = {**base, CHANGE: _change_values(change)}
+            if not _holds(policy, about, _roots_of_change(policy, change, plan, graph)):
                 yield _change_finding(policy, change)
 
 
@@ -85,55 +91,60 @@ def _written(graph: Graph) -> Iterator[tuple[str, Resource]]:
             yield from ((address, asset) for asset in inline_assets(resource))
 
 
+def _holds(policy: Policy, base: _Roots, sides: Iterable[Sequence[_Roots]]) -> bool:
+    """Whether a rule holds of each choice of the resources that it is about; never of too many."""
+    kinds = [*sides]
+    return policy.rule is None or (
+        prod(map(len, kinds)) <= _MOST_CHOICES
+        and all(policy.rule.holds(dict(ChainMap(*choice, base))) for choice in product(*kinds))
+    )
+
+
 def _roots_of(
-    policy: Policy, resource: Resource, graph: Graph, environment: str | None
-) -> _Roots | None:
-    """What the rule's roots stand for; None where a kind that it names is not referred to."""
-    roots: _Roots = {ENVIRONMENT: environment}
-    for kind in policy.kinds:
-        subject = resource if kind is resource.kind else _referred_resource(kind, resource, graph)
-        if subject is None:
-            return None
-        roots |= _by_both_names(kind, _shown_values(policy, subject.values, subject.form))
-    return roots
+    policy: Policy, values: Mapping[str, Data], resource: Resource | None, graph: Graph
+) -> Iterator[Sequence[_Roots]]:
+    """For each kind that a rule names, what it may stand for: nothing where none is referred to.
+
+    `values` are those of the first one, which `resource` declares.
+    """
+    first, *others = policy.kinds
+    yield [_by_both_names(first, values)]
+    for kind in others:
+        referred = _referred_resources(kind, resource, graph) if resource else ()
+        yield [
+            _by_both_names(kind, _shown_values(policy, other.values, other.form))
+            for other in referred
+        ]
 
 
-def _referred_resource(kind: Kind, resource: Resource, graph: Graph) -> Resource | None:
-    """The resource of a kind that another one refers to or has inline; a parent too."""
-    inline = next((asset for asset in inline_assets(resource) if asset.kind is kind), None)
-    if inline is not None:
-        return inline
+def _referred_resources(kind: Kind, resource: Resource, graph: Graph) -> Iterator[Resource]:
+    """The resources of a kind that another one refers to or has inline; a parent too."""
+    yield from (asset for asset in inline_assets(resource) if asset.kind is kind)
     for edge in graph.edges_of(resource.address):
         for address in graph.declared(edge.target):
             if address.kind == kind.name:
-                return graph.resources[address]
-    return None
+                yield graph.resources[address]
 
 
-def _roots_of_change(policy: Policy, change: Change, plan: Plan, graph: Graph) -> _Roots | None:
-    kind, roots = kind_of(change.address), _Roots()
-    if change.action is Action.NO_OP and policy.asks(CHANGE) and not policy.kinds:
-        return None
-    if policy.kinds and kind is not policy.kinds[0]:
-        return None
-    for named_kind in policy.kinds:
-        if named_kind is kind:
-            roots |= _by_both_names(named_kind, _values_of(policy, change, plan.scope))
-            continue
-        referred = (
-            _referred_resource(named_kind, change.resource, graph) if change.resource else None
-        )
-        if referred is None:
-            return None
-        roots |= _by_both_names(named_kind, _shown_values(policy, referred.values, referred.form))
-    roots[CHANGE] = {
+def _roots_of_change(
+    policy: Policy, change: Change, plan: Plan, graph: Graph
+) -> Iterable[Sequence[_Roots]]:
+    if not policy.kinds:
+        return [[]] if change.action is Action.NO_OP and policy.asks(CHANGE) else []
+    if kind_of(change.address) is not policy.kinds[0]:
+        return [[]]
+    return _roots_of(policy, _values_of(policy, change, plan.scope), change.resource, graph)
+
+
+def _change_values(change: Change) -> dict[str, Data]:
+    """What rules can ask of a change."""
+    return {
         "action": action_name(change.action),
         "address": str(change.address),
         "kind": change.address.kind,
         "name": change.address.name,
         "fields": [pointer.dotted(field.at) for field in change.fields],
     }
-    return roots
 
 
 def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:

@@ -124,11 +124,12 @@ class _Planning:
             if kind.plan.may_be_renamed and not kind.versioned:
                 moved[old] = new
                 continue
-            why = "its versions stay" if kind.versioned else "others know it by its name"
+            from mlctl.planning.blue_green.renaming import why_named  # noqa: PLC0415  # rare
+
             self.context.note(
                 clean(
-                    f"note: {old} cannot become {new}: {why}. {new} is another one; {old} is left"
-                    " as it is, until --prune or a delete command deletes it"
+                    f"note: {old} cannot become {new}: {why_named(old)}. {new} is another one;"
+                    f" {old} is left as it is, until --prune or a delete command deletes it"
                 )
             )
         return moved

@@ -179,8 +179,8 @@ def test_several_environments_have_one_comment_and_are_applied_together(runner: 
     for command in ("validate", "plan", "apply"):
         fine, _ = runner.action({"command": command, **given}, github, agent)
         assert fine, runner.log
-    (planned,) = ours(runner, "<!-- mlctl plan two all -->")
-    (done,) = ours(runner, "<!-- mlctl apply two all -->")
+    (planned,) = ours(runner, "<!-- mlctl plan two-all-")
+    (done,) = ours(runner, "<!-- mlctl apply two-all-")
     assert [one in planned for one in ("## dev", "## prod", "`compute/cpu-prod`")] == [True] * 3
     assert done.count("Resources: 1 added") == 2
 

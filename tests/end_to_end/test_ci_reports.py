@@ -93,13 +93,16 @@ def test_where_a_check_failed_no_environment_was_begun(reports: ModuleType) -> N
     assert "nothing was written anywhere" in last
 
 
-def test_no_two_jobs_have_an_artifact_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_two_jobs_share_an_artifact_or_a_comment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     scripts = ROOT / "samples" / "ci" / "mlctl_ci"
     monkeypatch.syspath_prepend(scripts)
     job = runpy.run_path(str(scripts / "__main__.py"), run_name="ci_main")["Job"]
     paths = ("infra", "infra-a", "infra/a", "infra\na", "infra a", "./infra", ".", "..")
     settings = [(path, env) for path in paths for env in ("", "a", "a,b", "a-b")]
-    names = [job.of({"MLCTL_CI_PATH": path, "MLCTL_ENV": env}).name for path, env in settings]
-    assert len({*names}) == len(names)
+    jobs = [job.of({"MLCTL_CI_PATH": path, "MLCTL_ENV": env}) for path, env in settings]
+    names = [one.name for one in jobs]
+    assert len({*names}) == len({one.marker("plan") for one in jobs}) == len(jobs)
     assert all(name.replace("-", "").isalnum() for name in names)
     assert names[0] == "mlctl-plan-infra"

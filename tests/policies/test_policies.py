@@ -246,6 +246,25 @@ def test_what_is_written_inline_in_a_step_is_held_against_policies(
     assert " --> p.yml:9:" in mlctl("validate", "p.yml").out.partition("error[own]")[2]
 
 
+def test_a_rule_of_two_kinds_is_asked_of_every_environment_of_a_pipeline(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    rule = "component.type != 'pipeline' || starts_with(environment.image, 'mcr')"
+    project(tmp_path, f'  - {{name: own, rule: "{rule}"}}\n')
+    steps = "".join(
+        f"  {name}:\n    type: command\n    command: ls\n    environment: {{image: {image}/a}}\n"
+        for name, image in (("first", "mcr.microsoft.com"), ("second", "docker.io"))
+    )
+    (tmp_path / "p.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/pipelineComponent.schema.json\n"
+        f"name: p\nversion: '1'\ntype: pipeline\njobs:\n{steps}"
+    )
+    done = mlctl("validate", "p.yml")
+    assert (done.code, "error[own]" in done.out) == (1, True)
+    edit(tmp_path / "p.yml", "docker.io", "mcr.microsoft.com")
+    assert mlctl("validate", "p.yml").code == 0
+
+
 def test_a_component_in_a_file_that_a_document_names_is_held_against_policies(
     mlctl: Run, tmp_path: Path
 ) -> None:

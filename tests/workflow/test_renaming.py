@@ -419,6 +419,21 @@ def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
     assert NO_CHANGES in mlctl("plan", "infra", "--prune").out
 
 
+def test_a_saved_plan_holds_against_named_files_where_the_project_says_the_move(
+    mlctl: Run, tmp_path: Path, here: Snapshots
+) -> None:
+    infra = project(mlctl, tmp_path)
+    resized(infra)
+    assert mlctl("plan", "infra", *FLAG, "--write", "--out", "plan.json").code == 0
+    refused = mlctl("apply", "plan.json", "infra")
+    move = "moved: [{from: compute/cpu, to: compute/cpu-v2}]"
+    assert (refused.code, move in refused.err) == (1, True), refused.err
+    with (tmp_path / "mlctl.yml").open("a") as file:
+        file.write(f"\n{move}\n")
+    assert mlctl("apply", "plan.json", "infra").code == 0
+    assert here.names == ["compute/cpu-v2", "batch-deployment/scores/blue"]
+
+
 def test_after_write_the_ordinary_plan_with_prune_deletes_the_old_one(
     mlctl: Run, tmp_path: Path, here: Snapshots
 ) -> None:

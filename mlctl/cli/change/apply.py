@@ -105,8 +105,8 @@ def apply(
             raise UsageError("a saved plan says itself how things are replaced")
         if selection.plan_only and paths[1:]:
             raise UsageError("--plan-only is without files")
-        files = None if selection.plan_only else Against(paths[1:], options, report)
-        return apply_saved(session, Path(paths[0]), args, lease, files)
+        files, alone = Against(paths[1:], options, report), selection.plan_only
+        return apply_saved(session, Path(paths[0]), args, lease, files, alone=alone)
     if selection.plan_only:
         raise UsageError("--plan-only is about a saved plan")
     with session.backend() as backend:

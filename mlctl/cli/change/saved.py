@@ -11,7 +11,12 @@ from mlctl.applying.lease import LeaseRequest
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.change.execution import ApplyArgs, carry_out, refuse
-from mlctl.cli.change.verification import check_against_files, check_alone, planned_again
+from mlctl.cli.change.verification import (
+    ask_policies,
+    check_against_files,
+    check_alone,
+    planned_again,
+)
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.session import Session
@@ -39,11 +44,13 @@ def apply_saved(
     path: Path,
     args: ApplyArgs,
     lease: LeaseRequest | None,
-    files: Against | None,
+    files: Against,
+    *,
+    alone: bool,
 ) -> Exit:
     """Carry out a saved plan, unless the workspace has moved since, or it was refused.
 
-    It is held against the `files`, where they are given.
+    It is held against the `files`, unless it is to be carried out `alone`.
 
     Raises:
         PlanFileError: it cannot be used, or not here.
@@ -57,18 +64,8 @@ def apply_saved(
         code = _check_stale(session, saved, backend) or _check_refused(session, saved)
         if code:
             return code
-        if files is None:
-            check_alone(saved, session)
-            if args.check:
-                return Exit.OK
-            execution = Execution(
-                work=planfile.fill_secrets(saved.work, _read_document(session)),
-                actions=saved.actions,
-                parallelism=args.parallelism,
-                lease=lease,
-                paths=[str(path)],
-            )
-            return carry_out(session, backend, execution, args.output)
+        if alone:
+            return _apply_alone(session, backend, saved, path, args, lease, files.report)
         for step in saved.work.steps:
             planfile.check_uploads(step)
         planned = planned_again(session, backend, saved, files.report, files.options, files.paths)
@@ -84,6 +81,33 @@ def apply_saved(
             planned, parallelism=args.parallelism, lease=lease, paths=[str(path)]
         )
         return carry_out(session, backend, execution, args.output)
+
+
+def _apply_alone(
+    session: Session,
+    backend: Backend,
+    saved: planfile.SavedPlan,
+    path: Path,
+    args: ApplyArgs,
+    lease: LeaseRequest | None,
+    report: Report,
+) -> Exit:
+    """Carry out a saved plan without the files that it was made from."""
+    check_alone(saved, session)
+    ask_policies(saved, session, backend, report)
+    if report.failed:
+        session.show_findings(report)
+        return refuse(report, args.output, Exit.REFUSED)
+    if args.check:
+        return Exit.OK
+    execution = Execution(
+        work=planfile.fill_secrets(saved.work, _read_document(session)),
+        actions=saved.actions,
+        parallelism=args.parallelism,
+        lease=lease,
+        paths=[str(path)],
+    )
+    return carry_out(session, backend, execution, args.output)
 
 
 def _check_stale(session: Session, saved: planfile.SavedPlan, backend: Backend) -> Exit:

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mlctl import pointer
 from mlctl.applying.targets import as_planned
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import plan_context
-from mlctl.diagnostics import Report
+from mlctl.config.graph import build
+from mlctl.diagnostics import Report, SourceText
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
+from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import form_of_body, stored_values
 from mlctl.masking import masked
 from mlctl.planfile import PlanFileError, SavedPlan, masked_body
 from mlctl.planning.diff import differences
-from mlctl.planning.model import Action
+from mlctl.planning.model import Action, Change, FieldChange, Plan
 from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render.plan import plan_json
 from mlctl.schema.text import counted
+from mlctl.source import Document
 from mlctl.source.files import STDIN
 from mlctl.workflow.model import InvalidFiles, InvalidOption, Planned, PlanOptions, ignore
 from mlctl.workflow.planning import plan_files
@@ -68,9 +72,14 @@ def planned_again(
         raise PlanFileError("the files of the plan have errors now") from None
     except InvalidOption as error:
         raise PlanFileError(f"the plan cannot be made of these files: {error}") from None
+    moved = {str(old): str(new) for old, new in context.project.moved.items()}
     for old, new in made_from.successors.items():
+        places = f"the plan has {new} take the place of {old}"
         if planned.graph.declared(Address.parse(old)):
-            raise PlanFileError(f"the plan has {new} take the place of {old}, which is declared")
+            raise PlanFileError(f"{places}, which is declared")
+        if paths and moved.get(old) != new:
+            hint = f"write `moved: [{{from: {old}, to: {new}}}]` there, or name no files beside it"
+            raise PlanFileError(f"{places}, which mlctl.yml does not say", hint)
     return planned
 
 
@@ -138,6 +147,41 @@ def check_alone(saved: SavedPlan, session: Session) -> None:
         if action.deletes and protected.covers(address)
     ]
     _refuse(covered, "the project, which forbids it:")
+
+
+def ask_policies(saved: SavedPlan, session: Session, backend: Backend, report: Report) -> None:
+    """Report what policies refuse of a plan without its files: they see what it shows."""
+    live = backend.read(saved.actions)
+    changes = [_shown_change(shown, live) for shown in saved.document["resource_changes"]]
+    graph = build(change.resource for change in changes if change.resource is not None)
+    plan = Plan(
+        backend.name,
+        saved.work.scope,
+        tuple(changes),
+        saved.work.read,
+        location=backend.location,
+        prices=session.settings.project.price_list(),
+    )
+    report.extend(session.policies.of_files(graph))
+    report.extend(session.policies.over(plan, graph, report).refusals)
+
+
+def _shown_change(shown: Mapping[str, Any], live: Mapping[Address, Live]) -> Change:
+    """A change as a saved plan shows it, whose document is what is there afterwards."""
+    address, action = Address.parse(shown["address"]), Action(tuple(shown["change"]["actions"]))
+    before, after = shown["change"]["before"] or {}, shown["change"]["after"]
+    if after is None:
+        return Change(address, action, live=live.get(address))
+    kind = kind_of(address)
+    form = kind.form_of(after)
+    old, new = form.written(before), form.written(after)
+    changed = [at for at in {**old, **new} if old.get(at) != new.get(at)]
+    fields = tuple(FieldChange(at, old.get(at), new.get(at)) for at in changed)
+    own = {field.at for field in form.fields} - {field.at for field in form.writable}  # service's
+    values = {at: value for at, value in new.items() if at not in own}
+    document = Document(SourceText(str(address), ""), pointer.nest(values))
+    resource = Resource(address, kind, form, document, values)
+    return Change(address, action, fields, resource, values, live.get(address))
 
 
 def _refuse(found: Sequence[str], against: str) -> None:

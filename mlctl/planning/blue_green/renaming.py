@@ -67,14 +67,21 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
             continue
         if change.resource is None or not change.resource.kind.plan.may_be_renamed:
             routed = kind_of(change.address).az.route_flag
-            why = "its requests go by its name" if routed else "its name is its address for others"
-            message = f"{change.address} must be replaced, and {why}"
+            message = f"{change.address} must be replaced, and {why_named(change.address)}"
             moved = "the traffic" if routed else "its callers"
             hint = f"leave the field as it is, or declare a new one beside it and move {moved}"
             raise CannotRename(
                 Diagnostic(NO_SUCCESSOR, message, change.cause, hint, (), str(change.address))
             )
         yield change.resource
+
+
+def why_named(address: Address) -> str:
+    """Why what has an address cannot get another name: a clause."""
+    kind = kind_of(address)
+    if kind.versioned:
+        return "its versions stay"
+    return "its requests go by its name" if kind.az.route_flag else "others know it by its name"
 
 
 def new_address(

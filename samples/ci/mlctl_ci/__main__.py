@@ -26,6 +26,7 @@ from host import Host, NoPlan
 from process import run
 
 OK, CHANGES, STALE, STOPPED, LOCKED = 0, 2, 4, 8, 10
+_PREFIX = "mlctl-plan-"
 _PATIENCE = ("--lock-timeout", "10m")  # while another run applies the same project
 
 
@@ -65,12 +66,11 @@ class Job:
         if words != "-".join(meant) or len(meant) > 1:
             digest = hashlib.sha256("\n".join([*self.paths, "", self.env]).encode()).hexdigest()
             words = f"{words}-{digest[:8]}".lstrip("-")
-        return f"mlctl-plan-{words}"
+        return f"{_PREFIX}{words}"
 
     def marker(self, what: str) -> str:
-        """A comment of HTML by which a comment or an issue is found again."""
-        words = " ".join([what, *self.paths, self.env]).replace("--", "").strip()
-        return f"<!-- mlctl {words} -->"
+        """A comment of HTML by which a comment or an issue is found again: of these paths alone."""
+        return f"<!-- mlctl {what} {self.name.removeprefix(_PREFIX)} -->"
 
     @property
     def plan(self) -> Path:

@@ -223,6 +223,20 @@ def test_what_cannot_have_another_name_is_told_and_left(mlctl: Run, tmp_path: Pa
     assert "batch-endpoint/old is declared no more" in planned.out
 
 
+def test_an_online_deployment_that_has_moved_is_told_that_requests_go_by_its_name(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    old, new = "online-deployment/scores/blue", "online-deployment/scores/green"
+    (tmp_path / "mlctl.yml").write_text(f"moved: [{{from: {old}, to: {new}}}]\n")
+    (tmp_path / "green.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/managedOnlineDeployment.schema.json\n"
+        "name: green\nendpoint_name: scores\nmodel: azureml:m:1\ninstance_count: 1\n"
+        "instance_type: Standard_DS3_v2\n"
+    )
+    told = " ".join(mlctl("plan", ".").err.split())
+    assert f"{old} cannot become {new}: its requests go by its name." in told
+
+
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
