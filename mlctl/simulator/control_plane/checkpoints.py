@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
 
-from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.store import START_AGAIN, LocalStateError, Store
 from mlctl.simulator.engine import snapshot
 from mlctl.simulator.engine.ended_jobs import may_leave
 from mlctl.simulator.engine.jobs import AnyJob
@@ -41,19 +42,33 @@ class EngineCache:
 
 
 def load(store: Store, db: Connection) -> EngineCache:
-    """The engine in memory, or else the stored checkpoint."""
+    """The engine in memory, or else the stored checkpoint; a new one where that is of another
+    version, for the commands make the same of it."""
     cache = store.engine_cache
     generation, at = db.execute("SELECT generation, now FROM engine").fetchone()
     if isinstance(cache, EngineCache) and cache.generation == generation and at <= cache.world.now:
         return cache
     row = db.execute("SELECT generation, last_at, last_command, state FROM engine").fetchone()
     generation, last_at, last_command, text = row
-    world = snapshot.load(json.loads(text)) if text else new_world(db)
+    try:
+        world = snapshot.load(json.loads(text)) if text else new_world(db)
+    except snapshot.OtherVersionError:
+        world, last_at, last_command = new_world(db), -1.0, 0
     world.ended_jobs = EndedJobs(db, world.number)
     cache = store.engine_cache = EngineCache(
         generation, world, (last_at, last_command), world.number
     )
     return cache
+
+
+@contextmanager
+def told_of_other_versions() -> Iterator[None]:
+    """A block that raises a LocalStateError where data is of another version of mlctl."""
+    try:
+        yield
+    except snapshot.OtherVersionError:
+        text = "another version of mlctl wrote the local state, and this one cannot read its jobs"
+        raise LocalStateError(f"{text}: use that version, or {START_AGAIN}.") from None
 
 
 def new_world(db: Connection) -> World:
@@ -110,7 +125,8 @@ class EndedJobs(Mapping[str, AnyJob]):
         row = self._db.execute(query, (name, self._event)).fetchone()
         if row is None:
             raise KeyError(name)
-        return snapshot.load_job(json.loads(row[0]))
+        with told_of_other_versions():
+            return snapshot.load_job(json.loads(row[0]))
 
     def __iter__(self) -> Iterator[str]:
         query = "SELECT name FROM ended_jobs WHERE event <= ?"
@@ -124,11 +140,11 @@ class EndedJobs(Mapping[str, AnyJob]):
 def _add_ended_jobs(db: Connection, event: int, jobs: Iterable[tuple[str, Any]]) -> None:
     """Store the states of jobs, as `snapshot.dump` has them, that leave after an event.
 
-    Another process may have stored some already; those do not change.
+    Another process may have stored some already: the same, unless it was of another version.
     """
     db.executemany(
         "INSERT INTO ended_jobs VALUES (?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET event = min(event, excluded.event)",
+        " ON CONFLICT DO UPDATE SET event = min(event, excluded.event), state = excluded.state",
         ((name, event, _encode(state)) for name, state in jobs),
     )
 

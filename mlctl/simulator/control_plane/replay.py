@@ -216,10 +216,11 @@ def _commands_after(
         "SELECT at, id, command FROM commands WHERE (at, id) > (?, ?) AND at <= ? ORDER BY at, id",
         (*last, now),
     )
-    return [
-        (float(at), int(number), snapshot.load_command(json.loads(text)))
-        for at, number, text in rows.fetchall()
-    ]
+    with checkpoints.told_of_other_versions():
+        return [
+            (float(at), int(number), snapshot.load_command(json.loads(text)))
+            for at, number, text in rows.fetchall()
+        ]
 
 
 def _apply(world: World, engine_command: Command) -> list[LoggedEvent]:

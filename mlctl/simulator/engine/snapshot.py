@@ -15,12 +15,16 @@ from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from mlctl.simulator.engine import batch
-from mlctl.simulator.engine.commands import Command, EngineError
+from mlctl.simulator.engine.commands import Command
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
 FORMAT = 1
 _TAG = "is"  # the key of a value's class name
+
+
+class OtherVersionError(Exception):
+    """The data is of another version of mlctl, whose classes or fields have other names."""
 
 
 def dump(world: World) -> dict[str, Any]:
@@ -38,10 +42,10 @@ def load(data: dict[str, Any]) -> World:
     """The state that `dump` wrote.
 
     Raises:
-        EngineError: a newer version wrote it.
+        OtherVersionError: another version wrote it.
     """
-    if data["format"] > FORMAT:
-        raise EngineError("a newer version wrote the state of the simulated cloud: update this one")
+    if data.get("format") != FORMAT:
+        raise OtherVersionError
     world: World = _reader(World)(data)
     for cluster in world.clusters.values():
         for node in cluster.nodes.values():
@@ -67,6 +71,7 @@ def load_command(data: dict[str, Any]) -> Command:
     """The command that `dump_command` wrote.
 
     Raises:
+        OtherVersionError: another version wrote it.
         ValueError: the data is of no command.
     """
     command: Command | None = _reader(Command)(data)
@@ -152,12 +157,26 @@ def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
     if not classes:
         only, text = _reader(simple[0]), str in options
         return lambda data: data if data is None or (text and isinstance(data, str)) else only(data)
-    return lambda data: None if data is None else _reader(classes[data[_TAG]])(data)
+
+    def read(data: Any) -> Any:
+        if data is None:
+            return None
+        if data[_TAG] not in classes:
+            raise OtherVersionError
+        return _reader(classes[data[_TAG]])(data)
+
+    return read
 
 
 def _class_reader(kind: Any) -> Callable[[Any], Any]:
-    hints = get_type_hints(kind)
-    readers = {name: _reader(hints[name]) for name, _ in _stored_fields(kind)}
-    return lambda data: kind(
-        **{name: read(data[name]) for name, read in readers.items() if name in data}
-    )
+    hints, stored = get_type_hints(kind), _stored_fields(kind)
+    readers = {name: _reader(hints[name]) for name, _ in stored}
+    known = {*readers, _TAG, *(["format"] if kind is World else ())}
+    required = {name for name, default in stored if default is MISSING}
+
+    def read(data: Any) -> Any:
+        if not required <= data.keys() <= known:
+            raise OtherVersionError
+        return kind(**{name: read(data[name]) for name, read in readers.items() if name in data})
+
+    return read

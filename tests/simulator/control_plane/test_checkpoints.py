@@ -77,6 +77,33 @@ def test_jobs_that_have_left_the_engine_are_shown_as_those_that_have_not(tmp_pat
 
 
 @pytest.mark.usefixtures("often")
+def test_a_checkpoint_of_another_version_is_made_again_from_the_commands(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    worked(cloud(path)).close()
+    whole = seen(worked(cloud()))
+    renamed(path, "engine", "state", '"clusters"', '"old_name"')
+    renamed(path, "ended_jobs", "state", '"name"', '"old_name"')
+    assert seen(LocalBackend(path, SCOPE)) == whole
+    check(Store(path))  # what was stored of another version is replaced
+
+
+def test_commands_of_another_version_are_told_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    worked(cloud(path), 1).close()
+    renamed(path, "commands", "command", '"spec"', '"old_name"')
+    renamed(path, "engine", "state", '"clusters"', '"old_name"')
+    with pytest.raises(LocalStateError, match="another version of mlctl wrote the local state"):
+        seen(LocalBackend(path, SCOPE))
+
+
+def renamed(path: Path, table: str, column: str, old: str, new: str) -> None:
+    """Let a table say what a version with another name would have written."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (old, new))
+        db.commit()
+
+
+@pytest.mark.usefixtures("often")
 def test_an_ended_job_stays_as_long_as_idle_nodes_are_billed_to_it(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     local, whole = cloud(path), cloud()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from mlctl.simulator.engine import engine, snapshot, views
-from mlctl.simulator.engine.commands import (
-    EngineError,
-)
 from mlctl.simulator.engine.processes import LossScript, Poisson
 from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.usage import usage
@@ -52,9 +50,22 @@ def test_a_million_mini_batches_take_no_more_room_than_those_that_run() -> None:
     assert len(text_of(made)) < 10_000
 
 
-def test_a_state_of_a_newer_version_is_refused() -> None:
-    with pytest.raises(EngineError, match="a newer version wrote the state"):
-        snapshot.load({**snapshot.dump(world()), "format": snapshot.FORMAT + 1})
+@pytest.mark.parametrize("change", [{"format": snapshot.FORMAT + 1}, {"renamed": 1}])
+def test_a_state_of_another_version_is_refused(change: dict[str, int]) -> None:
+    with pytest.raises(snapshot.OtherVersionError):
+        snapshot.load({**snapshot.dump(world()), **change})
+
+
+def test_a_class_or_field_that_has_another_name_is_refused_wherever_it_stands() -> None:
+    made = world(*of(cluster(3, low=True), batch(100, 60, 3, concurrency=2), Poisson(5.0)))
+    engine.run(made, 700)
+    text = text_of(made)
+    names = {*re.findall(r'"(\w+)": ', text)} - {"is"}
+    renames = [(f'"{name}": ', f'"old_{name}": ') for name in names]
+    assert len(renames) > 30
+    for old, new in (*renames, ("BatchJob", "OldJob"), ("Poisson", "OldWeather")):
+        with pytest.raises(snapshot.OtherVersionError):
+            snapshot.load(json.loads(text.replace(old, new)))
 
 
 def test_a_world_without_end_is_read_back_at_its_moment() -> None:
