@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from mlctl import masking
+from mlctl.dataclasses import dataclass, field, replace
 
 
 class Severity(Enum):

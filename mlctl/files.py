@@ -11,11 +11,12 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from threading import Thread
 from typing import BinaryIO
+
+from mlctl.dataclasses import dataclass, field
 
 # Told of the bytes of each piece that `chunks` has read: big models take minutes.
 on_read: ContextVar[Callable[[int], None]] = ContextVar("on_read", default=lambda _: None)

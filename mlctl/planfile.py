@@ -13,11 +13,11 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from mlctl import files, masking, pointer
 from mlctl.assets import local_files
+from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import UploadTarget

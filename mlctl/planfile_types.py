@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.pointer import Data, Pointer, dotted
 
 

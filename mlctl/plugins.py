@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import site
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, distributions
 from typing import Any
+
+from mlctl.dataclasses import dataclass
 
 BACKENDS, RULES, POLICIES = "mlctl.backends", "mlctl.rules", "mlctl.policies"
 

@@ -6,7 +6,7 @@ them from ARM's answers, and everything above handles them in the same way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mlctl.dataclasses import dataclass
 
 BAD_REQUEST, NOT_FOUND, CONFLICT, PRECONDITION_FAILED, THROTTLED = 400, 404, 409, 412, 429
 # Statuses after which asking again may help.

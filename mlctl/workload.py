@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from mlctl.dataclasses import dataclass, fields, replace
 
 DEFAULT_NAME = "default"  # the workload of jobs that name none
 _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps.work import PlanStep

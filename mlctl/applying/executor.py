@@ -9,13 +9,13 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from mlctl.applying.events import RetryOptions, StepEvent, StepState
 from mlctl.applying.runner import WRITTEN, Assignment, SharedState, StepRunner
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Address
 from mlctl.planning.steps.work import PlanStep, Work
 from mlctl.planning.unfinished.snapshots import Journal, Snapshots

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import (
@@ -24,6 +23,7 @@ from mlctl.backends.ports.lease import (
     Leases,
     SupportsLeases,
 )
+from mlctl.dataclasses import dataclass
 from mlctl.service_errors import ServiceError, Transient
 
 _POLL_S = 2.0  # between two looks at a lease that another holds

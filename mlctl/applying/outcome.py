@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from mlctl.applying.events import Stale, StepEvent, StepState
 from mlctl.backends.ports.lease import LeaseLost
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work

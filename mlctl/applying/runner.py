@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
@@ -23,6 +22,7 @@ from mlctl.backends.ports.backend import (
     SupportsVirtualTime,
 )
 from mlctl.backends.ports.lease import LeaseLost
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import moving, state
 from mlctl.planning.steps.work import PlanStep

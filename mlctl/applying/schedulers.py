@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
+
+from mlctl.dataclasses import dataclass
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl.assets.ignore import Ignored
+from mlctl.dataclasses import dataclass
 
 MAX_ENTRIES = 100_000
 

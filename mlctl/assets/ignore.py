@@ -10,10 +10,10 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import files
+from mlctl.dataclasses import dataclass
 
 IGNORE_FILES = (".amlignore", ".gitignore")  # the first that exists counts, as in the SDK
 _MAX_BYTES = 1 << 20

@@ -12,12 +12,12 @@ import dataclasses
 import errno
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlctl import files, pointer, source
 from mlctl.assets import hashing, names, steps
 from mlctl.assets.private import private_findings
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import KINDS, data_collector

@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
 
 from mlctl.catalog import limits
+from mlctl.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ def _families() -> Mapping[str, str]:
 def retirement(text: str) -> Retirement | None:
     """The retirement of the size called `text`, listed or not: the series follows from the name."""
     bare = text.casefold().removeprefix("standard_").removeprefix("basic_")
-    for pattern, row in _retirements():
-        if pattern.fullmatch(bare):
+    for row in _retirements():  # each pattern begins with a letter
+        if bare[:1] == row["pattern"][0] and re.fullmatch(row["pattern"], bare):
             successor = _successor(row["successor"], text)
             return Retirement(
                 row["series"], date.fromisoformat(row["date"]), successor, row["source"]
@@ -168,8 +168,8 @@ def _successor(template: str, text: str) -> str | None:
 
 
 @cache
-def _retirements() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
-    return tuple((re.compile(row["pattern"]), row) for row in _rows("retirements.csv"))
+def _retirements() -> tuple[Mapping[str, str], ...]:
+    return tuple(_rows("retirements.csv"))
 
 
 def _size(row: Mapping[str, str]) -> Size:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 from mlctl import catalog
+from mlctl.dataclasses import dataclass, field
 
 OF = "Linux, pay as you go"
 MOST_PRICE = 1e9  # USD an hour; squares of sums of them are still numbers

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+# New containers before garbage is looked for, 700 as Python has it: nearly all of a command's live
+# as long as it does.
+_THRESHOLD = 50_000
 
 
 def main() -> None:
@@ -14,11 +19,14 @@ def main() -> None:
 
         print(f"mlctl {__version__}")  # noqa: T201
         return
+    gc.set_threshold(_THRESHOLD)
     from mlctl.cli.run import run
     from mlctl.cli.shell import streams
 
     streams.prepare()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends: nothing is looked through for what could be freed
+    sys.exit(code)
 
 
 def _warn_of_namesakes() -> None:

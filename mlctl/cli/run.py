@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 from mlctl import files, masking
 from mlctl.cli.app import AZ_VERBS, VERBS, build
 from mlctl.cli.parser import arguments, tree
-from mlctl.cli.parser.bind import bind
 from mlctl.cli.parser.tree import INSTALL_COMPLETION
 from mlctl.cli.shell import streams
 from mlctl.cli.shell.exits import Exit
@@ -79,7 +77,7 @@ def _run(args: Sequence[str]) -> int:
 
 def _run_command(line: arguments.CommandLine, args: Sequence[str]) -> int:
     """Run a command with the values of its line: once, or in each of several environments."""
-    values = bind(line)
+    values = arguments.bind(line)
     if values.get("env") or os.environ.get("MLCTL_ENV"):
         from mlctl.cli.shell import environments
 
@@ -184,6 +182,8 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
             message, code = str(error), Exit.ERROR
         case _:
             if "--debug" in args:
+                import traceback
+
                 streams.say("".join(traceback.format_exception(error)))
             message, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
             message += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind, kind_of_schema
 from mlctl.kinds.registry import UNMANAGED, by_schema, infer

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import KINDS, children
 from mlctl.kinds.address import Address, Reference, Scope, own_address
 from mlctl.kinds.kind import Kind

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +22,7 @@ from mlctl.config.document_kinds import (
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.named_files import NamedFiles
 from mlctl.config.variables import Variables
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Kind

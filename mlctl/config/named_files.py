@@ -7,13 +7,13 @@ its place in them, like in any document.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from mlctl import files, masking, source
 from mlctl.config.graph import Graph
 from mlctl.config.rules.plain_secrets import plain_secret
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.files import Files
 from mlctl.kinds.field import Field, Form

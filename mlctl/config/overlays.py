@@ -10,10 +10,10 @@ An overlay maps addresses to JSON Merge Patches (RFC 7396) in the spelling of YA
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data, Pointer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import pointer
 from mlctl.config.graph import Graph, ReadDocument
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.address import Reference

@@ -9,10 +9,10 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer

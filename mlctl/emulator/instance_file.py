@@ -8,11 +8,11 @@ import shlex
 import socket
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from mlctl import files
+from mlctl.dataclasses import asdict, dataclass, fields
 from mlctl.emulator.identity.tokens import CLOUD
 from mlctl.files import make_ignored_folder
 from mlctl.kinds.address import Scope

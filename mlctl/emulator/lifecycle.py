@@ -7,10 +7,10 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.http import host_check, server
 from mlctl.emulator.http.record import Recorder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import unquote
 
+from mlctl.dataclasses import dataclass
 from mlctl.emulator.arm import (
     activity,
     assets,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import isfinite
 
 from mlctl import catalog
 from mlctl.catalog.prices import MOST_PRICE, PriceList, listed
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource

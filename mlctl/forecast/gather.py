@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from mlctl.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

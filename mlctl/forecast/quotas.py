@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mlctl import catalog
 from mlctl.backends.ports.backend import Backend, SupportsUsage, Usage
 from mlctl.catalog import limits
+from mlctl.dataclasses import dataclass
 from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.simulator.engine import rules
 from mlctl.simulator.engine.model import (
     BatchSpec,

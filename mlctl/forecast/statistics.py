@@ -9,10 +9,11 @@ Recipes, 6.4; DLMF 8.17.22).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, fsum, inf, isfinite, lgamma, log, log1p, nan, sqrt
 from typing import TYPE_CHECKING
+
+from mlctl.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mlctl.forecast import shape

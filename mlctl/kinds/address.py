@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.registry import ALL, RECORDS
 from mlctl.pointer import Data

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mlctl import catalog, source
+from mlctl.dataclasses import dataclass, replace
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds import (
     component_io,

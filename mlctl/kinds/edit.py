@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import pointer, source
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report, SourceText
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer

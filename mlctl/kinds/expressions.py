@@ -17,7 +17,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from mlctl.dataclasses import dataclass
 
 PARENT, INPUTS, OUTPUTS, JOBS, SEARCH_SPACE = "parent", "inputs", "outputs", "jobs", "search_space"
 SIDES = (INPUTS, OUTPUTS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.pointer import Data, Pointer
 
 Quota: TypeAlias = tuple[str, str]

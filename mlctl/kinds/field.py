@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, forms, mentions, resolved
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from mlctl import schema
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, PlanFacts, QuotaFacts
 from mlctl.kinds.field import Field, Form, read_forms
 from mlctl.kinds.names import DOCUMENT_NAMES, RUNS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.kinds.address import Address, Reference, own_address
 from mlctl.kinds.facts import UploadTarget

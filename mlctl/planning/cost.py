@@ -8,11 +8,11 @@ A cluster scales between two numbers of nodes, so the bill lies between two amou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from mlctl import catalog
 from mlctl.catalog.prices import UNKNOWN, Price, PriceList, listed
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import Effective, NodeRange

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
 from mlctl.catalog.prices import PriceList
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.facts import QuotaRefusal

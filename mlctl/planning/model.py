@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.catalog.prices import PriceList
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Label
 from mlctl.kinds import children, kind_of, routes
 from mlctl.kinds.address import Address, Scope

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
 from mlctl import masking
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.kinds.edit import FieldEdit, edit_of, rewritten
 from mlctl.kinds.resource import Resource, is_local
 from mlctl.planning.drift import Difference, Drifted

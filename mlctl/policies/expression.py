@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -30,6 +29,7 @@ from jmespath.exceptions import (
 from jmespath.functions import Functions, signature
 from jmespath.lexer import Lexer
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, Pointer
 
 Roots: TypeAlias = Mapping[str, Data]

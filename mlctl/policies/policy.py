@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import schema, source
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.field import Form

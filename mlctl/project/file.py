@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import source
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Label, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds.address import Address

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from mlctl import plugins
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.plugins import BrokenPlugin, Plugin
 from mlctl.project.file import Project, ProjectError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from datetime import date
 
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule
 from mlctl.planning.model import Plan
 from mlctl.policies import check

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mlctl import files
 from mlctl.config.loader import LoadedConfig
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.rehearsal import folders

@@ -6,10 +6,10 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import files
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.rehearsal.inputs import RehearsalError
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mlctl import files
+from mlctl.dataclasses import dataclass, field
 
 MiniBatches = tuple[tuple[str, ...], ...]
 _COPIED = 1 << 26  # bytes; a bigger input is read where it is

@@ -7,11 +7,11 @@ the user's code that is, is a fraction of the lines that it executes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from math import nextafter
 
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine.processes import (
     ALL,
     LifetimeProcess,

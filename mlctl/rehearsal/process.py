@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal.descendants import MARK, end_tree
 from mlctl.rehearsal.worker.node import ASK_LINE
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.rehearsal.process import Interpreter
 from mlctl.simulator.engine.processes import PreemptionProcess
 

@@ -10,11 +10,11 @@ import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mlctl import files, source
+from mlctl.dataclasses import asdict, dataclass, field
 from mlctl.pointer import Data
 from mlctl.rehearsal.inputs import Inputs, RehearsalError
 from mlctl.rehearsal.process import Interpreter

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.pointer import Pointer
 from mlctl.schema import text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from yaml.events import (
@@ -18,6 +17,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.pointer import MAX_DEPTH
 from mlctl.source.events import (
     MAX_CHARACTERS,

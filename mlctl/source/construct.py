@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from yaml.events import ScalarEvent
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules, scalars

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label, Report, SourceText, Span
 from mlctl.inert import in_yaml, needs_quotes
 from mlctl.pointer import Data, Pointer

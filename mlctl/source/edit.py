@@ -7,10 +7,10 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import files
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report, SourceText, Span
 from mlctl.pointer import Data
 from mlctl.source.decode import MAX_BYTES, decode, encoded

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 from yaml.events import Event
@@ -11,6 +10,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Rule
 
 try:

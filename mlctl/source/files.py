@@ -8,9 +8,9 @@ import errno
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files, open_any, open_regular
 from mlctl.source.decode import MAX_BYTES, too_big

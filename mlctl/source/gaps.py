@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from mlctl.dataclasses import dataclass
 
 _GAP = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
 _INLINE = re.compile(r"[ \t]*(#[^\n]*)?(?=\n|\Z)")

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from yaml.events import ScalarEvent
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.pointer import Pointer
 from mlctl.source.compose import AliasNode, CollectionNode, YamlNode, compose, key_values, resolved
 from mlctl.source.events import mark

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source.document import Document

@@ -7,7 +7,6 @@ What has an anchor, a tag, a repeated key, a trap of YAML 1.1 or an error is for
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import MAX_DEPTH, Data
 from mlctl.source import scalars
 from mlctl.source.events import (

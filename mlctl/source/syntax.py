@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from yaml import MarkedYAMLError
 
+from mlctl.dataclasses import dataclass
 from mlctl.source.events import Mark, MarkedRange, SourceError, TextPosition, inside
 from mlctl.source.rules import SYNTAX
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlctl import durations
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 

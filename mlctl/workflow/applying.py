@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from mlctl.applying.executor import apply as run_steps
 from mlctl.applying.lease import LeaseRequest, under_lease
 from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.backend import Backend
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Address
 from mlctl.kinds.property_names import field_of
 from mlctl.kinds.resource import Resource

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.config.variables import UNSET_VARIABLE
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.model import Plan

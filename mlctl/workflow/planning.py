@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from mlctl import source
 from mlctl.backends.ports.backend import Backend
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import kind_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlctl.backends.azure import links
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent, ServiceError
 

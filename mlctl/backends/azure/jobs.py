@@ -10,7 +10,6 @@ import builtins
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.azure.waiting import with_reasons
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError

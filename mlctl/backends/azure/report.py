@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from mlctl.backends.azure import error_bodies
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.reads import workspace_path
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.kinds.registry import ALL, children
 from mlctl.pointer import Data, get

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from random import Random
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
 from mlctl.backends.azure import errors
+from mlctl.dataclasses import dataclass, field
 from mlctl.service_errors import TIMED_OUT, TRANSIENT_STATUSES, Permanent
 
 _WRITES_LEFT = "x-ms-ratelimit-remaining-subscription-resource-requests"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from mlctl.backends.ports.backend import ComputeNode
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import metrics as measured

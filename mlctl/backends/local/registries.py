@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import registries

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from mlctl.catalog import Size
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Upload

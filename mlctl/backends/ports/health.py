@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.workload import Workload
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Protocol, runtime_checkable
 
 from mlctl.backends.ports.backend import Backend
+from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, Permanent
 

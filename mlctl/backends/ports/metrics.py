@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 
 DEFAULT_METRICS = ("Preempted Nodes", "Preempted Cores")

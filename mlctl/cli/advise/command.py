@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl.cli.advise import patch as advise_files
@@ -30,6 +29,7 @@ from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mlctl.forecast.advice.search import Candidate, Wishes

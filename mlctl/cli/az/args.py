@@ -6,11 +6,11 @@ Which of them a command has depends on its kind; those that it lacks keep their 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mlctl.cli.parser.arguments import TypedFlag
 from mlctl.cli.shell.output import OutputArgs
+from mlctl.dataclasses import dataclass, field
 
 FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 """What a flag says of a field: text, the occurrences of a flag of several values, or nothing."""

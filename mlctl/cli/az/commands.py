@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from mlctl.cli.az import common_flags as flags
@@ -16,6 +15,7 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.cli.shell.rule_choice import IGNORE
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from mlctl.cli.parser.arguments import TypedFlag
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.command import option, parameters, several, switch
 from mlctl.cli.shell.output import OutputArgs
+from mlctl.dataclasses import dataclass
 
 _INSTANCE = "ComputeInstance Arguments"
 _POLICY = "Global Policy Arguments"

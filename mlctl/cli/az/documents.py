@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mlctl import pointer, schema, source
@@ -14,6 +13,7 @@ from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.field_flags import field_of, values
 from mlctl.cli.az.field_values import read_only
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.facts import Flag

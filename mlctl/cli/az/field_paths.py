@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.command import flag_values, several
 from mlctl.config.variables import Variables
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
 from mlctl.files import expanded, is_file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +22,7 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import OutputArgs, Query
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 from mlctl.files import expanded
 from mlctl.kinds import Resource, Scope
 from mlctl.kinds.records.job import KIND as JOB

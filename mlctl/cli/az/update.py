@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from mlctl.cli.az import field_values
 from mlctl.cli.az.field_paths import ItemFilter, PathStep, parse_path, split_assignment
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema import Schema
 from mlctl.schema.text import nearest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from mlctl.cli.shell.project_paths import is_plan
 from mlctl.cli.shell.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
+from mlctl.dataclasses import dataclass
 from mlctl.planning.model import Plan
 from mlctl.schema.text import counted
 from mlctl.workflow.model import PlanOptions, Strategy

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -24,6 +23,7 @@ from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import perform
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.planning.model import ActionReason
 from mlctl.render.apply import leases, outcome

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +26,7 @@ from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import RuleArgs
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
+from mlctl.dataclasses import dataclass
 from mlctl.planfile_types import MadeFrom
 from mlctl.planning.model import ActionReason
 from mlctl.workflow.model import Planned, PlanOptions, Strategy

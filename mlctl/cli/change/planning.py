@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import plan_context
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import json_pieces
 from mlctl.planning.blue_green.renaming import CannotRename

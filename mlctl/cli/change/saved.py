@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import planfile
@@ -22,6 +21,7 @@ from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.config.variables import UNSET_VARIABLE
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data

@@ -7,7 +7,6 @@ import sys
 import time
 import traceback
 import uuid
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +19,7 @@ from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import schema, source
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.pointer import Data
 from mlctl.project.place import nearest

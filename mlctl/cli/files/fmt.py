@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.registry import by_schema, infer

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from mlctl.cli.shell import streams
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Report
 from mlctl.schema.text import nearest
 from mlctl.source.files import PROJECT_FILE

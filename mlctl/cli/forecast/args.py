@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.durations import duration
+from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.forecast import DEFAULT_WEATHER
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl.backends.ports.backend import Backend
@@ -15,6 +14,7 @@ from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.session import Session
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan

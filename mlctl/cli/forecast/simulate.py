@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +29,7 @@ from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass, replace
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 

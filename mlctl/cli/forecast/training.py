@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mlctl.cli.files.validate import Paths
@@ -24,6 +23,7 @@ from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 from mlctl.workload import Workload
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.declare import OptionSpec
+from mlctl.dataclasses import dataclass
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl.cli.local.cloud import opened
@@ -14,6 +13,7 @@ from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from mlctl.cli.shell.durations import duration
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.declare import OptionSpec
+from mlctl.dataclasses import dataclass
 
 
 def _delay(name: str, help: str) -> Any:  # noqa: A002

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ from mlctl.cli.local.flag_text import parse_file
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import SIMULATED
+from mlctl.dataclasses import asdict, dataclass
 from mlctl.workload import DEFAULT_NAME, Workload
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from inspect import Parameter
+
+from mlctl.dataclasses import dataclass, field
 
 ARGUMENTS = "Arguments"
 COMMANDS = "Commands"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import KINDS
 from mlctl.schema.text import with_article
 

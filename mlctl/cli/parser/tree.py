@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType, NoneType
 from typing import Any, TypeAlias, get_args, get_origin
@@ -21,6 +20,7 @@ from mlctl.cli.parser.declare import (
     OptionSpec,
     Suggest,
 )
+from mlctl.dataclasses import dataclass, field, replace
 
 GLOBAL = "Global Arguments"
 SIMULATED = "Simulated Cloud Arguments"  # flags that az does not have

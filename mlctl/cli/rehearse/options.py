@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from mlctl.cli.local.flag_text import read_text
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.rule_choice import Strict
+from mlctl.dataclasses import asdict, dataclass
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.stage import KillSchedule

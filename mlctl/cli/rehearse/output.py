@@ -6,12 +6,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Report
 
 if TYPE_CHECKING:

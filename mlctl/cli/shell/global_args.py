@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl.cli.parser.declare import OptionSpec
+from mlctl.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mlctl.backends.ports.backend import ConnectionOptions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.shell.query import compiled
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 from mlctl.masking import masked
 from mlctl.pointer import Data
 

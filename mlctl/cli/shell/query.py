@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 
 # What jmespath raises of a query or of data that does not suit it; a slice of step 0 is a

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.shell.command import option
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 
 _IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."

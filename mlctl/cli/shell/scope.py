@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import files
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Scope
 from mlctl.project.file import Project
 from mlctl.project.load import load_project

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +16,7 @@ from mlctl.cli.shell import streams
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import OPTIONS, Configuration
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
@@ -293,6 +292,8 @@ class Session:
     @property
     def width(self) -> int:
         """The columns of the terminal; 100 where there is none."""
+        import shutil
+
         return shutil.get_terminal_size((100, 24)).columns
 
     def show(self, report: Report) -> None:

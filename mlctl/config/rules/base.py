@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 from mlctl.config.graph import Graph, ReadDocument
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import KINDS, Kind, Resource
 from mlctl.kinds.field import Form

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import Part, pipelines, within
 from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.expressions import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mlctl.dataclasses import dataclass
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from mlctl.dataclasses import dataclass
 from mlctl.emulator.http.host_check import ALL_INTERFACES
 from mlctl.files import make_ignored_folder, write
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlsplit
 
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data, check_depth
 from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError, Transient
 

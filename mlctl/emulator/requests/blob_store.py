@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
 

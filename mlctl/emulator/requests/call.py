@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Request, not_found
 from mlctl.emulator.requests.blob_store import BlobStore

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import clock

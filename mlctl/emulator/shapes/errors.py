@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.emulator.http.messages import Response, detail_bodies, with_error_body
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.shape import dotnet_time

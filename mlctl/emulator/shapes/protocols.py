@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER
 from mlctl.simulator.control_plane.resources import operations

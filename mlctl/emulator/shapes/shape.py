@@ -12,10 +12,10 @@ by somebody who knows more of the service, and follows as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from mlctl.dataclasses import dataclass
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data

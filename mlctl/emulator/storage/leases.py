@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 from uuid import uuid4
 
+from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.emulator.http.messages import Request
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, PRECONDITION_FAILED, Permanent

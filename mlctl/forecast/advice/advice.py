@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast import statistics
 from mlctl.forecast.advice import search
 from mlctl.forecast.advice.search import Candidate, Wishes

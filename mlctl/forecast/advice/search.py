@@ -8,11 +8,11 @@ done, never that of a run: a cluster of one node is the cheapest for a run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from math import ceil, fsum, isfinite
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way, parse
 from mlctl.forecast.batch.study import Study, with_deadline

@@ -7,10 +7,10 @@ luck as the history beside it, and differences are known better than the numbers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
 from mlctl.forecast.batch.study import Study

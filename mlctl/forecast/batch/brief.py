@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast.batch import report
 from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.batch.reading import Subject

@@ -6,10 +6,10 @@ that lost its last node begins anew. Who counts the cost of one run does not see
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast.history import LONGEST_S, MOST_TRIES, Cloud, Try
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import Tier

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Label
 from mlctl.forecast.fields import (
     MOST_NODES,

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass, fields
 from mlctl.forecast import assumptions
 from mlctl.forecast.assumptions import assumption
 from mlctl.forecast.batch import timeline

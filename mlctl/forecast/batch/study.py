@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast.batch import policy
 from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way
 from mlctl.forecast.batch.summary import Summary

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
 from mlctl.forecast.history import LONGEST_S

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast.history import LONGEST_S, EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine import engine

@@ -11,8 +11,9 @@ one. Times are seconds, rates per second.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import exp, expm1, sqrt
+
+from mlctl.dataclasses import dataclass
 
 _EVERY_ONE = 512  # intervals up to this are all looked at
 _GRID = 1.02  # beyond, each is so many times the one before

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass
 from mlctl.durations import parse_iso
 from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
 from mlctl.forecast.fields import (

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.gather import Gathered, gather, growing
 from mlctl.forecast.training import study as training

@@ -8,9 +8,9 @@ histories, so that their difference is known better than each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast import history, statistics
 from mlctl.forecast.gather import histories_of
 from mlctl.forecast.scenario import JobScenario

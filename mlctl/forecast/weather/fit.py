@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from math import exp, log, log1p
 from typing import Any
 
+from mlctl.dataclasses import dataclass
 from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.weather.models import Shocks, Weather
 from mlctl.simulator.engine.model import HOUR

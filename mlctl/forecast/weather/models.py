@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from mlctl import catalog
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine import rng, traces
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.model import HOUR

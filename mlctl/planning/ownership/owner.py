@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope

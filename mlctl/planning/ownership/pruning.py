@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, field
 
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.planning.live_state import LiveState

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address

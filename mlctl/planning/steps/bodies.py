@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource

@@ -6,8 +6,8 @@ The service sends none to a deployment that does not exist, and deletes none tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import children, kind_of, routes
 from mlctl.kinds.address import Address
 from mlctl.kinds.routes import Routes

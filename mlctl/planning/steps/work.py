@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from functools import partial
 from graphlib import TopologicalSorter
@@ -12,6 +11,7 @@ from typing import TypeAlias
 
 from mlctl import masking, pointer
 from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.resource import Resource, Upload

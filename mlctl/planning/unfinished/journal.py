@@ -12,12 +12,12 @@ import os
 import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import state

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import files
+from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal import folders
 
 APPEND_ROW = "append_row"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import Evidence
 from mlctl.rehearsal.inputs import Inputs, MiniBatches

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.rehearsal.evidence import CodeLine
 
 _MUTATING = {"append", "add", "update", "extend", "insert", "setdefault", "pop", "remove", "clear"}

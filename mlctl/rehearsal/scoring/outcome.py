@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import Content
 from mlctl.rehearsal.losses import Loss

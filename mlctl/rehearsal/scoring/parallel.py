@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl import files
 from mlctl.config.loader import LoadedConfig
 from mlctl.config.pipelines import Part, pipelines
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.component_io import size
 from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.pointer import Data

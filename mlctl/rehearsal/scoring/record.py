@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.scoring.deployment import Deployment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.rehearsal import losses, rules
 from mlctl.rehearsal.evidence import CodeLine, Evidence, first_of_each
 from mlctl.rehearsal.inputs import Inputs, MiniBatches, mini_batches

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal import losses
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from mlctl.dataclasses import dataclass
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.losses import Loss, Moment, Slot
 from mlctl.rehearsal.process import Gone, Process, TooLate

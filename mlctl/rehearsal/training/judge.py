@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import expm1, inf, sqrt
 
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Rule
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import CodeLine, Evidence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import Content
 

@@ -6,10 +6,10 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass
 from mlctl.rehearsal import folders
 from mlctl.rehearsal.training.model import Training
 

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import Evidence, first_of_each
 from mlctl.rehearsal.folders import Content

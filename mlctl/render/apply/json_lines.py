@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.lease import LeaseHeld
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.inert import as_json
 from mlctl.kinds.address import Address

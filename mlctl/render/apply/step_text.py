@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlctl.applying.events import StepEvent, StepState
+from mlctl.dataclasses import dataclass
 from mlctl.durations import elapsed
 from mlctl.kinds import kind_of
 from mlctl.planning.steps.work import PlanStep, StepRole

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from mlctl import catalog, masking, pointer
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import Kind, codec, kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Absent, Field, Form

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
 from mlctl.render.terminal.terminal import Style, Styler, cells, clean, width
 from mlctl.schema.text import counted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.pipelines import Pipeline, Step, pipelines, uses
+from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS
 from mlctl.pointer import dotted

@@ -8,8 +8,8 @@ it are text: a name like `<script>` is shown as it is written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mlctl.dataclasses import dataclass
 from mlctl.render.page import svg
 from mlctl.render.page.svg import Axis, Bar, Lane, Point, Swing, text
 

@@ -7,11 +7,11 @@ phone and its text stays as large as the other text. Colours are classes of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 from math import isfinite
 from typing import NamedTuple
 
+from mlctl.dataclasses import dataclass
 from mlctl.render.terminal.terminal import clean
 
 _WIDE = 1000  # units of a drawing that is as wide as its place

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TypeAlias
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.inert import has_agent_command
 from mlctl.pointer import Data, Pointer
 from mlctl.render.terminal.terminal import Style, Styler, clean

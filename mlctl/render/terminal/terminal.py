@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from mlctl import inert, masking
+from mlctl.dataclasses import dataclass
 
 
 class Style(Enum):

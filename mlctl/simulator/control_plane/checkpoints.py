@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
 
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.control_plane.state.store import START_AGAIN, LocalStateError, Store
 from mlctl.simulator.engine import snapshot
 from mlctl.simulator.engine.ended_jobs import may_leave

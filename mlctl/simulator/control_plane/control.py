@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from mlctl.catalog.limits import is_low_priority_of_family, low_priority_of, quota_key
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, faults, locks

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from fnmatch import fnmatchcase
 from sqlite3 import Connection
 from typing import Any, TypeAlias
 
+from mlctl.dataclasses import asdict, dataclass, fields
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError, from_status
 from mlctl.simulator.control_plane import http_faults

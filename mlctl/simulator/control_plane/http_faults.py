@@ -5,10 +5,11 @@ Faults of calls of the control plane are in `faults`; both kinds share one table
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 from http import HTTPStatus
+
+from mlctl.dataclasses import dataclass
 
 _FIRST, _LAST = 200, 599  # HTTP statuses that a fault may answer with
 LONGEST = 365 * 86400.0  # seconds

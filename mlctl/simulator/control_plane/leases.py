@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, Permanent
 from mlctl.simulator.control_plane.state.rows import fold_case

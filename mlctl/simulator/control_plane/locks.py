@@ -8,10 +8,10 @@ resources in the user's resource group, so that a locked cluster cannot scale: i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from sqlite3 import Connection
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane import command_log
 from mlctl.simulator.control_plane.resources import operations

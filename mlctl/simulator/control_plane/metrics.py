@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor
 
 from mlctl import catalog
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.state import clock, rows

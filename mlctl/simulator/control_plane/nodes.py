@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.simulator.control_plane import checkpoints, command_log
 from mlctl.simulator.control_plane.checkpoints import EngineCache
 from mlctl.simulator.control_plane.command_log import CommandData

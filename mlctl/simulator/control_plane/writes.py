@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import children
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.pointer import Data

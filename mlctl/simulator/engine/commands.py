@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine.model import (
     BatchSpec,
     ClusterSpec,

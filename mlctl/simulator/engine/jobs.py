@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from enum import Enum
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, GroupSpec, Tier, TrainingSpec
 
 # (time, priority, number, mini-batch, slot): the end of an attempt, known at its start.

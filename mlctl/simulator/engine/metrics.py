@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from math import ceil, inf
 
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.state import NodeState
 

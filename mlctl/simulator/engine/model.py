@@ -8,9 +8,10 @@ by hi-ml's page about low-priority VMs; `D` is documented elsewhere by Azure; `A
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
+
+from mlctl.dataclasses import dataclass, field, fields
 
 HOUR = 3600.0
 PREEMPTION_WARNING = "Low priority compute preemption warning: a node has been preempted."

@@ -6,9 +6,9 @@ are pure: random numbers are arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, expm1, gamma, log, log1p, sqrt
 
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine.model import HOUR
 
 ALL = "all"

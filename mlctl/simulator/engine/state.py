@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappush
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.jobs import AnyJob
 from mlctl.simulator.engine.model import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import AnyJob, ClusterJob, GroupJob
 from mlctl.simulator.engine.model import HOUR, Tier

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from mlctl.dataclasses import dataclass, field
 from mlctl.simulator.engine import autoscaling, ended_jobs, training, usage, waiting
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.jobs import (

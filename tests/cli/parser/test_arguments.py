@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.cli.parser.arguments import UsageError, expand_files, read
-from mlctl.cli.parser.bind import bind
+from mlctl.cli.parser.arguments import UsageError, bind, expand_files, read
 from mlctl.cli.parser.tree import Arity, CommandNode, Option
 from mlctl.kinds import KINDS
 from tests.builders.commands import command_tree

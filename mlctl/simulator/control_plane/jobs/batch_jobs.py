@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer
+from mlctl.dataclasses import dataclass
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, Reference, kind_of
 from mlctl.pointer import Data

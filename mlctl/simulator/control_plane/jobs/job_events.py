@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from mlctl.dataclasses import dataclass
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from sqlite3 import Connection
 
+from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, records, training_jobs

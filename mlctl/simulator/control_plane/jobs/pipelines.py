@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import islice
 from sqlite3 import Connection
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, NotFound, Permanent

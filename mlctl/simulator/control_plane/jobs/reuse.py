@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode

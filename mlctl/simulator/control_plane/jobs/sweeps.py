@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.durations import parse_iso
 from mlctl.kinds.sweeps import DISTRIBUTIONS
 from mlctl.pointer import Data

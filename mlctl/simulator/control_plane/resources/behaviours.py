@@ -6,10 +6,10 @@ A kind without an entry follows its schema, as a versioned asset or as a plain r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import TypeAlias
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds import Kind
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data

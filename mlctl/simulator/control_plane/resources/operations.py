@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from sqlite3 import Connection
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from mlctl import catalog
 from mlctl.catalog import limits
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.facts import Claim
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.state.settings import CloudSettings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.settings import CloudSettings

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
 
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state import clock, settings

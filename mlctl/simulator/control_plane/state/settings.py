@@ -6,11 +6,11 @@ Azure publishes none of these figures: each is an assumption, shown by `mlctl lo
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from mlctl.dataclasses import asdict, dataclass, fields
 from mlctl.kinds.facts import QuotaRefusal
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import NamedTuple
 
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad

@@ -1,0 +1,107 @@
+"""`dataclass` behaves as the standard library's, but for assignments, which mypy refuses."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from typing import Any
+
+import pytest
+
+from mlctl.dataclasses import asdict, dataclass, field, fields, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    name: str
+    cores: int = 4
+    note: str = field(default="", compare=False)
+    source: str = field(default="page", repr=False)
+
+
+def standard(**options: Any) -> Any:
+    """The same class by the standard decorator."""
+    plain = {name: getattr(Size, name) for name in ("__annotations__", "__module__")}
+    body = {"note": field(default="", compare=False), "source": field(default="page", repr=False)}
+    made = type("Size", (), {**plain, "cores": 4, **body})
+    return dataclasses.dataclass(**options)(made)
+
+
+SIZES = [("a",), ("a", 4, "seen"), ("a", 5), ("b",), ("a", 4, "", "book"), (float("nan"), 1)]
+
+
+@pytest.mark.parametrize("left", SIZES)
+@pytest.mark.parametrize("right", SIZES)
+def test_two_are_equal_where_the_standard_library_says_so(left: Any, right: Any) -> None:
+    usual = standard(frozen=True)
+    assert (Size(*left) == Size(*right)) == (usual(*left) == usual(*right))
+    assert Size(*left) != usual(*left)
+    if Size(*left) == Size(*right):
+        assert hash(Size(*left)) == hash(Size(*right))
+
+
+@pytest.mark.parametrize("values", SIZES)
+def test_one_is_shown_as_the_standard_library_shows_it(values: Any) -> None:
+    assert repr(Size(*values)) == repr(standard(frozen=True)(*values))
+
+
+def test_it_is_copied_replaced_and_taken_apart() -> None:
+    size = Size("a", 8)
+    assert copy.deepcopy(size) == copy.copy(size) == pickle.loads(pickle.dumps(size)) == size
+    assert replace(size, cores=2) == Size("a", 2)
+    assert asdict(size) == {"name": "a", "cores": 8, "note": "", "source": "page"}
+    assert [slot.name for slot in fields(Size)] == list(Size.__slots__)
+
+
+def test_only_what_is_frozen_has_a_hash() -> None:
+    @dataclass
+    class Open:
+        value: int
+
+    @dataclass(eq=False)
+    class Itself:
+        value: int
+
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Open(1))
+    assert Open(1) == Open(1)
+    assert len({Itself(1), Itself(1)}) == 2
+
+
+def test_methods_of_the_class_itself_stay() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Loose:
+        name: str
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Loose) and other.name.casefold() == self.name.casefold()
+
+        def __hash__(self) -> int:
+            return hash(self.name.casefold())
+
+        def __repr__(self) -> str:
+            return self.name
+
+    assert Loose("A") == Loose("a")
+    assert len({Loose("A"), Loose("a")}) == 1
+    assert repr(Loose("A")) == "A"
+
+
+def test_one_that_holds_itself_is_shown() -> None:
+    @dataclass
+    class Node:
+        inner: Any = None
+
+    node = Node()
+    node.inner = node
+    assert repr(node).endswith("Node(inner=...)")
+
+
+def test_one_without_fields_equals_another() -> None:
+    @dataclass(frozen=True)
+    class Nothing:
+        pass
+
+    assert Nothing() == Nothing()
+    assert {Nothing(): 1}[Nothing()] == 1
