@@ -230,6 +230,7 @@ def plan(
         new_loader=new_loader,
         policies=partial(policies_of, project, today),
         journals=_journals(journal, workspace) if journal else None,
+        price_list=project.price_list,
     )
     report = Report(project.ignore, strict=strict)
     return plan_files(_listed(paths), workspace, context, report, options)

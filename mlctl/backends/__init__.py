@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
+from mlctl.catalog.prices import Price, PriceList, listed
 from mlctl.kinds.address import Scope
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent, ServiceError
@@ -19,10 +22,12 @@ def open_backend(
     scope: Scope,
     environment: Mapping[str, str],
     options: ConnectionOptions | None = None,
+    price_list: Callable[[], PriceList] = listed,
 ) -> tuple[Backend, str]:
     """The backend of that name, open on a workspace, and where it keeps its state (in parentheses).
 
-    Others than `local` and `azure` are plug-ins: callables `(scope, environment)`.
+    Others than `local` and `azure` are plug-ins: callables `(scope, environment)`. The nodes of a
+    simulated cloud are billed by `price_list`.
 
     Raises:
         ServiceError: there is none of that name, or it cannot be opened.
@@ -33,7 +38,8 @@ def open_backend(
 
         path = environment.get("MLCTL_LOCAL_DB") or LOCAL_DB
         caller = environment.get("USER") or environment.get("LOGNAME") or ""
-        return LocalBackend(path, scope, caller=caller), f" ({path})"
+        backend = LocalBackend(path, scope, caller=caller, price_list=price_list)
+        return backend, f" ({path})"
     if name == "azure":
         return _azure(scope, environment, options or ConnectionOptions()), ""
     return _of_plugin(name, scope, environment), ""
@@ -73,10 +79,30 @@ def _of_plugin(name: str, scope: Scope, environment: Mapping[str, str]) -> Backe
     return backend
 
 
+def fetch_prices(
+    url: str, sizes: Sequence[str], regions: Sequence[str], today: date
+) -> dict[tuple[str, str], Price]:
+    """The prices of sizes in regions that the Azure Retail Prices API at `url` says now.
+
+    Raises:
+        ServiceError: it cannot be reached, or an answer cannot be read.
+    """
+    with _extra("reading prices"):
+        from mlctl.backends.azure import retail_prices
+    return retail_prices.fetch_prices(url, sizes, regions, today)
+
+
 def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOptions) -> Backend:
-    try:
+    with _extra("the azure backend"):
         from mlctl.backends.azure import connect
-    except ModuleNotFoundError as error:
-        message = f"the azure backend needs `{error.name}`: pip install 'mlctl-azure[azure]'"
-        raise Permanent("MissingExtra", message) from None
     return connect(scope, environment, options)
+
+
+@contextmanager
+def _extra(user: str) -> Iterator[None]:
+    """A block of imports that need the extra `azure`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"{user} needs `{error.name}`: pip install 'mlctl-azure[azure]'"
+        raise Permanent("MissingExtra", message) from None

@@ -13,11 +13,12 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
-from mlctl import catalog
-from mlctl.dataclasses import dataclass, field
+from mlctl import catalog, files
+from mlctl.dataclasses import dataclass, field, replace
 
 OF = "Linux, pay as you go"
 MOST_PRICE = 1e9  # USD an hour; squares of sums of them are still numbers
+_MOST_BYTES = 64 << 20
 _COLUMNS = ["size", "region", "dedicated", "spot"]
 _HEADER = re.compile(r"#\s*(source|as_of):\s*(.*\S)")
 
@@ -43,21 +44,67 @@ UNKNOWN = Price()
 
 @dataclass(frozen=True)
 class PriceList:
-    """Prices with what they were collected by, and the day as of which they are known."""
+    """Prices with what they were collected by, and the day as of which they are known.
+
+    What it does not have is looked up in the list `below` it, where there is one.
+    """
 
     source: str
     as_of: date
     prices: Mapping[tuple[str, str], Price] = field(repr=False)
+    below: PriceList | None = field(default=None, repr=False)
 
     def price(self, size: str, region: str) -> Price:
         """The prices of a size in a region, each by any of its spellings."""
-        return self.prices.get((size.casefold(), catalog.region(region)), UNKNOWN)
+        return self.of(size, region).prices.get(_pair(size, region), UNKNOWN)
+
+    def of(self, size: str, region: str) -> PriceList:
+        """The list that has the prices of a size in a region; this one where none has."""
+        pair, below = _pair(size, region), self.below
+        return below if pair not in self.prices and below and pair in below.prices else self
+
+    @property
+    def origin(self) -> str:
+        """The day and the source."""
+        return f"{self.as_of.isoformat()}, {self.source}"
+
+    @property
+    def every_price(self) -> Mapping[tuple[str, str], Price]:
+        """All prices, those of the list below among them."""
+        return {**(self.below.prices if self.below else {}), **self.prices}
+
+
+def _pair(size: str, region: str) -> tuple[str, str]:
+    return size.casefold(), catalog.region(region)
 
 
 @cache
 def listed() -> PriceList:
     """The price list that mlctl brings along."""
     return parse(Path(__file__).with_name("prices.csv").read_text(encoding="utf-8"))
+
+
+def read(path: Path) -> PriceList:
+    """The price list in a file.
+
+    Raises:
+        OSError: it cannot be read.
+        PriceListError: it is no price list.
+    """
+    try:
+        return parse(files.read(path, _MOST_BYTES).decode())
+    except UnicodeDecodeError:
+        raise PriceListError("it is no text in UTF-8") from None
+
+
+def refreshed(path: Path) -> PriceList:
+    """The price list that mlctl brings along, beneath the one that `catalog refresh` has written.
+
+    Raises:
+        OSError: the file cannot be read.
+        PriceListError: it is no price list.
+    """
+    return replace(read(path), below=listed())
 
 
 def parse(text: str) -> PriceList:
@@ -83,8 +130,7 @@ def parse(text: str) -> PriceList:
     for row in rows:
         size, region = str(row["size"]), str(row["region"])
         price = Price(_amount(row["dedicated"]), _amount(row["spot"]))
-        pair = size.casefold(), catalog.region(region)
-        if prices.setdefault(pair, price) != price:
+        if prices.setdefault(_pair(size, region), price) != price:
             raise PriceListError(f"there are two prices of {size} in {region}")
         if price.spot is not None and price.dedicated is not None and price.spot > price.dedicated:
             raise PriceListError(f"{size} in {region} costs more as Spot than dedicated")

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mlctl import files
+from mlctl.catalog.retail import URL_VARIABLE
 from mlctl.dataclasses import asdict, dataclass, fields
 from mlctl.emulator.identity.tokens import CLOUD
 from mlctl.files import make_ignored_folder
@@ -138,6 +139,7 @@ def environment_variables(
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
     yield "REGISTRY_DISCOVERY_ENDPOINT_URL", f"{url}/"
+    yield URL_VARIABLE, f"{url}/api/retail/prices"
     if running.bundle:
         yield "REQUESTS_CA_BUNDLE", running.bundle
         yield "SSL_CERT_FILE", running.bundle

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mlctl.catalog.prices import PriceList, listed
 from mlctl.dataclasses import dataclass
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.http import host_check, server
@@ -25,7 +26,8 @@ _PATIENCE = 2.0  # seconds that a request waits for another process that holds t
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
     """Where an emulator listens and stores its state. `certificates` is a folder, None for plain
-    HTTP; `names` are further host names that requests may be for."""
+    HTTP; `names` are further host names that requests may be for. Nodes cost what `price_list`
+    says."""
 
     host: str
     port: int
@@ -33,6 +35,7 @@ class ServerConfig:
     certificates: Path | None
     record: Path | None
     names: tuple[str, ...] = ()
+    price_list: Callable[[], PriceList] = listed
 
 
 class StartError(Exception):
@@ -48,7 +51,7 @@ def run(
         StartError: the state, the address, the certificate or the record cannot be used.
     """
     with (
-        _store(config.db) as store,
+        _store(config) as store,
         _listener(config) as listener,
         _recorder(config.record) as recorded,
     ):
@@ -69,9 +72,10 @@ def run(
 
 
 @contextmanager
-def _store(path: Path) -> Iterator[Store]:
+def _store(config: ServerConfig) -> Iterator[Store]:
     try:
-        store = Store(path, _PATIENCE)
+        store = Store(config.db, _PATIENCE)
+        store.price_list = config.price_list
     except LocalStateError as error:
         raise StartError(error.message) from error
     try:

@@ -105,6 +105,12 @@ def _asset_routes(kind: str) -> Iterator[Route]:
     yield Route("POST", version + "/startPendingUpload", uploads.start_pending_upload, kind)
 
 
+def _retail_prices(call: Call) -> Response:
+    from mlctl.emulator.arm import retail_prices  # noqa: PLC0415  # few ask for prices
+
+    return retail_prices.show(call)
+
+
 ROUTES = (
     *_kind_routes(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
@@ -188,6 +194,7 @@ ROUTES = (
         registries.discovery,
         needs=Needs.TOKEN,
     ),
+    Route("GET", "/api/retail/prices", _retail_prices, needs=Needs.NOTHING),
     Route("GET", "/discovery", workspaces.discovery, needs=Needs.NOTHING),
     Route("GET", "/metadata/endpoints", tokens.clouds, needs=Needs.NOTHING),
     Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=Needs.NOTHING),

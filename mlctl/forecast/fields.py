@@ -14,6 +14,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
 
 MOST_NODES = 100_000
+DEFAULT_REGION = "eastus"  # of what says none, in a workspace that is not asked
 _MOST_NUMBER = 2**31 - 1
 _LIVE = re.compile("<([^<>]+/[^<>]+)>")  # what a document is called that was read in the workspace
 
@@ -87,22 +88,28 @@ def cores_of(size: str) -> int:
 class StatedPrices:
     """What a user says of prices: that of a dedicated node-hour, what of it low priority costs.
 
-    What is None is read in the list.
+    What is None is read in the list. `region` is where a cluster is that does not say it.
     """
 
     price: float | None = None
     ratio: float | None = None
     prices: PriceList | None = None
+    region: str = DEFAULT_REGION
 
     @property
     def price_list(self) -> PriceList:
         """The list that is read."""
         return self.prices or listed()
 
-    @property
-    def origin(self) -> str:
-        """The day and the source of the list."""
-        return f"{self.price_list.as_of.isoformat()}, {self.price_list.source}"
+    def region_of(self, cluster: Resource | None) -> str:
+        """Where a cluster is, or without one the nodes that a job gets for itself."""
+        location = None if cluster is None else value_of(cluster, "location")
+        return str(location or self.region)
+
+    def origin_for(self, cluster: Resource | None, size: str = "") -> str:
+        """The day and the source of the prices of a cluster's nodes, or of a job's own `size`."""
+        own_size = size if cluster is None else str(value_of(cluster, "size") or "")
+        return self.price_list.of(own_size, self.region_of(cluster)).origin
 
 
 def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tuple[float, float]:

@@ -71,6 +71,13 @@ class PlanCost:
         return total(change.after for change in self.changes)
 
     @property
+    def price_lists(self) -> list[PriceList]:
+        """The lists that the prices are of, the oldest first."""
+        whole = self.prices or listed()
+        lists = [whole.of(change.nodes.size, change.region) for change in self.changes] or [whole]
+        return sorted({part.origin: part for part in lists}.values(), key=lambda part: part.as_of)
+
+    @property
     def has_low_priority(self) -> bool:
         """Whether the price of low-priority nodes is in it, which moves."""
         return any(change.nodes.low_priority for change in self.changes)

@@ -21,6 +21,7 @@ from mlctl.project.file import Project
 from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
+    from mlctl.catalog.prices import PriceList
     from mlctl.project.policies import Policies
 
 LONGEST_WAIT_S = 3600.0  # for an operation that somebody else has begun
@@ -133,7 +134,8 @@ def ignore(_value: object) -> None:
 class PlanContext:
     """The project of a plan: how its files are read, what it demands, what is unfinished.
 
-    `note` is given sentences for people while the plan is made, `show` what was loaded.
+    `note` is given sentences for people while the plan is made, `show` what was loaded. The plan's
+    nodes cost what `price_list` says (None: by that of mlctl).
     """
 
     project: Project
@@ -142,6 +144,7 @@ class PlanContext:
     journals: Journals | None = None
     note: Callable[[str], object] = ignore
     show: Callable[[LoadedConfig], object] = ignore
+    price_list: Callable[[], PriceList | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class _Planning:
         journals = None if options.destroying or options.comparing else self.context.journals
         unfinished = tuple(journals.changes().values()) if journals else ()
         live_state = self._refresh(loaded.graph, successors, unfinished)
-        live_state = replace(live_state, prices=self.context.project.price_list())
+        live_state = replace(live_state, prices=self.context.price_list())
         if options.resuming:
             entries = live_state.unfinished.values()
             targets = [address for entry in entries for address in entry.missing(live_state.live)]

@@ -31,7 +31,7 @@ PLENTY = (
     *("--family", "standardDDSv5Family=999999"),
 )
 # What of a person's own settings mlctl, az and the SDK would read.
-_SETTINGS = ("MLCTL", "AZURE", "ARM_", "IDENTITY_", "REQUESTS_CA_BUNDLE", "XDG_CONFIG")
+_SETTINGS = ("MLCTL", "AZURE", "ARM_", "IDENTITY_", "REQUESTS_CA_BUNDLE", "XDG_")
 
 
 @dataclass(frozen=True, slots=True)

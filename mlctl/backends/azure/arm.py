@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
@@ -263,15 +264,32 @@ def fetch(url: str) -> Data:
         ServiceError: it cannot be read.
     """
     uses_tls(url)
-    transport = _pooled_transport()
-    policies: Any = [RetryPolicy(Clock())]
+    with open_public(Clock()) as fetch_next:
+        return fetch_next(url)
+
+
+@contextmanager
+def open_public(clock: Clock, transport: Any = None) -> Iterator[Callable[[str], Data]]:
+    """A function like `fetch` for many URLs, on connections that stay open.
+
+    The function raises a ServiceError where a URL cannot be read.
+    """
+    transport = transport or _pooled_transport()
+    policies: Any = [
+        UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
+        RetryPolicy(clock),
+    ]
     pipeline: Any = Pipeline(transport, policies)
-    with errors.sdk_errors_decoded():
-        try:
-            answer = pipeline.run(HttpRequest("GET", url), stream=False)
-        finally:
-            transport.close()
-    return errors.checked_json(answer.http_response)
+
+    def fetch_next(url: str) -> Data:
+        with errors.sdk_errors_decoded():
+            answer = pipeline.run(HttpRequest("GET", url), stream=False, deadline=clock.deadline())
+        return errors.checked_json(answer.http_response)
+
+    try:
+        yield fetch_next
+    finally:
+        transport.close()
 
 
 def path_of(*parts: str) -> str:

@@ -16,7 +16,8 @@ from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.backends.ports.lease import Lease
-from mlctl.catalog import Size, limits, prices
+from mlctl.catalog import Size, limits
+from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.pointer import Data
@@ -81,16 +82,19 @@ class LocalBackend:
         location: str = DEFAULT_LOCATION,
         caller: str = "",
         wall: Callable[[], float] = time.time,
+        price_list: Callable[[], PriceList] | None = None,
     ) -> None:
         """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
 
         The workspace is made on its first use, in `location`. `caller` is who its activity log says
-        wrote what is written. `wall` gives Unix seconds, by which leases last.
+        wrote what is written. `wall` gives Unix seconds, by which leases last. Nodes are billed by
+        `price_list` (None: by that of the store).
 
         Raises:
             LocalStateError: the state cannot be used.
         """
         store = path if isinstance(path, Store) else Store(path)
+        store.price_list = price_list or store.price_list
         self.scope = scope
         self.handle = WorkspaceHandle(store, scope, location, caller)
         self._wall = wall
@@ -202,7 +206,7 @@ class LocalBackend:
 
     def sizes(self, location: str) -> builtins.list[Size]:
         """The sizes of the catalog, at the prices of a region."""
-        price_list = prices.listed()
+        price_list = self.handle.store.price_list()
         return [
             replace(size, usd_per_hour=price_list.price(size.name, location).dedicated)
             for size in catalog.sizes().values()

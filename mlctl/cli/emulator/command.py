@@ -125,6 +125,7 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:
     from mlctl.emulator.lifecycle import ServerConfig, StartError, run
     from mlctl.simulator.control_plane.state.store import make_state_private
 
+    price_list = session.price_list
     path = server.db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
     for text in make_state_private(path):
         session.note(text)
@@ -135,6 +136,7 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:
         None if server.http else server.cert_dir,
         answers.record,
         tuple(server.allow_host or ()),
+        lambda: price_list,
     )
     try:
         run(

@@ -1,25 +1,37 @@
-"""`mlctl catalog show`: what nodes cost, as far as it is known, since when and from where."""
+"""`mlctl catalog`: what nodes cost, as far as it is known, since when and from where."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
-from mlctl import catalog
+from mlctl import catalog, files
 from mlctl.catalog import prices
-from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.catalog.prices import Price
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.rule_choice import new_report
+from mlctl.cli.shell.scope import LOCATION, price_cache
 from mlctl.cli.shell.session import Session
+from mlctl.cli.shell.streams import OutputError
+from mlctl.kinds.values import effective
 from mlctl.pointer import Data
-from mlctl.schema.text import nearest
+from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted, nearest
+
+_NAMED = 5  # sizes that a note names
 
 
 def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
+    """Add the commands."""
     group = CommandGroup(help="Dated facts about Azure: what nodes cost.")
     command(group, "show")(show)
+    command(group, "refresh")(refresh)
     app.groups[verb] = group
 
 
@@ -36,18 +48,23 @@ def show(
 ) -> Exit:
     """List the prices of VM sizes by region, USD an hour, dedicated and as Spot.
 
-    Low-priority nodes are Spot VMs. The list is that of mlctl.yml (`prices: FILE`), else the one
-    that mlctl brings along; plans, forecasts and the simulated cloud read it. What is not known is
-    null.
+    Low-priority nodes are Spot VMs. The list is that of --price-file, else of mlctl.yml (`prices:
+    FILE`), else what `mlctl catalog refresh` has written over the one that mlctl brings along;
+    plans, forecasts and the simulated cloud read it. What is not known is null.
     """
-    own = session.settings.project.price_list()
-    price_list = own or prices.listed()
-    sizes = {name for name, _ in price_list.prices}
+    price_list = session.price_list
+    sizes = {name for name, _ in price_list.every_price}
     if size is not None and size.casefold() not in sizes:
         near = nearest(size.casefold(), sorted(sizes))
         hint = f"; did you mean `{near}`?" if near else ""
         raise InvalidValue(f"no price of `{size}` is known{hint}", flag="SIZE")
     place = None if region is None else catalog.region(region)
+    shown = {
+        (name, at): price
+        for (name, at), price in sorted(price_list.every_price.items())
+        if size is None or size.casefold() == name
+        if place in (None, at)
+    }
     data: list[Data] = [
         {
             "size": known.name if (known := catalog.find_size(name)) else name,
@@ -55,10 +72,142 @@ def show(
             "dedicated": price.dedicated,
             "spot": price.spot,
         }
-        for (name, at), price in price_list.prices.items()
-        if size is None or size.casefold() == name
-        if place in (None, at)
+        for (name, at), price in shown.items()
     ]
-    session.note(f"USD, {prices.OF}, {price_list.as_of.isoformat()}: {price_list.source}")
+    for origin in dict.fromkeys(price_list.of(*pair).origin for pair in shown):
+        day, _, source = origin.partition(", ")
+        session.note(clean(f"USD, {prices.OF}, {day}: {source}"))
     print_data(session, data, output, query)
     return Exit.OK
+
+
+def refresh(
+    session: Session,
+    sizes: Annotated[
+        list[str] | None,
+        ArgumentSpec(metavar="SIZE...", help="VM sizes; those of the files here unless given."),
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        OptionSpec(
+            "--region",
+            metavar="REGION",
+            help="A region (repeatable); those of the files, or of the workspace, unless given.",
+        ),
+    ] = None,
+    every: Annotated[
+        bool,
+        OptionSpec("--all", help="All sizes that mlctl knows; in all regions without --region."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        OptionSpec(
+            "--out",
+            metavar="FILE",
+            help="Write this file, for `prices:` in mlctl.yml; a file of your own in ~/.cache,"
+            " which every command here reads, unless given.",
+        ),
+    ] = None,
+) -> Exit:
+    """Ask Azure what nodes cost today, and write it down as a price list.
+
+    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL names another one. What was
+    written before is replaced as a whole, and only once every page of the answer has been read.
+    """
+    if every and sizes:
+        raise UsageError("--all and SIZE exclude each other.")
+    names, places = list(sizes or ()), [catalog.region(name) for name in region or ()]
+    if every:
+        names = [size.name for size in catalog.sizes().values()]
+    elif not names:
+        names, used = _used(session)
+        places = places or used
+    names = [size.name if (size := catalog.find_size(name)) else name for name in names]
+    _check(names, "SIZE")
+    _check(places, "--region")
+    fetched = _fetch(session, names, places)
+    path = price_cache(session.environment) if out is None else files.expanded(out)
+    _write(session, path, fetched)
+    _report(session, path, names, fetched)
+    return Exit.OK
+
+
+def _used(session: Session) -> tuple[list[str], list[str]]:
+    """The sizes of nodes that the files here declare, and where they are.
+
+    Raises:
+        UsageError: they declare none, or cannot be read.
+    """
+    report = new_report(session)
+    graph = session.loader(report).load(["."]).graph
+    sizes: list[str] = []
+    configured = session.settings.configured(LOCATION)
+    regions = [configured] if configured else []
+    for resource in graph.resources.values():
+        nodes_of = resource.kind.quota.nodes
+        values = effective(resource.values, resource.form)
+        nodes = nodes_of(values) if nodes_of is not None else None
+        if nodes is not None:
+            sizes.append(nodes.size)
+            regions += [str(values("location"))] if values("location") else []
+    if not sizes:
+        raise UsageError("no file here declares nodes: name sizes, or say --all.")
+    return sorted({*sizes}), sorted({catalog.region(name) for name in regions})
+
+
+def _check(names: Sequence[str], flag: str) -> None:
+    """Refuse what no name of a size or a region can be."""
+    for name in names:
+        if not re.fullmatch(r"[\w-]{1,80}", name, re.ASCII):
+            raise InvalidValue(f"`{clean(name)}` is no name", flag=flag)
+
+
+def _fetch(
+    session: Session, sizes: Sequence[str], regions: Sequence[str]
+) -> Mapping[tuple[str, str], Price]:
+    """The prices that Azure says.
+
+    Raises:
+        ServiceError: it says none, or nothing that can be read.
+    """
+    from mlctl import backends
+    from mlctl.catalog import retail
+    from mlctl.service_errors import Permanent
+
+    url = session.environment.get(retail.URL_VARIABLE) or retail.URL
+    fetched = backends.fetch_prices(url, sizes, regions, session.today)
+    if not fetched:
+        where = f" in {', '.join(regions)}" if regions else ""
+        raise Permanent(
+            "NoPrices", f"{url} has no price of {', '.join(sizes[:_NAMED])}{where}; nothing written"
+        )
+    return fetched
+
+
+def _write(session: Session, path: Path, fetched: Mapping[tuple[str, str], Price]) -> None:
+    from mlctl.catalog import retail
+
+    rows = ((*pair, price) for pair, price in sorted(fetched.items()))
+    text = prices.dump(retail.SOURCE, session.today, rows)
+    prices.parse(text)  # what is written can be read
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write(path, text.encode())
+    except OSError as error:
+        raise OutputError(f"cannot write `{path}`: {error.strerror or error}") from None
+
+
+def _report(
+    session: Session, path: Path, sizes: Sequence[str], fetched: Mapping[tuple[str, str], Price]
+) -> None:
+    """Say what was written, and of which sizes no price was there."""
+    priced, regions = ({*names} for names in zip(*fetched, strict=True))
+    of = f"{counted(len(priced), 'size')} in {counted(len(regions), 'region')}"
+    session.out(clean(f"Wrote the prices of {of}, of {session.today.isoformat()}, to {path}"))
+    for text, lacking in (
+        ("price", {*sizes} - priced),
+        ("price of Spot", {size for (size, _), price in fetched.items() if price.spot is None}),
+    ):
+        if lacking:
+            names = ", ".join(sorted(lacking)[:_NAMED]) + (", ..." if len(lacking) > _NAMED else "")
+            session.note(clean(f"note: Azure says no {text} of {names}"))

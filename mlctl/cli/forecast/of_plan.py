@@ -122,7 +122,8 @@ class PlanForecast:
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
 
-        wanted = replace(self.wanted, deployment=address, workspace=str(plan.scope))
+        stated = replace(self.wanted.prices, region=plan.location or self.wanted.prices.region)
+        wanted = replace(self.wanted, deployment=address, workspace=str(plan.scope), prices=stated)
         try:
             planned = read(with_live(graph, backend, address), wanted)
         except ForecastError as error:

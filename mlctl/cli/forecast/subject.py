@@ -14,7 +14,7 @@ from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.cli.shell.scope import ScopeError
+from mlctl.cli.shell.scope import LOCATION, ScopeError
 from mlctl.cli.shell.session import Session
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
@@ -109,10 +109,10 @@ def wanted_of(
 
 def stated_prices(session: Session, args: FileArgs) -> StatedPrices:
     """What flags and the project say of prices."""
-    from mlctl.forecast.fields import StatedPrices
+    from mlctl.forecast.fields import DEFAULT_REGION, StatedPrices
 
-    price_list = session.settings.project.price_list()
-    return StatedPrices(args.price, args.low_priority_ratio, price_list)
+    region = session.settings.configured(LOCATION) or DEFAULT_REGION
+    return StatedPrices(args.price, args.low_priority_ratio, session.price_list, region)
 
 
 def _address(text: str) -> Address:

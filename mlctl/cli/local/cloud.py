@@ -220,8 +220,7 @@ def usage(
             }
             for row in billing.summarize(cloud.handle)
         ]
-    session.note(
-        f"USD, {prices.OF}, {prices.listed().as_of.isoformat()}; low priority at the price of Spot"
-    )
+    day = session.price_list.as_of.isoformat()
+    session.note(f"USD, {prices.OF}, {day}; low priority at the price of Spot")
     print_data(session, data, output, query)
     return Exit.OK

@@ -76,6 +76,10 @@ class GlobalArgs:
             help="How long one operation on Azure may take; 1800 unless given.",
         ),
     ] = None
+    price_file: Annotated[
+        str | None,
+        _flag("--price-file", metavar="FILE", help="What nodes cost; `prices:` of mlctl.yml."),
+    ] = None
     only_show_errors: Annotated[
         bool, _flag("--only-show-errors", help="Only show errors, suppressing notes.")
     ] = False

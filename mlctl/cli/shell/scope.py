@@ -185,6 +185,12 @@ def own_file(environment: Mapping[str, str]) -> Path:
     return files.expanded(Path(folder)) / "config"
 
 
+def price_cache(environment: Mapping[str, str]) -> Path:
+    """The price list that `mlctl catalog refresh` writes."""
+    base = environment.get("XDG_CACHE_HOME") or f"{environment.get('HOME', '~')}/.cache"
+    return files.expanded(Path(base)) / "mlctl" / "prices.csv"
+
+
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
     """The sections of a configuration file; nothing where it cannot be read."""
     if not files.is_file(path):

@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mlctl import masking
+from mlctl import files, masking
 from mlctl.cli.shell import streams
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import project_file_of
-from mlctl.cli.shell.scope import OPTIONS, Configuration
+from mlctl.cli.shell.scope import OPTIONS, Configuration, price_cache
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
@@ -25,6 +25,7 @@ from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
     from mlctl.backends.ports.backend import Backend, ConnectionOptions, Registry
+    from mlctl.catalog.prices import PriceList
     from mlctl.config.loader import Loader
     from mlctl.kinds import Kind
     from mlctl.planning.model import Plan
@@ -144,6 +145,42 @@ class Session:
         return self.flags.options.over(ConnectionOptions(configured["auth"], configured["cloud"]))
 
     @property
+    def price_list(self) -> PriceList:
+        """What nodes cost: by a list of the user's, else by the one that mlctl brings along.
+
+        Raises: as `own_price_list`.
+        """
+        from mlctl.catalog import prices
+
+        return self.own_price_list or prices.listed()
+
+    @cached_property
+    def own_price_list(self) -> PriceList | None:
+        """The list of --price-file, of the project, or what `mlctl catalog refresh` has written.
+
+        The last one lies over that of mlctl. None where there is none of them.
+
+        Raises:
+            ProjectError: `mlctl.yml` cannot be used.
+            InvalidValue: a file cannot be used as a price list.
+        """
+        flag = self.flags.price_file
+        own_list = None if flag else self.settings.project.price_list()
+        path = files.expanded(Path(flag)) if flag else price_cache(self.environment)
+        if own_list is not None or not (flag or files.is_file(path)):
+            return own_list
+        from mlctl.catalog import prices
+        from mlctl.cli.parser.arguments import InvalidValue
+
+        try:
+            return prices.read(path) if flag else prices.refreshed(path)
+        except (OSError, prices.PriceListError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            cure = "" if flag else "; `mlctl catalog refresh` writes it again, or remove it"
+            message = f"`{path}` cannot be used as a price list: {why}{cure}"
+            raise InvalidValue(message, flag="--price-file" if flag else "prices") from None
+
+    @property
     def today(self) -> date:
         """The date that retirements are measured against."""
         return datetime.now(UTC).date()
@@ -209,7 +246,13 @@ class Session:
         from mlctl.backends import open_backend
 
         self._has_opened = True
-        return open_backend(self.backend_name, self.scope, self.environment, self.options)
+        return open_backend(
+            self.backend_name,
+            self.scope,
+            self.environment,
+            self.options,
+            lambda: self.price_list,
+        )
 
     def check_state(self) -> None:
         """Check that the state of the backend that was used can be read, where it keeps one.

@@ -35,6 +35,7 @@ def plan_context(session: Session) -> PlanContext:
         journals=session.journals,
         note=session.note,
         show=show,
+        price_list=lambda: session.own_price_list,
     )
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mlctl import catalog
-from mlctl.catalog import Size, prices
+from mlctl.catalog import Size
 from mlctl.catalog.limits import low_priority_of
+from mlctl.catalog.prices import Price
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER, Scope
@@ -69,7 +70,11 @@ def update_quotas(call: Call) -> Response:
 def sizes(call: Call) -> Response:
     """GET of the VM sizes that clusters can have."""
     location = arm_body.region_name(call.names["location"])
-    listed = [_size(vm_size, location) for vm_size in catalog.sizes().values()]
+    price_list = call.store.price_list()
+    listed = [
+        _size(vm_size, price_list.price(vm_size.name, location))
+        for vm_size in catalog.sizes().values()
+    ]
     return json_response({"value": listed})
 
 
@@ -149,7 +154,7 @@ def _not_updated(requested: Mapping[str, Data]) -> Data:
     }
 
 
-def _size(size: Size, location: str) -> Data:
+def _size(size: Size, price: Price) -> Data:
     """A size; what no catalogue has is as in most recorded rows, or read off the name."""
     name = re.fullmatch(
         r"[a-z]+_[a-z]+[\d-]+(?P<features>[a-z]*)(?:_.*)?", size.name, re.IGNORECASE
@@ -157,7 +162,7 @@ def _size(size: Size, location: str) -> Data:
     features = name["features"].casefold() if name else ""
     premium = "s" in features or size.name.casefold().startswith("standard_ds")
     capable = size.low_priority_capable is not False
-    values = list(_prices(size, location, low_priority=capable))
+    values = list(_prices(price, low_priority=capable))
     return {
         "name": size.name,
         "family": size.family,
@@ -185,9 +190,8 @@ def _size(size: Size, location: str) -> Data:
     }
 
 
-def _prices(size: Size, location: str, *, low_priority: bool) -> Iterator[Data]:
+def _prices(price: Price, *, low_priority: bool) -> Iterator[Data]:
     """Prices per hour in a region, those by which the simulated cloud bills."""
-    price = prices.listed().price(size.name, location)
     if price.dedicated is not None:
         yield {"retailPrice": price.dedicated, "osType": "Linux", "vmTier": "Standard"}
     if low_priority and price.spot is not None:

@@ -53,7 +53,9 @@ class Call:
         home = self.settings.home
         at_home = is_same_workspace(requested, home)
         with self.store.read() as db:
-            state = rows.workspace_state(db, home if at_home else requested, DEFAULT_LOCATION)
+            state = rows.workspace_state(
+                db, home if at_home else requested, DEFAULT_LOCATION, self.store.price_list
+            )
         if self.settings.strict and state.id == NO_WORKSPACE and not at_home:
             raise self._no_workspace(requested)
         return state

@@ -38,6 +38,7 @@ JOB = "forecast"  # the name of the job; `invoke --job-name forecast` gives it o
 DAY = 24 * HOUR
 _MINI_BATCH_SIZE = "mini_batch_size"
 _MOST_MINI_BATCHES = 20_000_000
+_ANY_REGION = "eastus"  # keys the draws of losses: where a cluster is changes its price alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         wanted.settings,
         low_priority_price,
         price_ratio=wanted.prices.ratio,
-        price_list=wanted.prices.origin,
+        price_list=wanted.prices.origin_for(cluster),
     )
     subject = Subject(scenario, deployment, cluster, wanted.workspace)
     _check(subject, timeout_grows=wanted.timeout_grows)
@@ -135,8 +136,9 @@ def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, 
         ForecastError: no price is known.
     """
     size = str(value_of(cluster, "size") or "")
-    region = str(value_of(cluster, "location") or "eastus")
-    dedicated, low_priority = prices_of(size, region, stated, cluster.label(("size",)))
+    dedicated, low_priority = prices_of(
+        size, stated.region_of(cluster), stated, cluster.label(("size",))
+    )
     spec = ClusterSpec(
         f"1/{cluster.address.name}",
         Tier.LOW_PRIORITY if is_low_priority(value_of(cluster, "tier")) else Tier.DEDICATED,
@@ -145,7 +147,7 @@ def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, 
         float(number_of(cluster, "idle_time_before_scale_down", 120)),
         cores_of(size),
         dedicated,
-        region,
+        _ANY_REGION,
     )
     return spec, low_priority
 

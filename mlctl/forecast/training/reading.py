@@ -93,7 +93,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
         wanted.settings,
         low_priority_price,
         price_ratio=wanted.prices.ratio,
-        price_list=wanted.prices.origin,
+        price_list=wanted.prices.origin_for(cluster_resource, size),
     )
     return TrainingSubject(scenario, job, cluster_resource, size)
 
@@ -125,7 +125,7 @@ def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, flo
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
     label = job.label(("resources", "instance_type"))
-    price, low_priority = prices_of(size, "eastus", wanted.prices, label)
+    price, low_priority = prices_of(size, wanted.prices.region, wanted.prices, label)
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     spec = ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price)
     return spec, low_priority, size

@@ -68,7 +68,7 @@ def lazy_document(cost: PlanCost) -> dict[str, Data]:
 
     Those of a resource are made when they are asked for.
     """
-    price_list = cost.prices or prices.listed()
+    price_lists = cost.price_lists
     return {
         "currency": "USD",
         "hours": HOURS,
@@ -86,9 +86,9 @@ def lazy_document(cost: PlanCost) -> dict[str, Data]:
             for change in cost.changes
         ),
         "prices": {
-            "as_of": price_list.as_of.isoformat(),
+            "as_of": price_lists[0].as_of.isoformat(),
             "of": prices.OF,
-            "source": price_list.source,
+            "source": "; ".join(price_list.source for price_list in price_lists),
         },
     }
 
@@ -169,14 +169,14 @@ def _note(cost: PlanCost) -> str:
     meaning = (
         f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances{addition}. USD,"
     )
-    price_list = cost.prices or prices.listed()
+    origins = "; ".join(
+        f"{price_list.as_of.isoformat()} ({clean(price_list.source)})"
+        for price_list in cost.price_lists
+    )
     regions = ", ".join(dict.fromkeys(clean(change.region) for change in cost.changes))
     low = (
         "; low priority is Spot since 2026-03-31, at a price that moves"
         if cost.has_low_priority
         else ""
     )
-    return (
-        f"{meaning} {prices.OF}, {regions}, {price_list.as_of.isoformat()}"
-        f" ({clean(price_list.source)}){low}."
-    )
+    return f"{meaning} {prices.OF}, {regions}, {origins}{low}."

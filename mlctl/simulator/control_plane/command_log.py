@@ -61,7 +61,7 @@ def create_command(
     create = behaviour_of(kind_of(address)).create_command
     if create is None:
         return None
-    command = create(engine_name(state.id, address.name), body)
+    command = create(engine_name(state.id, address.name), body, state.price_list())
     quotas = core_quotas(db, state, claims_of(state, address, body))
     return {**command, "spec": {**command["spec"], "quotas": quotas}} if quotas else command
 

@@ -40,6 +40,7 @@ STAGE = (
     "mlctl job create -f samples/training/job.yml -n train --steps 20",
 )
 FOREVER = ("emulator",)  # `emulator start` runs until it is stopped
+ONLINE = ("catalog", "refresh")  # asks Azure
 SLOW = {"simulate", "advise", "rehearse"}  # many histories, or processes of their own
 EXAMPLES = [
     pytest.param(
@@ -48,7 +49,7 @@ EXAMPLES = [
         marks=[pytest.mark.slow] if path[0] in SLOW else [],
     )
     for path in COMMANDS
-    if path[0] not in FOREVER
+    if path[0] not in FOREVER and path != ONLINE
     for number, example in enumerate(examples(path))
 ]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from sqlite3 import Connection
 
 from mlctl import catalog
-from mlctl.catalog import prices
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
@@ -141,7 +140,7 @@ def _own_nodes(
     size = catalog.size_of(vm_size)
     if size is None:
         raise bad(f"The specified VM size {vm_size} is not available.", "InvalidVMSize")
-    price = prices.listed().price(vm_size, state.location)
+    price = state.price_list().price(vm_size, state.location)
     return ClusterSpec(
         f"{name}-nodes",
         Tier.LOW_PRIORITY if spot else Tier.DEDICATED,

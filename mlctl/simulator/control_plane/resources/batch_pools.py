@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from sqlite3 import Connection
 from urllib.parse import urlsplit
 
+from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -83,7 +84,7 @@ def refuse_too_many_vms(
         raise Permanent("PoolVmQuotaExceeded", text)
 
 
-def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
+def create_command(name: str, body: Mapping[str, Data], _: PriceList) -> Mapping[str, Data]:
     """The event engine's command that creates or resizes a pool."""
     spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
     return {"is": "AddPool", "spec": spec}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from sqlite3 import Connection
 from typing import TypeAlias
 
+from mlctl.catalog.prices import PriceList
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import Kind
 from mlctl.kinds.address import Address
@@ -34,7 +35,8 @@ class Behaviour:
     """The rules of a kind.
 
     - `accept`: the body to store for a PUT over an existing one; raises `ServiceError`.
-    - `create_command`: the event engine's command for a resource, from its engine name and body.
+    - `create_command`: the event engine's command for a resource, from its engine name and body,
+      and what nodes cost.
     - `delete_command`: the name of the engine's command that deletes it; "" for none.
     - `provisioned`: updates bodies when an operation (its number) has succeeded.
     - `always_operates`: whether a PUT that changes nothing begins an operation, too.
@@ -42,7 +44,7 @@ class Behaviour:
     """
 
     accept: Accept
-    create_command: Callable[[str, Body], Body] | None = None
+    create_command: Callable[[str, Body, PriceList], Body] | None = None
     delete_command: str = ""
     always_operates: bool = False
     provisioned: Callable[[Connection, int], None] | None = None

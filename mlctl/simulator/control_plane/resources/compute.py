@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from mlctl import catalog
-from mlctl.catalog import prices
+from mlctl.catalog.prices import PriceList
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import is_low_priority
@@ -205,14 +205,16 @@ def check_size(context: RequestContext, text: str) -> None:
         raise bad(f"The specified VM size {text} is not available in this region.", "InvalidVMSize")
 
 
-def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
+def create_command(
+    name: str, body: Mapping[str, Data], price_list: PriceList
+) -> Mapping[str, Data]:
     """The event engine's command to create or resize a cluster.
 
     It has the prices of both tiers, as of when it was made.
     """
     inner = body["properties"]["properties"]
     scale, size = inner["scaleSettings"], catalog.size_of(inner["vmSize"])
-    price = prices.listed().price(inner["vmSize"], body["location"])
+    price = price_list.price(inner["vmSize"], body["location"])
     spec = {
         "name": name,
         "tier": "low_priority" if is_low_priority(inner["vmPriority"]) else "dedicated",

@@ -6,11 +6,12 @@ Every function takes the connection of a transaction or of a read.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
 
+from mlctl.catalog.prices import PriceList, listed
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
@@ -26,7 +27,8 @@ NO_WORKSPACE = 0  # the row id of a workspace that does not exist; no resource h
 class WorkspaceState:
     """The state of the cloud (clock, seed, settings) and the row of one workspace in it.
 
-    `id` is the row id of the workspace, `NO_WORKSPACE` if it does not exist yet.
+    `id` is the row id of the workspace, `NO_WORKSPACE` if it does not exist yet. `price_list` is
+    what new nodes are billed by.
     """
 
     now: float
@@ -35,9 +37,12 @@ class WorkspaceState:
     id: int
     scope: Scope
     location: str
+    price_list: Callable[[], PriceList] = listed
 
 
-def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceState:
+def workspace_state(
+    db: Connection, scope: Scope, location: str, price_list: Callable[[], PriceList] = listed
+) -> WorkspaceState:
     """The state of the workspace `scope`; `location` is its region if it does not exist yet.
 
     Raises:
@@ -52,8 +57,10 @@ def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceSta
         raise ValueError(f"the clock is at {now} s")
     cloud_settings = settings.load(text)
     if workspace_id is None:
-        return WorkspaceState(now, seed, cloud_settings, NO_WORKSPACE, scope, location)
-    return WorkspaceState(now, seed, cloud_settings, workspace_id, Scope(*parts), region)
+        return WorkspaceState(now, seed, cloud_settings, NO_WORKSPACE, scope, location, price_list)
+    return WorkspaceState(
+        now, seed, cloud_settings, workspace_id, Scope(*parts), region, price_list
+    )
 
 
 def save_settings(db: Connection, cloud_settings: CloudSettings) -> None:

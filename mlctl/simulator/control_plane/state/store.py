@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import RLock
 
 from mlctl import files
+from mlctl.catalog.prices import PriceList, listed
 from mlctl.service_errors import Unavailable
 from mlctl.simulator.control_plane.state import tables
 
@@ -71,6 +72,7 @@ class Store:
         """
         self.path = str(path)
         self.engine_cache: object = None  # of `replay`, valid for this connection
+        self.price_list: Callable[[], PriceList] = listed  # by which nodes are billed
         self._patience = patience
         self._lock = RLock()
         # What others could read of the state before it was opened, in words.

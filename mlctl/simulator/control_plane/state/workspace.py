@@ -40,7 +40,7 @@ class WorkspaceHandle:
 
     def state(self, db: Connection) -> WorkspaceState:
         """The state of the workspace, also of one that is not created yet."""
-        return rows.workspace_state(db, self.scope, self.location)
+        return rows.workspace_state(db, self.scope, self.location, self.store.price_list)
 
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:
