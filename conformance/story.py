@@ -87,7 +87,26 @@ def stories(cards: Iterable[Card]) -> tuple[tuple[Card, ...], ...]:
     for card in cards_by_id.values():
         _join(card, cards_by_id, story_of)
     distinct = {id(story): story for story in story_of.values()}
-    return tuple(tuple(story.values()) for story in distinct.values())
+    return tuple(_polled_at_once(story) for story in distinct.values())
+
+
+def _polled_at_once(story: Mapping[str, Card]) -> tuple[Card, ...]:
+    """The cards of a story, those about an operation as soon as what they follow has come."""
+    ordered: dict[str, Card] = {}
+    waiting = [*story.values()][::-1]
+    while waiting:
+        card = waiting.pop()
+        previous = [story[card_id] for card_id in card.follows if card_id in story]
+        if card.id in ordered or any(other.id not in ordered for other in previous):
+            continue
+        ordered[card.id] = card
+        polls = [later for later in story.values() if _is_poll_of(later, card)]
+        waiting += reversed(polls)
+    return tuple({**ordered, **story}.values())
+
+
+def _is_poll_of(later: Card, card: Card) -> bool:
+    return later.operation == "poll" and card.id in later.follows
 
 
 def _join(

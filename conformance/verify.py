@@ -14,6 +14,7 @@ from conformance.story import Learned, Place, filled, in_known_regions, region, 
 from mlctl.pointer import get
 
 _TRIES = 40  # until an operation has ended as the recorded one has
+_ACCEPTED = 202
 _NO_WORKSPACE = "ParentResourceNotFound"  # a code of the resource manager's own
 _LATEST = "2024-04-01"  # the api-version of cards that have none
 
@@ -150,9 +151,9 @@ class _Replayer:
             else card_here.request
         )
         answered = self._service(request)
-        state = get(card_here.response.body, ("status",))
-        for _ in range(_TRIES if card_here.operation == "poll" and state in ENDED else 0):
-            if get(answered.body, ("status",)) in (*ENDED, None):
+        ended = card_here.operation == "poll" and not _goes_on(card_here.response)
+        for _ in range(_TRIES if ended else 0):
+            if not _goes_on(answered):
                 break
             answered = self._service(request)
         return answered
@@ -168,3 +169,9 @@ class _Replayer:
         if not isinstance(uri, str):
             return request
         return replace(request, path=at_url(uri).path, host=None)
+
+
+def _goes_on(response: CardResponse) -> bool:
+    """Whether the operation goes on of which this is the status, or the result."""
+    running = get(response.body, ("status",)) not in (*ENDED, None)
+    return running or response.status == _ACCEPTED

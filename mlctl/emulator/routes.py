@@ -58,6 +58,8 @@ _ML = "/providers/Microsoft.MachineLearningServices"
 _WS = _GROUP + _ML + "/workspaces/{workspace}"
 _ENDPOINTS = _WS + "/batchEndpoints"
 _DEPLOYMENTS = _ENDPOINTS + "/{parent}/deployments"
+_ONLINE = _WS + "/onlineEndpoints"
+_SKUS = _ONLINE + "/{parent}/deployments/{name}/skus"
 _STORES = _WS + "/datastores"
 _PLACE = _SUB + _ML + "/locations/{location}"
 _AUTH = "{scope*}/providers/Microsoft.Authorization"
@@ -95,7 +97,7 @@ def _asset_routes(kind: str) -> Iterator[Route]:
     item = every + "/{name}"
     yield Route("GET", item, assets.show_container, kind)
     yield Route("PUT", item, assets.write_container, kind)
-    yield Route("DELETE", item, assets.refuse_delete, kind)
+    yield Route("DELETE", item, assets.delete_container, kind)
     yield Route("GET", item + "/labels/{label}", assets.show_label, kind)
     yield Route("GET", item + "/versions", assets.show_versions, kind)
     version = item + "/versions/{version}"
@@ -121,11 +123,13 @@ ROUTES = (
     Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
     Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
-    Route("POST", _WS + "/onlineEndpoints/{name}/listKeys", resources.keys, "online-endpoint"),
+    Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
+    Route("POST", _ONLINE + "/{name}/token", resources.token, "online-endpoint"),
+    Route("GET", _SKUS, resources.skus, "online-deployment"),
     Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),
     Route("GET", _PLACE + "/mfeOperationsStatus/{token}", operations.status),
-    Route("GET", _PLACE + "/mfeOperationResults/{token}", operations.result),
+    Route("GET", _PLACE + "/mfeOperationResults/{token}", jobs.result),
     Route("GET", _PLACE + "/usages", capacity.usages),
     Route("GET", _PLACE + "/quotas", capacity.quotas),
     Route("POST", _PLACE + "/updateQuotas", capacity.update_quotas),

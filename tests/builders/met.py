@@ -44,7 +44,8 @@ def is_met(card: Card) -> bool:
         return stores or card.kind in _ASKED
     container = kind.versioned and "/versions" not in card.request.path
     instance = pointer.get(card.response.body, ("properties", "computeType")) == "ComputeInstance"
-    return not container and not (instance and card.operation == "put")
+    never_asked = container or card.request.path.endswith(("/skus", "/token"))
+    return not never_asked and not (instance and card.operation == "put")
 
 
 def settled(card: Card) -> bool:
@@ -197,7 +198,7 @@ class Unmade(Replayed):
 
 def _listed(card: Card) -> Iterator[Deviation]:
     """Whether the rows of a list are found: all of them, or of versions the newest."""
-    kind = ALL.get(card.kind)
+    kind, path = ALL.get(card.kind), card.request.path
     if kind is None or kind.runs or not kind.declared:
         return
     backend, rows = azure(Replayed.of(card.id)).backend, filled(card.response.body["value"])
@@ -209,8 +210,10 @@ def _listed(card: Card) -> Iterator[Deviation]:
         asked = [name.at(str(row["name"])) for row in rows] + [name.at(one) for one in _OTHERS]
         ids = [str(live.body["id"]) for live in backend.read(asked).values()]
     else:
-        ids = [str(live.body["id"]) for live in backend.list(kind.name)]
-    wanted = sorted(str(row["id"]) for row in rows if _is_of(kind, row))
+        above = path.split("/")[-2] if kind.parent else None
+        ids = [live.address.id(SCOPE) for live in backend.list(kind.name, above)]
+    shown = (row.get("id") or f"{filled(path)}/{row['name']}" for row in rows if _is_of(kind, row))
+    wanted = sorted(map(str, shown))
     if sorted(ids) != wanted:
         yield Deviation("/read", wanted, sorted(ids))
 
@@ -228,12 +231,14 @@ def _polled(card: Card) -> Iterator[Deviation]:
     if card.response.status >= _FIRST_ERROR:
         return  # of the result of what has ended; an operation that has a status is asked for that
     path, looks = str(filled(card.request.path)), 0
-    ended = card.response.body.get("status") == "Succeeded"
+    state = (card.response.body or {}).get("status", "Succeeded")
+    ended = (card.response.status, state) == (200, "Succeeded")
+    header = "Location" if "Result" in path else "Azure-AsyncOperation"
 
     def service(request: Request) -> Response:
         nonlocal looks
         if request.method == "DELETE":
-            return says(202, None, {"Azure-AsyncOperation": f"{BASE}{path}"})
+            return says(202, None, {header: f"{BASE}{path}"})
         looks += 1
         return answer(card) if looks == 1 else says(200, {"status": "Succeeded"})
 

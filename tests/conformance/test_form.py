@@ -29,12 +29,18 @@ ID = "/subscriptions/s/resourceGroups/g/providers/P/workspaces/w/models/m/versio
             "be:00000000-0000-0000-0000-000000000010:00000000-0000-0000-0000-000000000011",
             "bebes:7b730a2c-ea63-596c-9dde-7360d4a36320:7b730a2c-ea63-596c-9dde-7360d4a36321",
         ),
+        (
+            "s:00000000-0000-0000-0000-000000000010:SouAcOFo4BuapKqBAIDk_ywqmulFAeL08mneDz-vrEQ",
+            "s:7b730a2c-ea63-596c-9dde-7360d4a36320:KHO7QQM24I4oRUFaw_BG3pIs8a2TR11-JzMAAAAAAAM",
+        ),
+        ("00000000000000000000000000000001", "7b730a2cea63596c9dde7360d4a36320"),
+        (1721897442, 1767312120),
         ("user", "somebody"),
         ("/jobs/any/x", "/jobs/one/x"),
         ("blue_store_3k1gd32x", "red_moon_00aa11bb"),
     ],
 )
-def test_what_varies_is_compared_by_its_form(recorded: str, answered: str) -> None:
+def test_what_varies_is_compared_by_its_form(recorded: Data, answered: Data) -> None:
     assert list(compare_data(recorded, answered)) == []
 
 

@@ -26,6 +26,13 @@ def test_cards_of_a_story_come_in_their_order_and_each_once() -> None:
     assert told == [["a", "b", "c", "d"], ["x"]]
 
 
+def test_an_operation_is_polled_before_its_story_goes_on() -> None:
+    poll = replace(card("z", "a"), operation="poll")
+    cards = [card("a"), card("b", "a"), poll, replace(card("y", "z"), operation="poll")]
+    told = [[each.id for each in story] for story in stories(cards)]
+    assert told == [["a", "z", "y", "b"]]
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=3)), max_size=9))
 def test_every_card_is_in_one_story_whatever_follows_what(
     links: list[tuple[int, list[int]]],

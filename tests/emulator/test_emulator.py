@@ -102,9 +102,16 @@ def test_a_body_that_is_no_object_of_the_right_shape_is_refused(body: bytes) -> 
 
 
 def test_an_error_body_has_all_that_arm_puts_there() -> None:
-    error = world().get(f"{WS}/computes/cpu").data["error"]
+    error = world().get(f"{WS}/onlineEndpoints/e").data["error"]
     assert set(error) == {"code", "message", "details", "additionalInfo"}
     assert error["additionalInfo"][0]["info"] == {"value": "managementfrontend"}
+
+
+def test_the_404_of_a_cluster_has_no_body() -> None:
+    here = world()
+    for answer in (here.get(f"{WS}/computes/cpu"), here.ask("POST", f"{WS}/computes/cpu/stop")):
+        assert (answer.status, answer.response.body) == (404, b"")
+        assert answer.header("x-ms-response-type") == "standard"
 
 
 def test_every_answer_names_the_request() -> None:

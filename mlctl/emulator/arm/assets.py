@@ -4,42 +4,47 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, field
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
-from mlctl.emulator.shapes.assets import CONTAINERS, USUAL_CONTAINER
+from mlctl.emulator.shapes.assets import CONTAINERS, LISTED_CONTAINERS, USUAL_CONTAINER
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
-from mlctl.schema.text import with_article
-from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.errors import missing
 
+_NO_CONTENT = 204
 _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a container
+_NUMBERED = ("environment",)  # an anonymous one counts as no version of its container
 _ALWAYS_CREATED = ("environment",)  # a PUT over one, or over its container, is 201, too
 _OF_NOTHING_404 = ("model",)  # what has no versions is not there
 _VERSIONED_BY_TIME = ("component",)
+_VERSIONED_BY_TIME_IN_LISTS = ("component", "data")
+_LISTED_BY_NAME = ("data",)  # the containers of all others come newest first
+_LAST = "\U0010ffff"  # after every name
+_INVERSE = str.maketrans("0123456789", "9876543210")
 _ARCHIVES = "2023-10-01"  # the first api-version that is believed to archive an environment
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """All versions of an asset, oldest first: their names and their system data (JSON text)."""
+    """All versions of an asset, oldest first: names, rows, and system data (JSON text)."""
 
     name: str
-    versions: list[str]
-    stamps: list[str | None]
+    versions: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    stamps: list[str | None] = field(default_factory=list)
 
 
 def show_version(call: Call) -> Response:
@@ -119,9 +124,9 @@ def show_container(call: Call) -> Response:
 def show_containers(call: Call) -> Response:
     """GET of all containers, the archived ones only where `listViewType` asks for them."""
     view = call.request.query_value("listViewType", "ActiveOnly").casefold()
-    page = listing.names(call, _written(call))
-    first, last = (page.items[0], page.items[-1]) if page.items else ("", "")
-    bodies = (_body(call, container) for container in _containers(call, first, last))
+    place = _place_of(call)
+    page = listing.paginate(call, sorted(_containers(call, "", _LAST), key=place), place)
+    bodies = (_body(call, container, listed=True) for container in page.items)
     archived = {"activeonly": False, "archivedonly": True}.get(view)
     listed = (body for body in bodies if archived in (None, body["properties"]["isArchived"]))
     return listing.page_response(call, page, listed)
@@ -139,17 +144,39 @@ def write_container(call: Call) -> Response:
     call.blob_store.put(
         ItemKind.CONTAINER, _id(call, name), {**note, _MADE: created, _CHANGED: now}
     )
-    body = _body(call, existing or Container(name, [], []))
+    body = _body(call, existing or Container(name))
     if existing is None or call.kind in _ALWAYS_CREATED:
         return json_response(body, 201, {"location": call.url(_id(call, name))})
     return json_response(body)
 
 
-def refuse_delete(call: Call) -> Response:
-    """DELETE of a container: the service deletes versions only."""
-    article_and_kind = with_article(call.kind).capitalize()
-    text = f"{article_and_kind} cannot be deleted as a whole: delete its versions, or archive it."
-    raise Permanent("MethodNotAllowed", text, status=405)
+def delete_container(call: Call) -> Response:
+    """DELETE of a container with all its versions (recorded: model-container-delete-2022)."""
+    container = _container(call)
+    if container is None:
+        return Response(_NO_CONTENT)
+    for version in container.versions:
+        service.delete(call.handle, call.address.at(version))
+    call.blob_store.delete(ItemKind.CONTAINER, _id(call, container.name))
+    return Response(200)
+
+
+def _place_of(call: Call) -> Callable[[Container], str]:
+    """What containers are listed by: the name, or how old the newest version is."""
+
+    def place(container: Container) -> str:
+        name = container.name.casefold()
+        if call.kind in _LISTED_BY_NAME:
+            return name
+        return f"{_age(call, container)} {name}"
+
+    return place
+
+
+def _age(call: Call, container: Container) -> str:
+    """A text that is the smaller the newer a container is."""
+    created = _stamp(call, container)["createdAt"]
+    return f"{created} {container.rows[-1] if container.rows else 0:012}".translate(_INVERSE)
 
 
 def _written(call: Call) -> Iterator[str]:
@@ -163,7 +190,7 @@ def _container(call: Call) -> Container | None:
     container = next(_containers(call, name, name), None)
     if container is None:
         item = call.blob_store.find(ItemKind.CONTAINER, _id(call, name))
-        container = Container(item.name.rpartition("/")[2], [], []) if item else None
+        container = Container(item.name.rpartition("/")[2]) if item else None
     return container
 
 
@@ -172,7 +199,7 @@ def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
     collection = rows.collection_key(Address(call.kind, ""))
     with call.store.read() as db:
         version_rows = db.execute(
-            "SELECT name, version, json_extract(body, '$.systemData') FROM resources"
+            "SELECT id, name, version, json_extract(body, '$.systemData') FROM resources"
             " WHERE workspace = ? AND kind = ? AND collection = ? AND lower(name) BETWEEN ? AND ?"
             " ORDER BY lower(name), id",
             (call.state.id, call.kind, collection, first, last),
@@ -180,38 +207,54 @@ def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
     containers: dict[str, Container] = {}
     for name in _written(call):
         if first <= name.lower() <= last:
-            containers[name.lower()] = Container(name, [], [])
-    for spelt, version, stamp in version_rows:
-        container = containers.setdefault(spelt.lower(), Container(spelt, [], []))
+            containers[name.lower()] = Container(name)
+    for number, spelt, version, stamp in version_rows:
+        container = containers.setdefault(spelt.lower(), Container(spelt))
         container.versions.append(version)
+        container.rows.append(number)
         container.stamps.append(stamp)
     yield from (containers[name] for name in sorted(containers))
 
 
-def _body(call: Call, container: Container) -> dict[str, Data]:
+def _note(call: Call, container: Container) -> dict[str, Data]:
     item = call.blob_store.find(ItemKind.CONTAINER, _id(call, container.name))
-    note = dict(item.note) if item else {}
-    created, changed = note.pop(_MADE, None), note.pop(_CHANGED, None)
-    properties = {**note, "latestVersion": container.versions[-1] if container.versions else None}
-    properties["nextVersion"] = _next_version(call, container)
+    return dict(item.note) if item else {}
+
+
+def _stamp(call: Call, container: Container) -> dict[str, Data]:
+    """The system data of a container: that of its newest version."""
+    if container.stamps:
+        return dict(json.loads(container.stamps[-1] or "{}"))
+    note = _note(call, container)
+    return call.system_data(note.get(_MADE), note.get(_CHANGED))
+
+
+def _body(call: Call, container: Container, *, listed: bool = False) -> dict[str, Data]:
+    note = _note(call, container)
+    properties = {key: note[key] for key in note if key not in (_MADE, _CHANGED)}
+    properties["latestVersion"] = container.versions[-1] if container.versions else None
+    by_time = _VERSIONED_BY_TIME_IN_LISTS if listed else _VERSIONED_BY_TIME
+    properties["nextVersion"] = _next_version(call, container, by_time)
     shared = ALL[call.kind].arm.container_keys
-    newest = call.peek(Address(call.kind, container.name)) if shared else None
+    newest = call.peek(Address(call.kind, container.name))
+    if newest is not None and call.kind in _NUMBERED and newest.body["properties"]["isAnonymous"]:
+        properties["latestVersion"] = "0"  # its versions are digests
     if newest is not None:
         properties |= {name: newest.body["properties"].get(name) for name in shared}
-    stamp = call.system_data(created, changed)
     stored = {
         "id": _id(call, container.name),
         "name": container.name,
         "type": f"{PROVIDER}/workspaces/{ALL[call.kind].collection}",
-        "systemData": json.loads(container.stamps[-1] or "{}") if container.stamps else stamp,
+        "systemData": _stamp(call, container),
         "properties": properties,
     }
-    return render(CONTAINERS.get(call.kind, USUAL_CONTAINER), stored, Occasion(call))
+    shapes = LISTED_CONTAINERS if listed else CONTAINERS
+    return render(shapes.get(call.kind, USUAL_CONTAINER), stored, Occasion(call))
 
 
-def _next_version(call: Call, container: Container) -> str:
-    """The version that comes next: of components a time, else a number."""
-    if call.kind in _VERSIONED_BY_TIME:
+def _next_version(call: Call, container: Container, by_time: Collection[str]) -> str:
+    """The version that comes next: of some kinds a time, else a number."""
+    if call.kind in by_time:
         return re.sub(r"[T:.]", "-", clock.iso(call.state.now).rstrip("Z")) + "0000"
     numbers = [
         int(version) for version in container.versions if version.isascii() and version.isdecimal()

@@ -83,8 +83,7 @@ def _stored_properties(call: Call, job: JobRecord) -> dict[str, Data]:
     if job.view.members is None:
         return _command(call, job)
     properties = job.body(call.scope)["properties"]
-    fields = {key: value for key, value in properties.items() if key not in _OURS}
-    return {**fields, "inputs": fields.get("inputs") or None}
+    return {key: value for key, value in properties.items() if key not in _OURS}
 
 
 def _command(call: Call, job: JobRecord) -> dict[str, Data]:

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
 
+from mlctl.emulator.arm import operations
 from mlctl.emulator.arm.job_bodies import invocation_body, job_body
 from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
+from mlctl.emulator.shapes.errors import NoSuchData
+from mlctl.emulator.shapes.protocols import result_url
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
-from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state import clock, rows
 
 _DEPLOYMENT = "azureml-model-deployment"
 _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
 _CHANGEABLE = ("displayName", "description", "tags", "isArchived")
+_CANCELLATION = "jc"  # what the id of a cancellation begins with
+_CANCELLING = 20.0  # seconds until a pipeline is cancelled (recorded: at most 30)
 _POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
 
 
@@ -93,11 +100,50 @@ def show(call: Call) -> Response:
 
 
 def cancel(call: Call) -> Response:
-    """POST of a cancellation; a job that has ended stays as it is."""
+    """POST of a cancellation; a job that has ended stays as it is. That of a pipeline goes on."""
     job = job_of(call)
-    if job.view.ended is None:
-        records.cancel(call.handle, _stored_name(job))
-    return Response(200)
+    if job.view.ended is not None:
+        return Response(200)
+    records.cancel(call.handle, _stored_name(job))
+    if job.view.members is None and job.row.endpoint is None:
+        return Response(200)
+    location = result_url(call, f"{_CANCELLATION}:{call.guid('workspace')}:{job.row.name}")
+    headers = {"location": location, "x-ms-async-operation-timeout": "PT1H"}
+    return json_response(None, 202, headers)
+
+
+def result(call: Call) -> Response:
+    """GET of the result of an operation, among them that of a cancelled pipeline job.
+
+    Raises:
+        ServiceError: 404, there is no such operation.
+    """
+    kind, _, token = call.names["token"].partition(":")
+    if kind != _CANCELLATION:
+        return operations.result(call)
+    workspace, _, name = token.partition(":")
+    job_call = next(
+        (within for within in _workspaces(call) if within.guid("workspace") == workspace), None
+    )
+    job = _find_job(job_call, name) if job_call else None
+    if job is None or job.view.ended is None:
+        raise NoSuchData(call.names["token"])
+    remaining = job.view.ended + _CANCELLING - call.at_home().state.now
+    if remaining <= 0:
+        return Response(200)
+    if call.settings.pace is VIRTUAL:
+        control.wait(call.home, remaining)
+    return operations.still_running(call, {})
+
+
+def _workspaces(call: Call) -> Iterator[Call]:
+    """The call in each workspace."""
+    with call.store.read() as db:
+        scopes = [scope for scope, *_ in rows.workspaces(db)]
+    for scope in scopes:
+        parts = (scope.subscription, scope.resource_group, scope.workspace)
+        names = dict(zip(("subscription", "group", "workspace"), parts, strict=True))
+        yield replace(call, names={**call.names, **names})
 
 
 def wait_for(call: Call) -> JobRecord:

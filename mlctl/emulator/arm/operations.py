@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mlctl.emulator.http.messages import Response, json_response
@@ -9,7 +10,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.errors import NoSuchData
-from mlctl.emulator.shapes.protocols import operation_url, protocol_of
+from mlctl.emulator.shapes.protocols import TIMEOUT, operation_url, protocol_of
 from mlctl.emulator.shapes.shape import dotnet_time
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -28,6 +29,7 @@ from mlctl.simulator.control_plane.state import clock
 
 _OK, _CREATED, _ACCEPTED, _NO_CONTENT = 200, 201, 202, 204
 _WORKSPACE = "workspace"  # a query parameter of ours, of URLs that lead to the resource itself
+_YEAR_ONE = "0001-01-01T00:00:00+00:00"  # .NET's first moment: it has not ended
 _SOON, _LATE = 0.02, 5.0  # seconds between two polls, at least and at most
 
 
@@ -37,15 +39,18 @@ def write_response(
     """The answer to a PUT or PATCH that began operation `number` (None: all is done).
 
     201 to a new resource, with its URL, and for some kinds to a PUT over an existing one;
-    202 to a PATCH whose operation still runs.
+    202 to a PATCH whose operation still runs: of some kinds without a body.
     """
     running = _find_begun(call, number)
+    protocol = protocol_of(call.kind)
+    if running and patched and protocol.status_as_result and call.style is OperationStyle.ASYNC:
+        location = {"location": _url(call, running, located=True)}
+        return Response(_ACCEPTED, {**retry_headers(call, running.number), **location, **TIMEOUT})
     resource = call.peek(call.address)
     if resource is None:  # somebody else deleted it in this very moment
         text = f"The resource `{call.address}` is gone."
         raise Permanent("Conflict", text, target=str(call.address), status=409)
     goes_on = running is not None and running.status == RUNNING
-    protocol = protocol_of(call.kind)
     if patched:
         status = _ACCEPTED if goes_on else _OK
     else:
@@ -86,7 +91,8 @@ def status(call: Call) -> Response:
 
 
 def result(call: Call) -> Response:
-    """GET of a Location URL: 202 while it runs, then the resource (a delete: 204) or error.
+    """GET of a Location URL: 202 while it runs, then its status, the resource (a delete: 204) or
+    error.
 
     Raises:
         ServiceError: 404, it has ended, and is no way to ask for what there is: only an operation
@@ -95,15 +101,22 @@ def result(call: Call) -> Response:
     original, call = call, call.at_home()
     running = _poll(call)
     if running.status == RUNNING:
-        location = call.url(call.request.path, call.request.query)
-        return Response(_ACCEPTED, {"location": location, **retry_headers(call, running.number)})
+        return still_running(call, retry_headers(call, running.number))
     if not call.request.query_value(_WORKSPACE):
+        if protocol_of(running.address.kind).status_as_result:
+            return json_response(_status(call, running))
         raise NoSuchData(call.names["token"])
     call = _in_named_workspace(original)
     if running.failure and running.status == FAILED:
         raise _error_of(running.failure)
     resource = None if running.verb is OperationKind.DELETE else call.peek(running.address)
     return json_response(views.resource_body(call, resource)) if resource else Response(_NO_CONTENT)
+
+
+def still_running(call: Call, headers: Mapping[str, str]) -> Response:
+    """202 of a Location URL, which leads to itself."""
+    location = {"location": call.url(call.request.path, call.request.query)}
+    return json_response({}, _ACCEPTED, {**location, **headers})
 
 
 def retry_headers(call: Call, number: int) -> dict[str, str]:
@@ -180,17 +193,20 @@ def _poll(call: Call) -> LongRunningOperation:
 
 def _status(call: Call, running: LongRunningOperation) -> Data:
     protocol, goes_on = protocol_of(running.address.kind), running.status == RUNNING
+    deleted = running.verb is OperationKind.DELETE
     path = call.request.path
     fields: dict[str, Data] = {
         "id": path.replace(protocol.status, protocol.result) if protocol.named_by_result else path,
         "name": call.names["token"],
         "startTime": dotnet_time(clock.iso(running.started)),
-        "endTime": None if goes_on else dotnet_time(clock.iso(running.due)),
+        "endTime": _YEAR_ONE if goes_on else dotnet_time(clock.iso(running.due)),
         "percentComplete": protocol.percent if running.status == SUCCEEDED else 0.0,
-        "status": protocol.running if goes_on else running.status,
+        "status": running.status,
     }
+    if goes_on:
+        fields["status"] = protocol.deleting if deleted else protocol.running
     keys = protocol.keys if goes_on else protocol.last_keys
-    body = {key: fields[key] for key in keys if fields[key] is not None}
+    body = {key: fields[key] for key in keys}
     if running.failure and running.status == FAILED:
         body["error"] = {
             "code": running.failure.code,

@@ -19,9 +19,13 @@ from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.resources import compute
 from mlctl.simulator.control_plane.service import AcceptedPut
+from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import missing
 
 _NO_CONTENT = 204
+_DAY = 24 * 3600  # seconds
+_INSTANCES = 50  # of a deployment, at most (recorded: online-deployment-skus)
+_ENABLED = {"enabledonly": True, "disabledonly": False}  # values of listViewType, of schedules
 
 
 def show(call: Call) -> Response:
@@ -47,6 +51,10 @@ def show_all(call: Call) -> Response:
     stored = list(page.items)
     for kind in sharing(call.kind)[1:] if page.next_key is None else ():
         stored += service.list_resources(call.handle, kind.name, parent)
+    enabled = _ENABLED.get(call.request.query_value("listViewType").casefold())
+    if enabled is not None:
+        at = ("properties", "isEnabled")
+        stored = [item for item in stored if pointer.get(item.body, at, True) is enabled]
     return listing.page_response(
         call, page, (views.resource_body(call, resource) for resource in stored)
     )
@@ -165,6 +173,27 @@ def keys(call: Call) -> Response:
     by_key = str(endpoint.body["properties"].get("authMode", "Key")).casefold() == "key"
     values = [call.guid(f"{name}{call.address}") if by_key else None for name in ("one", "two")]
     return json_response(dict(zip(("primaryKey", "secondaryKey"), values, strict=True)))
+
+
+def token(call: Call) -> Response:
+    """POST token: one for a day; after half of it callers shall ask for another."""
+    endpoint = call.require(call.address)
+    now = int(clock.EPOCH.timestamp() + call.state.now)
+    times = {"expiryTimeUtc": now + _DAY, "refreshAfterTimeUtc": now + _DAY // 2}
+    secret = call.guid(f"token{endpoint.address}")
+    return json_response({"accessToken": secret, "tokenType": "Bearer", **times})
+
+
+def skus(call: Call) -> Response:
+    """GET of the SKUs of an online deployment: how far it can scale."""
+    sku = call.require(call.address).body["sku"]
+    capacity = {"minimum": 1, "maximum": _INSTANCES, "default": sku["capacity"]}
+    row = {
+        "resourceType": "Microsoft.MachineLearning.Services/endpoints/deployments",
+        "sku": {"name": str(sku["name"]).lower(), "tier": sku["tier"]},
+        "capacity": {**capacity, "scaleType": "Automatic"},
+    }
+    return json_response({"value": [row]})
 
 
 def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:

@@ -67,23 +67,6 @@ def resources(call: Call, parent: str | None) -> ListPage[StoredResource]:
     return _page(call, stored, lambda resource: [resource.address.name.lower(), resource.id])
 
 
-def names(call: Call, more_names: Iterable[str] = ()) -> ListPage[str]:
-    """The names of the call's kind and some others, each once, in lower case."""
-    (last_name,) = _read_skip_token(call, str) or [""]
-    collection = rows.collection_key(Address(call.kind, ""))
-    limit = _limit(call) + 1
-    with call.store.read() as db:
-        name_rows = db.execute(
-            "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
-            " AND collection = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
-            (call.state.id, call.kind, collection, last_name, limit),
-        ).fetchall()
-    every = {name for (name,) in name_rows} | {
-        extra.lower() for extra in more_names if extra.lower() > last_name
-    }
-    return _page(call, sorted(every)[:limit], lambda paged: [paged])
-
-
 def versions(call: Call, name: str) -> ListPage[StoredResource]:
     """The versions of an asset: newest first, or as `$orderBy=createdtime asc` says."""
     order = call.request.query_value("$orderBy").casefold().replace("%20", " ")

@@ -186,7 +186,7 @@ _CONTAINER: Shape = {
     "isArchived": otherwise(default=False),
     "latestVersion": stored,
     "nextVersion": stored,
-    "provisioningState": state,
+    **_STATE,
 }
 _DATA_CONTAINER: Shape = {
     **{key: rule for key, rule in _CONTAINER.items() if key != "provisioningState"},
@@ -199,6 +199,10 @@ CONTAINERS: Mapping[str, Shape] = {
     "data": _version(section(_DATA_CONTAINER), section(_OF_DATA_CONTAINER)),
     "environment": _version(section(_DESCRIBED)),
     "component": _version(section(_DESCRIBED), _system_data_of_nobody),
+}
+LISTED_CONTAINERS: Mapping[str, Shape] = {
+    **CONTAINERS,
+    "component": _version(section(_DESCRIBED)),
 }
 USUAL_CONTAINER = _version(section(_CONTAINER))
 ASSETS: Mapping[str, Shape] = {

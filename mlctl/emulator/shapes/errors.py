@@ -16,6 +16,7 @@ from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import Missing
 
 _NEWER = "2023-10-01"  # an api-version that says otherwise than those before it
+_SPAN = 16  # digits of the id of a request
 _NOT_FOUND = "The specified resource was not found."
 
 
@@ -76,18 +77,25 @@ def _no_component(address: Address, _scope: Scope, _version: str) -> ErrorForm:
     return ErrorForm("UserError", f"Not found component {full_name}.", inner=inner)
 
 
+def _no_schedule(address: Address, _scope: Scope, _version: str) -> ErrorForm:
+    return ErrorForm("UserError", f"Resource Trigger {address.name} not found", inner=("NotFound",))
+
+
 # 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, batch-endpoint-get-404-2023-10,
-# component-container-get-404);
-# of other kinds none is known.
+# component-container-get-404, schedule-get-404); of other kinds none is known.
 _MISSING: Mapping[str, Callable[[Address, Scope, str], ErrorForm]] = {
     "model": _no_model,
     "batch-endpoint": _no_endpoint,
     "component": _no_component,
+    "schedule": _no_schedule,
 }
+_BODILESS = ("compute", "compute-instance")  # a 404 without a body (compute-get-404)
 
 
 def response(call: Call, error: ServiceError, request_id: str) -> Response:
     """The answer of the provider of the service to a call that it refuses."""
+    if isinstance(error, Missing) and error.address.kind in _BODILESS:
+        return Response(error.status)
     form = ErrorForm(error.code, error.message, inner=error.inner)
     if isinstance(error, Missing) and error.address.kind in _MISSING:
         version = call.request.query_value("api-version")
@@ -111,7 +119,10 @@ def _additional_info(call: Call, request_id: str, form: ErrorForm) -> list[Data]
     correlation = call.request.header("x-ms-correlation-request-id") or request_id
     values: dict[str, Data] = {
         "ComponentName": "managementfrontend",
-        "Correlation": {"operation": correlation.replace("-", ""), "request": request_id},
+        "Correlation": {
+            "operation": correlation.replace("-", ""),
+            "request": request_id.replace("-", "")[-_SPAN:],
+        },
         "Environment": region,
         "Location": region,
         "Time": dotnet_time(clock.iso(control.now(call.home))),

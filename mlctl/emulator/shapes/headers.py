@@ -35,7 +35,7 @@ def service_headers(request: Request, response: Response) -> dict[str, str]:
     from_gateway = "x-ms-failure-cause" in response.headers
     if not is_of_service(request) or from_gateway:
         return {}
-    kind = "error" if response.status >= _FIRST_ERROR else "standard"
+    kind = "error" if response.status >= _FIRST_ERROR and response.body else "standard"
     if request.method in ("PUT", "PATCH") and _DEPLOYMENT.search(request.path):
         limits = {f"{_LIMIT}resource-requests": _DEPLOYMENTS_LEFT}
     else:

@@ -49,6 +49,17 @@ def _each_value(shape: Shape) -> Rule:
     return value
 
 
+def _inputs(field: ResponseField) -> Data:
+    """Inputs: a literal has a value, all others are mounted unless they say otherwise."""
+    values = field.stored or {}
+    return {name: _input(value, field) for name, value in values.items()}
+
+
+def _input(value: Data, field: ResponseField) -> Data:
+    is_literal = str(value.get("jobInputType")).casefold() == "literal"
+    return render(_LITERAL if is_literal else _INPUT, value, field.occasion)
+
+
 def _service(kind: str, **extra: Rule) -> Shape:
     return {kind: stored, "port": null, "endpoint": stored, **extra}
 
@@ -90,10 +101,11 @@ _RESOURCES: Shape = {
     "dockerArgs": stored,
     "dockerArgsList": since(_NAMED, null),
 }
+_LITERAL: Shape = {"description": stored, "value": stored, "jobInputType": stored}
 _INPUT: Shape = {
     "description": stored,
     "uri": if_set,
-    "mode": if_set,
+    "mode": otherwise("ReadOnlyMount"),
     "value": if_set,
     "jobInputType": stored,
 }
@@ -112,7 +124,7 @@ _COMMAND: Shape = {
     "codeId": stored,
     "command": stored,
     "environmentId": stored,
-    "inputs": _each_value(_INPUT),
+    "inputs": _inputs,
     "outputs": _each_value(_OUTPUT),
     "distribution": stored,
     "autologgerSettings": _only_previews_of_2023(null),
@@ -123,8 +135,10 @@ _COMMAND: Shape = {
 }
 _PIPELINE: Shape = {
     **_ALL,
-    **dict.fromkeys(("settings", "jobs", "inputs", "outputs"), stored),
-    "sourceJobId": null,
+    **dict.fromkeys(("settings", "jobs"), stored),
+    "inputs": lambda field: _inputs(field) if field.stored is not None else None,
+    "outputs": stored,
+    "sourceJobId": stored,
 }
 _SWEEP: Shape = {
     **_ALL,
@@ -135,7 +149,7 @@ _SWEEP: Shape = {
     "objective": stored,
     "trial": stored,
     "resources": _since_previews(stored),
-    "inputs": _each_value(_INPUT),
+    "inputs": _inputs,
     "outputs": _each_value(_OUTPUT),
     "queueSettings": _queue,
 }
@@ -184,11 +198,12 @@ def _job(properties: Shape) -> Shape:
     }
 
 
-JOBS: Mapping[str, Shape] = {
-    "Command": _job(_COMMAND),
-    "Pipeline": _job(_PIPELINE),
-    "Sweep": _job(_SWEEP),
+JOB_PROPERTIES: Mapping[str, Shape] = {
+    "Command": _COMMAND,
+    "Pipeline": _PIPELINE,
+    "Sweep": _SWEEP,
 }
+JOBS: Mapping[str, Shape] = {kind: _job(shape) for kind, shape in JOB_PROPERTIES.items()}
 CHILD: Shape = {key: rule for key, rule in JOBS["Pipeline"].items() if key != "properties"}
 INVOCATION: Shape = _job(_INVOCATION)
 

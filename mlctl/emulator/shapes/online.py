@@ -10,18 +10,20 @@ from mlctl.emulator.shapes.shape import (
     Rule,
     Shape,
     if_set,
-    null,
     omitted,
-    once_created,
     otherwise,
     section,
+    since,
     state,
     stored,
+    until,
+    when_done,
 )
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 
 _BRIEF = "2024-04-01"
+_LATER = "2023"  # before it a new deployment was Updating, without probes, timed out at once
 
 
 def _operation(field: ResponseField) -> dict[str, Data]:
@@ -35,9 +37,9 @@ def _operation(field: ResponseField) -> dict[str, Data]:
 
 
 def _is_brief(field: ResponseField) -> bool:
-    """Whether less is shown: of a new endpoint, from the api-version of 2024 on."""
-    new = field.occasion.phase is Phase.CREATING
-    return new and field.occasion.api_version >= _BRIEF
+    """Whether less is shown: of an endpoint in motion, from the api-version of 2024 on."""
+    in_motion = field.occasion.phase is not Phase.DONE
+    return in_motion and field.occasion.api_version >= _BRIEF
 
 
 def _unless_brief(rule: Rule) -> Rule:
@@ -60,15 +62,40 @@ def _own_properties(field: ResponseField) -> Data:
     return {**(field.stored or {}), **id_property, **_operation(field)}
 
 
+def _endpoint_state(field: ResponseField) -> Data:
+    """An endpoint that is written over is shown as `Creating`, too."""
+    return "Creating" if field.occasion.phase is not Phase.DONE else state(field)
+
+
+def _is_early(field: ResponseField) -> bool:
+    """Whether a deployment is in motion, as it was shown with the first api-versions."""
+    return field.occasion.phase is not Phase.DONE and field.occasion.api_version < _LATER
+
+
+def _deployment_state(field: ResponseField) -> Data:
+    return "Updating" if _is_early(field) else state(field)
+
+
+def _probe(field: ResponseField) -> Data:
+    return field.sent if _is_early(field) else otherwise(_PROBE)(field)
+
+
+def _request_settings(field: ResponseField) -> Data:
+    settings = {**_REQUESTS, **(field.stored or {})}
+    if _is_early(field):
+        settings["requestTimeout"] = (field.sent or {}).get("requestTimeout", "PT0S")
+    return settings
+
+
 def _host_url(path: str) -> Rule:
-    """A URL at the host that an endpoint has once it is there."""
+    """A URL at the host that an endpoint has once nothing goes on."""
 
     def value(field: ResponseField) -> Data:
         address = field.occasion.address
         region = field.occasion.call.state.location
         return f"https://{address.name if address else ''}.{region}.inference.ml.azure.com/{path}"
 
-    return once_created(value, null)
+    return when_done(value)
 
 
 ONLINE_ENDPOINT: Shape = {
@@ -82,7 +109,7 @@ ONLINE_ENDPOINT: Shape = {
             "scoringUri": _host_url("score"),
             "swaggerUri": _host_url("swagger.json"),
             "authMode": otherwise("Key"),
-            "provisioningState": state,
+            "provisioningState": _endpoint_state,
             "compute": stored,
             "traffic": otherwise({}),
             "mirrorTraffic": otherwise({}),
@@ -94,6 +121,11 @@ ONLINE_ENDPOINT: Shape = {
     "location": _unless_brief(stored),
     "kind": otherwise("Managed"),
     "identity": _unless_brief(if_set),
+}
+_REQUESTS = {
+    "maxQueueWait": "PT0S",
+    "requestTimeout": "PT5S",
+    "maxConcurrentRequestsPerInstance": 1,
 }
 _PROBE = {
     "failureThreshold": 30,
@@ -114,22 +146,17 @@ ONLINE_DEPLOYMENT: Shape = {
             "environmentId": stored,
             "environmentVariables": otherwise({}),
             "scaleSettings": otherwise({"scaleType": "Default"}),
-            "requestSettings": otherwise(
-                {
-                    "maxQueueWait": "PT0S",
-                    "requestTimeout": "PT5S",
-                    "maxConcurrentRequestsPerInstance": 1,
-                }
-            ),
+            "requestSettings": _request_settings,
             "modelMountPath": stored,
             "appInsightsEnabled": otherwise(default=False),
-            "livenessProbe": otherwise(_PROBE),
-            "readinessProbe": otherwise(_PROBE),
-            "provisioningState": state,
+            "livenessProbe": _probe,
+            "readinessProbe": _probe,
+            "provisioningState": _deployment_state,
             "instanceType": stored,
             "model": stored,
             "egressPublicNetworkAccess": otherwise("Enabled"),
-            "dataCollector": stored,
+            "privateNetworkConnection": until(_LATER, otherwise(default=False)),
+            "dataCollector": since(_LATER, stored),
             "endpointComputeType": otherwise("Managed"),
         }
     ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER
 from mlctl.simulator.control_plane.resources import operations
 
-_TIMEOUT = {"x-ms-async-operation-timeout": "PT30M"}
+TIMEOUT = {"x-ms-async-operation-timeout": "PT30M"}
 _NAMED = ("id", "name", "status")
 _TIMED = ("id", "name", "startTime", "endTime", "percentComplete", "status")
 
@@ -22,10 +22,12 @@ class Protocol:
     - `prefix`: what a public id begins with, before the workspace's and the operation's own; ""
       where that is the operation's own alone.
     - `query`: what the URLs ask for, beside the api-version.
-    - `running`: the word for an operation that goes on.
+    - `digest`: whether the operation's own is a digest, not a GUID.
+    - `running`, `deleting`: the words for an operation, and a deletion, that goes on.
     - `keys`, `last_keys`: what a status has while it goes on, and in the end.
     - `percent`: what `percentComplete` is in the end.
     - `named_by_result`: whether its `id` is the URL of the result.
+    - `status_as_result`: whether the result is the status, too; a PATCH then leads to that alone.
     - `headers`: further headers of an answer that begins an operation.
     - `locates`: whether `Location` is sent, too: of a PUT the resource, of a DELETE the result.
     - `overwritten`: the status of a PUT over what is there.
@@ -34,13 +36,16 @@ class Protocol:
     status: str = "mfeOperationsStatus"
     result: str = "mfeOperationResults"
     prefix: str = ""
+    digest: bool = False
     query: Mapping[str, str] = field(default_factory=dict)
     running: str = "Updating"
+    deleting: str = "Updating"
     keys: tuple[str, ...] = _NAMED
     last_keys: tuple[str, ...] = _NAMED
     percent: float = 100.0
     named_by_result: bool = False
-    headers: Mapping[str, str] = field(default_factory=lambda: _TIMEOUT)
+    status_as_result: bool = False
+    headers: Mapping[str, str] = field(default_factory=lambda: TIMEOUT)
     locates: bool = True
     overwritten: int = 200
 
@@ -51,10 +56,19 @@ _COMPUTE = Protocol(
     result="computeOperationsResults",
     query={"service": "new"},
     running="InProgress",
+    deleting="InProgress",
     keys=("status",),
     last_keys=("status", "percentComplete"),
     headers={},
     locates=False,
+    overwritten=201,
+)
+_ONLINE = Protocol(
+    prefix="oeidp",
+    keys=_TIMED,
+    last_keys=_TIMED,
+    percent=0.0,
+    status_as_result=True,
     overwritten=201,
 )
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -62,15 +76,16 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "compute-instance": _COMPUTE,
     "batch-endpoint": Protocol(prefix="bebes"),
     "batch-deployment": Protocol(prefix="bdbes", overwritten=201),
-    "online-endpoint": Protocol(prefix="oeidp", keys=_TIMED, last_keys=_TIMED, percent=0.0),
-    "online-deployment": Protocol(
-        prefix="odidp", keys=_TIMED, last_keys=_TIMED, percent=0.0, overwritten=201
-    ),
+    "online-endpoint": _ONLINE,
+    "online-deployment": replace(_ONLINE, prefix="odidp"),
     "schedule": Protocol(
         prefix="s",
+        digest=True,
         running="Creating",
+        deleting="Deleting",
         last_keys=("id", "name", "status", "startTime", "endTime"),
         named_by_result=True,
+        status_as_result=True,
         overwritten=201,
     ),
 }
@@ -91,12 +106,19 @@ def operation_url(
 ) -> str:
     """The URL of the status of an operation (`located`: of its result), by its number."""
     state, protocol = call.state, protocol_of(kind)
-    token = operations.token(state.seed, number)
+    token = operations.token(state.seed, number, digest=protocol.digest)
     if protocol.prefix:
         token = f"{protocol.prefix}:{call.guid('workspace')}:{token}"
     segment = protocol.result if located else protocol.status
-    path = (
-        f"/subscriptions/{state.scope.subscription}/providers/{PROVIDER}"
-        f"/locations/{state.location}/{segment}/{token}"
-    )
-    return call.url(path, {**protocol.query, **(query or {})})
+    return _url(call, segment, token, {**protocol.query, **(query or {})})
+
+
+def result_url(call: Call, token: str) -> str:
+    """The URL of the result of what has no status."""
+    return _url(call, _USUAL.result, token, {})
+
+
+def _url(call: Call, segment: str, token: str, query: Mapping[str, str]) -> str:
+    state = call.state
+    place = f"/subscriptions/{state.scope.subscription}/providers/{PROVIDER}"
+    return call.url(f"{place}/locations/{state.location}/{segment}/{token}", query)

@@ -1,13 +1,18 @@
-"""Schedules, as recorded in October 2023 with api-version 2023-06-01-preview."""
+"""Schedules, as recorded in October 2023 and February 2024 with api-version 2023-06-01-preview."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from mlctl.emulator.shapes.assets import SYSTEM_DATA
+from mlctl.emulator.shapes.job import JOB_PROPERTIES
 from mlctl.emulator.shapes.shape import (
     ResponseField,
     Shape,
     if_set,
     omitted,
     otherwise,
+    render,
     section,
     state,
     stored,
@@ -15,17 +20,27 @@ from mlctl.emulator.shapes.shape import (
 )
 from mlctl.pointer import Data
 
-_NOTHING_BUT = ("services", "computeId", "identity", "componentId", "notificationSetting")
-_JOB: Shape = {
-    **dict.fromkeys(("description", "tags", "properties", "displayName"), stored),
-    "status": otherwise("NotStarted"),
-    "experimentName": stored,
-    **dict.fromkeys(_NOTHING_BUT, stored),
-    "isArchived": otherwise(default=False),
-    "secretsConfiguration": stored,
-    "jobType": stored,
-    **dict.fromkeys(("settings", "jobs", "inputs", "outputs", "sourceJobId"), stored),
-}
+
+def _job(field: ResponseField) -> Data:
+    """The job of a schedule, completed as a job is. What it has of a run comes after creation."""
+    job = field.stored
+    if not isinstance(job, Mapping):
+        return job
+    shape = JOB_PROPERTIES.get(str(job.get("jobType")), JOB_PROPERTIES["Command"])
+    own: Shape = dict.fromkeys(("tags", "properties", "parameters"), stored)
+    own = {**own, "status": otherwise("NotStarted")}
+    if job.get("jobType") == "Pipeline":
+        own = {**own, "services": stored}
+    elif job.get("queueSettings") is None:
+        own = {**own, "services": when_done(otherwise({})), "queueSettings": when_done(_queue)}
+    else:
+        own = {**own, "services": otherwise({}), "queueSettings": _queue}
+    own = {key: rule for key, rule in own.items() if key in shape}
+    return render({**shape, **own}, job, field.occasion)
+
+
+def _queue(field: ResponseField) -> Data:
+    return {"jobTier": "Null", "priority": None, **(field.stored or {})}
 
 
 def _state(field: ResponseField) -> Data:
@@ -34,8 +49,10 @@ def _state(field: ResponseField) -> Data:
 
 
 SCHEDULE: Shape = {
-    # Who it is, an answer to a PUT does not say.
-    **{key: when_done(stored, omitted) for key in ("id", "name", "type")},
+    # Of who it is only the name is shown, and not in an answer to a PUT.
+    "id": omitted,
+    "name": when_done(stored, omitted),
+    "type": omitted,
     "properties": section(
         {
             "description": stored,
@@ -52,9 +69,9 @@ SCHEDULE: Shape = {
                     "expression": if_set,
                 }
             ),
-            "action": section({"actionType": stored, "jobDefinition": section(_JOB)}),
+            "action": section({"actionType": stored, "jobDefinition": _job}),
             "provisioningState": _state,
         }
     ),
-    "systemData": when_done(stored, omitted),
+    "systemData": when_done(section(SYSTEM_DATA), omitted),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from tests.builders.emulator import BASE, CLUSTER, MODEL, WS, World, world
 
-KINDS = {
+KINDS: dict[str, Any] = {
     "models": MODEL,
     "environments": {"properties": {"image": "busybox"}},
     "components": {"properties": {"componentSpec": {"type": "pipeline"}}},
@@ -115,16 +116,37 @@ def test_versions_of_a_model_that_is_not_there_are_not_found() -> None:
     assert world().get(f"{WS}/codes/c/versions").names == []
 
 
-def test_containers_are_listed_by_name_and_paged() -> None:
+@pytest.mark.parametrize(
+    ("collection", "names"),
+    [("models", ["a", "C", "b"]), ("environments", ["a", "C", "b"]), ("data", ["a", "b", "C"])],
+)
+def test_containers_are_listed_newest_first_but_data_by_name(
+    collection: str, names: list[str]
+) -> None:
     here = world(page=2)
     for name in ("b", "C", "a"):
-        here.made(f"{WS}/models/{name}/versions/1", MODEL)
-    first = here.get(f"{WS}/models")
-    assert (first.names, here.get(first.data["nextLink"]).names) == (["a", "b"], ["C"])
+        here.made(f"{WS}/{collection}/{name}/versions/1", KINDS[collection])
+    first = here.get(f"{WS}/{collection}")
+    assert first.names + here.get(first.data["nextLink"]).names == names
+
+
+def test_the_next_version_of_data_is_a_time_in_lists_alone() -> None:
+    here = world()
+    here.made(f"{WS}/data/d/versions/1", KINDS["data"])
+    (listed,) = here.get(f"{WS}/data").data["value"]
+    assert re.fullmatch(r"\d{4}(-\d\d){5}-\d{7}", listed["properties"]["nextVersion"])
+    assert here.get(f"{WS}/data/d").data["properties"]["nextVersion"] == "2"
+
+
+def test_an_anonymous_environment_is_no_version_of_its_container() -> None:
+    here = world()
+    anonymous = {"properties": {**KINDS["environments"]["properties"], "isAnonymous": True}}
+    here.made(f"{WS}/environments/e/versions/0a1b", anonymous)
+    assert here.get(f"{WS}/environments/e").data["properties"]["latestVersion"] == "0"
 
 
 @pytest.mark.parametrize(
-    ("view", "names"), [("ActiveOnly", ["b"]), ("ArchivedOnly", ["a"]), ("All", ["a", "b"])]
+    ("view", "names"), [("ActiveOnly", ["b"]), ("ArchivedOnly", ["a"]), ("All", ["b", "a"])]
 )
 def test_an_archived_container_is_listed_on_demand(view: str, names: list[str]) -> None:
     here = world()
@@ -145,8 +167,11 @@ def test_an_archived_version_is_listed_on_demand(view: str, names: list[str]) ->
     assert here.get(f"{WS}/models/m/versions?listViewType={view}").names == names
 
 
-def test_a_container_cannot_be_deleted() -> None:
-    assert with_versions("1").ask("DELETE", f"{WS}/models/m").status == 405
+def test_a_container_is_deleted_with_its_versions() -> None:
+    here = with_versions("1", "2")
+    here.put(f"{WS}/models/m", {"properties": {"description": "mine"}})
+    assert [here.ask("DELETE", f"{WS}/models/m").status for _ in range(2)] == [200, 204]
+    assert here.get(f"{WS}/models/m").status == here.get(f"{WS}/models/m/versions/1").status == 404
 
 
 def test_code_is_found_by_its_hash_whatever_it_is_called() -> None:

@@ -96,7 +96,7 @@ def test_a_truncated_answer_breaks_off() -> None:
 
 def test_an_error_too_comes_late_and_breaks_off() -> None:
     answers = [faulty(trouble="slow", seconds=3), faulty(trouble="truncate", bytes=10)]
-    late, short = (here.get(f"{WS}/computes/absent").response for here in answers)
+    late, short = (here.get(f"{WS}/models/absent").response for here in answers)
     assert (late.status, late.wait, short.status, short.cut) == (404, 3, 404, 10)
 
 

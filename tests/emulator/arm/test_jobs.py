@@ -85,8 +85,21 @@ def test_the_step_that_scores_is_a_child_of_its_own() -> None:
 def test_a_job_is_cancelled_once() -> None:
     here = invoked()
     job = here.get(f"{WS}/jobs").data["value"][0]["id"]
-    assert [here.ask("POST", f"{job}/cancel").status for _ in range(2)] == [200, 200]
+    assert [here.ask("POST", f"{job}/cancel").status for _ in range(2)] == [202, 200]
     assert here.get(job).data["properties"]["status"] == "Canceled"
+
+
+def test_the_cancellation_of_a_pipeline_job_leads_to_its_result() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    began = here.ask("POST", f"{job}/cancel")
+    url = str(began.header("location"))
+    assert f"/mfeOperationResults/jc:{here.get(WS).data['properties']['workspaceId']}:" in url
+    assert (began.data, began.header("azure-asyncoperation")) == (None, None)
+    first, second = here.get(url), here.get(url)
+    assert (first.status, first.data, first.header("location")) == (202, {}, url)
+    assert (second.status, second.response.body) == (200, b"")
+    assert here.get(url.replace(":batchjob", ":other")).status == 404
 
 
 def test_a_job_runs_while_somebody_asks_for_it() -> None:

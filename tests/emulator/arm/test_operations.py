@@ -121,7 +121,7 @@ def test_location_is_202_until_it_is_done_and_then_the_resource() -> None:
     waiting = here.get(str(began.header("location")))
     wall.time += 61
     done = here.get(str(waiting.header("location")))
-    assert (waiting.status, waiting.response.body) == (202, b"")
+    assert (waiting.status, waiting.data) == (202, {})
     assert (done.status, done.data["name"], state(done)) == (200, "cpu", "Succeeded")
 
 

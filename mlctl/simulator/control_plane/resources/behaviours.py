@@ -62,7 +62,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "batch-endpoint": Behaviour(batch.accept_endpoint),
     "batch-deployment": Behaviour(batch.accept_deployment, always_operates=True),
     "compute-instance": Behaviour(compute.accept_instance, always_operates=True),
-    "online-endpoint": Behaviour(online.accept_endpoint),
+    "online-endpoint": Behaviour(online.accept_endpoint, always_operates=True),
     "online-deployment": Behaviour(online.accept_deployment, always_operates=True),
     "schedule": Behaviour(by_schema.accept, always_operates=True),
     "batch-pool": Behaviour(

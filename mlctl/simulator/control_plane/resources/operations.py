@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterator
 from enum import Enum
@@ -17,6 +19,7 @@ from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 from mlctl.simulator.control_plane.state import clock, rows
 
 RUNNING, SUCCEEDED, FAILED = "InProgress", "Succeeded", "Failed"
+_DIGEST = 43  # characters of a digest in base 64
 _OPERATION = "SELECT id, address, verb, started, due, status, code, message FROM operations "
 
 
@@ -102,18 +105,25 @@ def _running(row: tuple[Any, ...]) -> LongRunningOperation:
     )
 
 
-def token(seed: str, number: int) -> str:
-    """The public id of an operation: a UUID that ends with its number."""
-    return f"{str(uuid5(NAMESPACE_URL, f'{seed}/operation/{number}'))[:24]}{number:012x}"
+def token(seed: str, number: int, *, digest: bool = False) -> str:
+    """The public id of an operation: a UUID (or else a digest) that ends with its number."""
+    text = f"{seed}/operation/{number}"
+    if digest:
+        content = hashlib.sha256(text.encode()).digest()[:26] + number.to_bytes(6, "big")
+        return base64.urlsafe_b64encode(content).decode().rstrip("=")
+    return f"{str(uuid5(NAMESPACE_URL, text))[:24]}{number:012x}"
 
 
 def number_of(seed: str, text: str) -> int | None:
     """The number in an operation's public id; None if it is not one of this seed."""
+    digest = len(text) == _DIGEST
     try:
-        number = UUID(text).int & 0xFFFF_FFFF_FFFF
+        content = base64.urlsafe_b64decode(text + "=") if digest else UUID(text).bytes
     except ValueError:
         return None
-    return number if token(seed, number) == text.lower() else None
+    number = int.from_bytes(content[-6:], "big")
+    spelling = text if digest else text.lower()
+    return number if token(seed, number, digest=digest) == spelling else None
 
 
 def advance(db: Connection, to: float) -> None:
