@@ -10,6 +10,7 @@ from mlctl.config import graph
 from mlctl.config.loader import Loader
 from mlctl.config.pipelines import flows, order, pipelines
 from mlctl.diagnostics import Diagnostic, Report, Severity
+from tests.builders.calls import calls
 from tests.builders.findings import TODAY
 
 HEAD = """\
@@ -199,3 +200,18 @@ def test_what_is_written_with_escapes_is_underlined_as_a_whole(tmp_path: Path) -
 def test_steps_of_any_type_stop_no_rule(tmp_path: Path, jobs: str) -> None:
     found = findings(tmp_path, "", head=HEAD.replace("jobs:\n", f"jobs: {jobs}\n"))
     assert any(one.rule.severity is Severity.ERROR for one in found)
+
+
+def test_a_long_chain_of_steps_is_checked_in_linear_work(tmp_path: Path) -> None:
+    def work(count: int) -> int:
+        chain = "".join(
+            step(f"s{number}", inputs=f"{{data: '{source}'}}")
+            for number, source in enumerate(
+                ["${{parent.inputs.patients}}"]
+                + [f"${{{{parent.jobs.s{number}.outputs.model}}}}" for number in range(count - 1)]
+            )
+        )
+        return calls(lambda: findings(tmp_path, chain))
+
+    work(1)  # what is read and compiled once
+    assert work(40) < 2.2 * work(20)

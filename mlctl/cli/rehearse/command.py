@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl import files
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.rehearse import scoring as rehearse_scoring
 from mlctl.cli.rehearse import training as rehearse_training
@@ -68,6 +69,9 @@ def rehearse(
     try:
         code = _code(session, path, subject, runs)
         if isinstance(code, Training):
+            if subject.workers is not None:
+                why = "a training has as many processes as its `distribution` says"
+                raise InvalidValue(why, flag="--workers")
             return rehearse_training.rehearse(code, schedule, runs, training, to)
         training.refuse()
         alone = Path(path).suffix == ".py"

@@ -46,6 +46,16 @@ class CodeArgs:
         Path | None,
         OptionSpec("--model", metavar="DIR|FILE", help="The model of a scoring script by itself."),
     ] = None
+    workers: Annotated[
+        int | None,
+        OptionSpec(
+            "--workers",
+            metavar="N",
+            min=1,
+            max=64,
+            help="Workers on each node of a scoring script; the deployment's, or 1.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

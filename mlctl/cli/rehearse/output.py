@@ -52,7 +52,12 @@ class Output:
         from mlctl.render.rehearsal.live import viewing
 
         with viewing(sys.stderr) as view:
-            yield replace(stage, progress=view.begin, on_event=view.show)
+
+            def begin(name: str, total: int) -> None:
+                stage.progress(name, total)
+                view.begin(name, total)
+
+            yield replace(stage, progress=begin, on_event=view.show)
 
     def write(
         self, report: Report, views: Mapping[RehearsalFormat, Callable[[], str]], summary: str

@@ -72,7 +72,15 @@ def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: 
     tabular = deployment.tabular or subject.tabular or tables.is_table(path)
     if deployment.partition_keys and not tabular:
         raise RehearsalError("`partition_keys` are of rows here: --tabular, or an MLTable")
-    return replace(deployment, arguments=arguments, model=model, tabular=tabular, stand_ins=stub)
+    slots = subject.workers or deployment.slots
+    return replace(
+        deployment,
+        arguments=arguments,
+        model=model,
+        tabular=tabular,
+        stand_ins=stub,
+        slots=slots,
+    )
 
 
 def _read_inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mlctl.rehearsal.stage import Stage
 
 _PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
+_LOSSY_RUNS = ("kill-", "weather")
 _LATE_S = 1.0  # after the end of the time, for who knows it to say so
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -51,15 +52,34 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     alone = not runs.network and bool(without_network())
     ends = time.monotonic() + patience
     interpreter = Interpreter(exe, alone, _memory(), mark, ends, session.note)
+    begun: list[str] = []
+
+    def begin(name: str, _total: int) -> None:
+        begun.append(name)
+
     try:
-        with _signals(patience), swept(mark):
-            yield Stage(interpreter, folder, session.environment, runs.keep is not None)
+        with _signals(patience), swept(mark), _told_of_calm_runs(begun, session):
+            yield Stage(interpreter, folder, session.environment, runs.keep is not None, begin)
     except TooLate:
         why = "the rehearsal took too long; --timeout gives it more"
         raise Permanent("TooLate", why) from None
     finally:
         if runs.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _told_of_calm_runs(begun: Sequence[str], session: Session) -> Iterator[None]:
+    """Say how far a rehearsal came that is stopped before its first kill; later its report does."""
+    from mlctl.rehearsal.process import TooLate
+
+    try:
+        yield
+    except (KeyboardInterrupt, TooLate):
+        if begun and not begun[-1].startswith(_LOSSY_RUNS):
+            ended = f"{', '.join(begun[:-1])} ended without an error" if begun[1:] else "none ended"
+            session.note(f"note: stopped in the calm run `{begun[-1]}`, before any kill; {ended}")
+        raise
 
 
 @contextmanager

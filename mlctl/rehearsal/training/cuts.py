@@ -69,13 +69,19 @@ def _at_line(life: Life, key: str) -> Cut:
     chance = uniform(key)
     first = next((checkpoint for checkpoint in checkpoints(life)), None)
     low = max(_EARLY, first.events / life.events) if first is not None and life.events else _EARLY
-    if first is not None and (_LATE - low) * life.events < _FEW:
+    high = min(_LATE, _last_change(life) / life.events) if life.events else _LATE
+    if first is not None and (high - low) * life.events < _FEW:
         later = [write for write in life.changes if write.events >= first.events][1:]
         if later:
             change = later[int(chance * len(later))]
             return Cut(change=change.change, rank=change.rank)
-    low = min(low, _LATE)
-    return Cut(line=1 + int((low + (_LATE - low) * chance) * life.events))
+    low = min(low, high)
+    return Cut(line=1 + int((low + (high - low) * chance) * life.events))
+
+
+def _last_change(life: Life) -> int:
+    """The line event after which nothing that is kept changes: by then the work is done."""
+    return max((write.events for write in life.changes if write.rank == 0), default=life.events)
 
 
 def _inside_checkpoint(calm: Trained, life: Life, key: str) -> Cut:
@@ -96,7 +102,7 @@ def _at_any_time(calm: Trained, life: Life, key: str) -> Cut:
     kind, chance = uniform(f"{key}/kind"), uniform(key)
     changes = life.changes
     if kind < 1 / 3 or not changes:
-        return Cut(line=1 + int(chance * life.events))
+        return Cut(line=1 + int(chance * _last_change(life)))
     change = changes[int(chance * len(changes))]
     size = _size(calm, life, change)
     # MLflow's server gets a metric whole or not at all.

@@ -135,6 +135,54 @@ def test_what_was_learned_until_ctrl_c_is_said(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("script", ["scoring/appends.py", "training/momentum.py"])
+def test_a_rehearsal_stopped_before_its_first_kill_says_how_far_it_came(
+    script: str, mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored, trained = ScoringRun.run, lives.train
+
+    def score(run: ScoringRun) -> RehearsalOutcome:
+        if run.folder.name == "again":
+            raise KeyboardInterrupt
+        return scored(run)
+
+    def train(training: Training, conditions: Conditions, folder: Path) -> Trained:
+        if folder.name == "again":
+            raise KeyboardInterrupt
+        return trained(training, conditions, folder)
+
+    monkeypatch.setattr(ScoringRun, "run", score)
+    monkeypatch.setattr(
+        "mlctl.rehearsal.training.rehearsal.train",
+        lambda training, conditions, folder, _cuts: train(training, conditions, folder),
+    )
+    inputs = () if "training" in script else ("--input", INPUT)
+    done = mlctl("rehearse", FOLDER / script, *inputs)
+    said = "stopped in the calm run `again`, before any kill; calm ended without an error"
+    assert (done.code, said in done.err) == (1, True), done.err
+
+
+LOCKS = """\
+import os
+import tempfile
+
+def init():
+    os.close(os.open(os.path.join(tempfile.gettempdir(), "lock"), os.O_CREAT | os.O_EXCL))
+
+def run(mini_batch):
+    return mini_batch
+"""
+
+
+def test_a_lock_that_two_workers_of_a_node_take_is_met_with_workers(mlctl: Run) -> None:
+    Path("score.py").write_text(LOCKS)
+    done = mlctl("rehearse", "score.py", "--input", INPUT, "--workers", "2", "--kills", "0")
+    assert (done.code, "FileExistsError" in done.err) == (1, True), done.err
+    done = mlctl("rehearse", FOLDER / "training" / "momentum.py", "--workers", "2")
+    assert (done.code, "`distribution`" in done.err) == (1, True), done.err
+
+
+@pytest.mark.slow
 def test_under_strict_a_warning_fails(mlctl: Run) -> None:
     Path("score.py").write_text(
         "def run(mini_batch):\n    open('beside', 'w').close()\n    return mini_batch\n"
