@@ -36,7 +36,7 @@ from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.shape import Forecast
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds import Address, Scope
 from mlctl.masking import Secrets
 from mlctl.planning.blue_green.renaming import CannotRename
 from mlctl.planning.unfinished.journal import Journals

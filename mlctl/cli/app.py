@@ -8,11 +8,11 @@ from importlib import import_module
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.parser.tree import CommandNode
-from mlctl.cli.shell.command import GLOBAL_FLAGS
+from mlctl.cli.shell.command import GLOBAL_FLAGS, register
 from mlctl.kinds import KINDS
 
 AZ_VERBS = "mlctl.cli.az.commands"  # those of the kinds
-# The modules whose `register(group, verb)` adds a verb, by the sections of help; a run imports one.
+# The modules whose COMMANDS have a verb, by the sections of help; a run imports one.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "File Commands": {
         "init": "mlctl.cli.files.init",
@@ -69,5 +69,9 @@ def build(verb: str | None = None) -> CommandNode:
         GLOBAL_FLAGS,
     )
     for name in [verb] if verb in VERBS else VERBS:
-        import_module(VERBS[str(name)]).register(root, name)
+        module = import_module(VERBS[str(name)])
+        if name in KINDS:
+            module.register(root, name)
+        else:
+            register(root, {str(name): module.COMMANDS[name]})
     return tree.read(root, sections=_SECTION_OF)

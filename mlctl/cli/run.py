@@ -13,10 +13,8 @@ from mlctl import files, masking
 from mlctl.cli.app import AZ_VERBS, VERBS, build
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.tree import INSTALL_COMPLETION
-from mlctl.cli.shell import streams
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, streams
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from functools import cached_property
 from mlctl import catalog
 from mlctl.catalog.prices import UNKNOWN, Price, PriceList, listed
 from mlctl.dataclasses import dataclass
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.kinds.facts import Effective, NodeRange
 from mlctl.kinds.values import effective, effective_in_body
 from mlctl.planning.model import Action, Change, Plan

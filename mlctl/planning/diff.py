@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds import codec
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Scope, codec
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import state
 from mlctl.planning.model import PROVISIONING_STATE, FieldChange

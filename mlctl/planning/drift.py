@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from mlctl.dataclasses import dataclass
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, Scope, kind_of
 from mlctl.planning.model import Action, Change, FieldChange, Plan
 from mlctl.planning.ownership.owner import RESERVED, SPEC_HASH, TAGS, is_unhashed, spec_hash, tags
 from mlctl.pointer import Data

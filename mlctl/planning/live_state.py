@@ -9,11 +9,9 @@ from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
 from mlctl.catalog.prices import PriceList
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds import codec, kind_of
-from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds import Address, Reference, Resource, Scope, codec, kind_of
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Form, read_field
-from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, decode, fingerprint_of_values, form_of_body, own_of_form
 from mlctl.planning.model import Unfinished
 from mlctl.pointer import Data

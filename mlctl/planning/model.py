@@ -10,9 +10,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.catalog.prices import PriceList
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Label
-from mlctl.kinds import children, kind_of, routes
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, Scope, children, kind_of, routes
 from mlctl.kinds.routes import Routes
 from mlctl.kinds.values import moving, overlay
 from mlctl.pointer import Data, Pointer

@@ -14,11 +14,9 @@ from mlctl.assets import names
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
 from mlctl.diagnostics import Diagnostic
-from mlctl.kinds import codec
-from mlctl.kinds.address import LATEST, Address, version_key
+from mlctl.kinds import ALL, Address, Resource, codec
+from mlctl.kinds.address import LATEST, version_key
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.registry import ALL
-from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, add_successors, inheritable
 from mlctl.planning.diff import differences, failed_operation

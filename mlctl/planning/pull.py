@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from mlctl import masking
 from mlctl.dataclasses import dataclass, field, replace
+from mlctl.kinds import Resource
 from mlctl.kinds.edit import FieldEdit, edit_of, rewritten
-from mlctl.kinds.resource import Resource, is_local
+from mlctl.kinds.resource import is_local
 from mlctl.planning.drift import Difference, Drifted
 from mlctl.pointer import dotted
 from mlctl.source.document import STDIN

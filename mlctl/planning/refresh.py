@@ -15,8 +15,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
-from mlctl.kinds import KINDS, Kind
-from mlctl.kinds.address import Address
+from mlctl.kinds import KINDS, Address, Kind
 from mlctl.kinds.facts import QuotaRefusal, UploadTarget
 from mlctl.kinds.values import claims, complete, effective, moving, state
 from mlctl.planning.diff import differences

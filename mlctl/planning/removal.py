@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, Scope, kind_of
 from mlctl.kinds.values import fingerprint
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change, Plan

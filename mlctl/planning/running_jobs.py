@@ -8,8 +8,7 @@ from dataclasses import replace
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import Job, SupportsJobs
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.planning.model import Action, Change, Plan, RunningJob
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError

@@ -11,22 +11,13 @@ from math import prod
 from mlctl import pointer
 from mlctl.config.graph import Graph, inline_assets
 from mlctl.diagnostics import Diagnostic, Label
-from mlctl.kinds import Kind, codec, kind_of
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Kind, Resource, Scope, codec, kind_of
 from mlctl.kinds.field import Form
-from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, decode, form_of_body
 from mlctl.planning import cost
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import Data, Pointer
-from mlctl.policies.policy import (
-    CHANGE,
-    ENVIRONMENT,
-    PLAN,
-    Policy,
-    action_name,
-    kind_named,
-)
+from mlctl.policies.policy import CHANGE, ENVIRONMENT, PLAN, Policy, action_name, kind_named
 from mlctl.schema import foreign
 
 _NOWHERE = Scope("", "", "")  # no value that rules compare depends on the workspace

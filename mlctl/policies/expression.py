@@ -20,12 +20,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import jmespath
-from jmespath.exceptions import (
-    IncompleteExpressionError,
-    JMESPathError,
-    LexerError,
-    ParseError,
-)
+from jmespath.exceptions import IncompleteExpressionError, JMESPathError, LexerError, ParseError
 from jmespath.functions import Functions, signature
 from jmespath.lexer import Lexer
 

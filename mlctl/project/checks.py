@@ -7,8 +7,7 @@ from fnmatch import fnmatchcase
 
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import is_file, is_folder
-from mlctl.kinds import KINDS
-from mlctl.kinds.address import Address
+from mlctl.kinds import KINDS, Address
 from mlctl.pointer import Data, Pointer
 from mlctl.policies.policy import read
 from mlctl.project.file import ENVIRONMENTS, Project, ProjectError

@@ -10,7 +10,7 @@ from mlctl import source
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Label, Report
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.source import Document

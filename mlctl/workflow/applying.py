@@ -13,9 +13,8 @@ from mlctl.applying.lease import LeaseRequest, under_lease
 from mlctl.applying.outcome import Outcome, collect
 from mlctl.backends.ports.backend import Backend
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, Resource
 from mlctl.kinds.property_names import field_of
-from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
 from mlctl.planning.unfinished.journal import JournalFile, Journals

@@ -13,8 +13,7 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Unfinished

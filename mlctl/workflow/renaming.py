@@ -12,8 +12,7 @@ from mlctl import files, source
 from mlctl.backends.ports.backend import Backend, SupportsNames
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.planning.blue_green.renaming import (
     NO_SUCCESSOR,
     CannotRename,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.config.graph import Graph
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Unfinished

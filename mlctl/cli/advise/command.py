@@ -22,13 +22,9 @@ from mlctl.cli.forecast.subject import read_subject
 from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, UsageError
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -94,11 +90,6 @@ class WishArgs:
             help="How often such a job runs: the nodes of min_instances are paid in between.",
         ),
     ] = 30
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(advise)
 
 
 def advise(
@@ -198,3 +189,6 @@ def _page(data: Mapping[str, Any]) -> str:
     from mlctl.render.forecast import page as forecast_page
 
     return forecast_page.advice(data)
+
+
+COMMANDS = {"advise": advise}

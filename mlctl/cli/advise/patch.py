@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from mlctl.cli.change.planning import load_and_plan, show_plan
 from mlctl.cli.forecast.output import ForecastFormat
+from mlctl.cli.shell import Session
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.scope import ScopeError
-from mlctl.cli.shell.session import Session
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent, ServiceError
 

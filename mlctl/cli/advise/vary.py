@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.shell import InvalidValue
 
 if TYPE_CHECKING:
     from mlctl.pointer import Data

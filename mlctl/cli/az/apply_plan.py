@@ -8,13 +8,11 @@ from dataclasses import replace
 from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.az.args import WriteArgs
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data, print_plan
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import perform, settle_s
 from mlctl.config.loader import LoadedConfig
-from mlctl.kinds import kind_of
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Resource, kind_of
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import dotted

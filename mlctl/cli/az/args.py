@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from mlctl.cli.parser.arguments import TypedFlag
+from mlctl.cli.shell import TypedFlag
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.dataclasses import dataclass, field
 

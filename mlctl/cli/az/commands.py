@@ -10,11 +10,11 @@ from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, kind_flags, read, wait
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
 from mlctl.cli.parser.declare import CommandGroup
+from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.command import register as register_commands
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.cli.shell.rule_choice import IGNORE
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.facts import Flag
@@ -45,9 +45,10 @@ def register(app: CommandGroup, kind_name: str) -> None:
     for command in _commands(kind):
         add(group, command.name, _body(command, kind), (*command.own, *flags.OUTPUT), command.text)
     if not kind.versioned:  # nothing runs on an asset
-        from mlctl.cli.az import invoke
+        from mlctl.cli.az.invoke import MORE
 
-        invoke.register(group, kind)
+        if kind.name in MORE:
+            register_commands(group, MORE[kind.name]())
     app.groups[kind_name] = group
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mlctl.cli.parser.arguments import TypedFlag
-from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell.command import option, parameters, several, switch
+from mlctl.cli.shell import OptionSpec, TypedFlag, flag
+from mlctl.cli.shell.command import option, parameters, switch
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.dataclasses import dataclass
 
@@ -23,22 +22,12 @@ OUTPUT = tuple(parameters(OutputArgs))
 class PolicyArgs:
     """Flags of az that are accepted and ignored."""
 
-    acquire_policy_token: Annotated[
-        bool,
-        OptionSpec(
-            "--acquire-policy-token",
-            help="Taken for az's sake; it means nothing here.",
-            panel=_POLICY,
-        ),
-    ] = False
-    change_reference: Annotated[
-        str | None,
-        OptionSpec(
-            "--change-reference",
-            help="Taken for az's sake; it means nothing here.",
-            panel=_POLICY,
-        ),
-    ] = None
+    acquire_policy_token: bool = flag(
+        "Taken for az's sake; it means nothing here.", default=False, panel=_POLICY
+    )
+    change_reference: str | None = flag(
+        "Taken for az's sake; it means nothing here.", panel=_POLICY
+    )
 
 
 POLICY = tuple(parameters(PolicyArgs))
@@ -60,7 +49,9 @@ _SET_HELP = (
     "Set a field by its path: `tags.team=ds`, `settings.retry_settings.timeout=60`."
     ' A key with a dot is quoted: `tags."a.b"=x`.'
 )
-SetFlag = Annotated[list[TypedFlag] | None, several("--set", metavar=_SET_METAVAR, help=_SET_HELP)]
+SetFlag = Annotated[
+    list[TypedFlag] | None, OptionSpec("--set", metavar=_SET_METAVAR, help=_SET_HELP)
+]
 SET = option("set_", "--set", metavar=_SET_METAVAR, help=_SET_HELP)
 GENERIC = (
     option("set_", "--set", metavar=_SET_METAVAR, help=_SET_HELP, panel=_UPDATE),

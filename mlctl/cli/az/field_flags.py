@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mlctl import pointer, schema
 from mlctl.cli.az.args import FieldText
 from mlctl.cli.az.field_values import coerce, fits, inside
-from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.declare import ARGUMENTS
 from mlctl.cli.parser.tree import SWITCH
+from mlctl.cli.shell import TypedFlag, UsageError
 from mlctl.cli.shell.command import flag_values, option
 from mlctl.kinds import Kind
 from mlctl.kinds.facts import Flag

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell import UsageError
 from mlctl.dataclasses import dataclass
 
 

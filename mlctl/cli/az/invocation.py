@@ -6,15 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from mlctl import pointer, source
 from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
-from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell.command import flag_values, several
+from mlctl.cli.shell import TypedFlag, UsageError, flag
+from mlctl.cli.shell.command import flag_values
 from mlctl.config.variables import Variables
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
@@ -39,75 +38,27 @@ class InputType(StrEnum):
 class BatchJobArgs:
     """What the flags of `invoke` say of the batch job."""
 
-    input: Annotated[
-        str | None,
-        OptionSpec(
-            "--input", metavar="URI", help="What to score: a local folder or file, or a URI."
-        ),
-    ] = None
-    input_type: Annotated[
-        InputType | None,
-        OptionSpec("--input-type", help="What --input is; a folder, unless it is a local file."),
-    ] = None
-    inputs: Annotated[
-        list[TypedFlag] | None,
-        several(
-            "--inputs",
-            metavar="NAME=URI ...",
-            help="Named inputs: NAME=URI, or an object in JSON.",
-        ),
-    ] = None
-    outputs: Annotated[
-        list[TypedFlag] | None,
-        several(
-            "--outputs",
-            metavar="NAME=URI ...",
-            help="Named outputs: NAME=URI, or an object in JSON.",
-        ),
-    ] = None
-    output_path: Annotated[
-        str | None,
-        OptionSpec("--output-path", metavar="URI", help="Where the predictions go."),
-    ] = None
-    mini_batch_size: Annotated[
-        int | None,
-        OptionSpec(
-            "--mini-batch-size",
-            "-m",
-            metavar="N",
-            help="Files in a mini-batch; the deployment's number unless given.",
-        ),
-    ] = None
-    instance_count: Annotated[
-        int | None,
-        OptionSpec(
-            "--instance-count",
-            "-c",
-            metavar="N",
-            help="Nodes to work on it; the deployment's number unless given.",
-        ),
-    ] = None
-    job_name: Annotated[
-        str | None,
-        OptionSpec("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
-    ] = None
-    experiment_name: Annotated[
-        str | None,
-        OptionSpec("--experiment-name", metavar="NAME", help="Experiment of the job."),
-    ] = None
-    tags: Annotated[
-        list[TypedFlag] | None,
-        several("--tags", metavar="KEY=VALUE ...", help="Tags of the job."),
-    ] = None
-    file: Annotated[
-        Path | None,
-        OptionSpec(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="YAML file that says the inputs, outputs and settings of the job.",
-        ),
-    ] = None
+    input: str | None = flag("What to score: a local folder or file, or a URI.", metavar="URI")
+    input_type: InputType | None = flag("What --input is; a folder, unless it is a local file.")
+    inputs: list[TypedFlag] | None = flag(
+        "Named inputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
+    )
+    outputs: list[TypedFlag] | None = flag(
+        "Named outputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
+    )
+    output_path: str | None = flag("Where the predictions go.", metavar="URI")
+    mini_batch_size: int | None = flag(
+        "Files in a mini-batch; the deployment's number unless given.", "-m", metavar="N"
+    )
+    instance_count: int | None = flag(
+        "Nodes to work on it; the deployment's number unless given.", "-c", metavar="N"
+    )
+    job_name: str | None = flag("Name of the job; made up unless given.", metavar="NAME")
+    experiment_name: str | None = flag("Experiment of the job.", metavar="NAME")
+    tags: list[TypedFlag] | None = flag("Tags of the job.", metavar="KEY=VALUE ...")
+    file: Path | None = flag(
+        "YAML file that says the inputs, outputs and settings of the job.", "-f", metavar="FILE"
+    )
     set_: SetFlag = None
 
 

@@ -11,13 +11,10 @@ from mlctl.cli.az.common_flags import PolicyArgs
 from mlctl.cli.az.invocation import BatchJobArgs
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, OptionSpec, Session, flag
+from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs
-from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
-from mlctl.kinds import Kind
 from mlctl.workload import DEFAULT_NAME
 
 EndpointName = Annotated[
@@ -25,26 +22,13 @@ EndpointName = Annotated[
 ]
 
 
-def register(app: CommandGroup, kind: Kind) -> None:
-    """Add to the commands of a kind those about its jobs and its metrics."""
-    commands = MORE.get(kind.name)
-    if commands is not None:
-        commands(app)
-
-
 def invoke(
     session: Session,
     name: EndpointName,
     *,
-    deployment_name: Annotated[
-        str | None,
-        OptionSpec(
-            "--deployment-name",
-            "-d",
-            metavar="NAME",
-            help="Name of the deployment; the endpoint's default one unless given.",
-        ),
-    ] = None,
+    deployment_name: str | None = flag(
+        "Name of the deployment; the endpoint's default one unless given.", "-d", metavar="NAME"
+    ),
     job: BatchJobArgs,
     _policy: PolicyArgs,
     workload: WorkloadName = DEFAULT_NAME,
@@ -106,31 +90,22 @@ def _list(session: Session, endpoint: str, deployment: str | None, printing: Out
     return Exit.OK
 
 
-def _of_endpoints(app: CommandGroup) -> None:
-    command(app, "invoke")(invoke)
-    command(app, "list-jobs")(of_endpoint)
-
-
-def _of_deployments(app: CommandGroup) -> None:
-    command(app, "list-jobs")(of_deployment)
-
-
-def _of_clusters(app: CommandGroup) -> None:
+def _of_clusters() -> Commands:
     from mlctl.cli.az import metrics
 
-    command(app, "metrics")(metrics.metrics)
+    return {"metrics": metrics.metrics}
 
 
-def _of_pools(app: CommandGroup) -> None:
+def _of_pools() -> Commands:
     from mlctl.cli.az import submit
 
-    command(app, "submit")(submit.submit)
+    return {"submit": submit.submit}
 
 
 # What a kind has beyond the commands that all kinds have; most have nothing.
-MORE: Mapping[str, Callable[[CommandGroup], None]] = {
+MORE: Mapping[str, Callable[[], Commands]] = {
     "compute": _of_clusters,
-    "batch-endpoint": _of_endpoints,
-    "batch-deployment": _of_deployments,
+    "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
+    "batch-deployment": lambda: {"list-jobs": of_deployment},
     "batch-pool": _of_pools,
 }

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from mlctl.cli.az import job_verify, jobs, stream, submit
-from mlctl.cli.parser.declare import CommandGroup
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import Group
+from mlctl.cli.shell.command import Commands
 
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the group of commands."""
-    group = CommandGroup(help="Manage jobs.")
-    command(group, "show")(jobs.show)
-    command(group, "list")(jobs.list_)
-    command(group, "wait")(jobs.wait)
-    command(group, "download")(jobs.download)
-    command(group, "metrics")(jobs.metrics)
-    command(group, "cancel")(jobs.cancel)
-    command(group, "archive")(jobs.archive)
-    command(group, "restore")(jobs.restore)
-    command(group, "create")(submit.create)
-    command(group, "stream")(stream.stream)
-    command(group, "verify")(job_verify.verify)
-    app.groups[verb] = group
+_JOB: Commands = {
+    "show": jobs.show,
+    "list": jobs.list_,
+    "wait": jobs.wait,
+    "download": jobs.download,
+    "metrics": jobs.metrics,
+    "cancel": jobs.cancel,
+    "archive": jobs.archive,
+    "restore": jobs.restore,
+    "create": submit.create,
+    "stream": stream.stream,
+    "verify": job_verify.verify,
+}
+COMMANDS = {"job": Group("Manage jobs.", _JOB)}

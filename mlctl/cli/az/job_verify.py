@@ -10,9 +10,7 @@ from typing import Annotated
 from mlctl import files, pointer
 from mlctl.backends.ports.jobs import Jobs, SupportsDownloads, SupportsOutputs
 from mlctl.cli.az.jobs import opened, write
-from mlctl.cli.parser.declare import ArgumentSpec, OptionSpec
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import ArgumentSpec, Exit, OptionSpec, Session
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 

@@ -19,12 +19,9 @@ from mlctl.backends.ports.jobs import (
     SupportsJobs,
     SupportsOutputs,
 )
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.service_errors import NotFound, Permanent
 
 Name = Annotated[str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the job.")]
@@ -92,25 +89,16 @@ def show(
 
 def list_(
     session: Session,
-    max_results: Annotated[
-        int, OptionSpec("--max-results", "-r", min=1, metavar="N", help="List no more than N.")
-    ] = 50,
-    all_results: Annotated[bool, OptionSpec("--all-results", help="List all of them.")] = False,
-    parent: Annotated[
-        str | None,
-        OptionSpec(
-            "--parent-job-name",
-            "-p",
-            metavar="NAME",
-            help="List the steps of a pipeline or the trials of a sweep.",
-        ),
-    ] = None,
-    archived_only: Annotated[
-        bool, OptionSpec("--archived-only", help="List archived jobs only.")
-    ] = False,
-    include_archived: Annotated[
-        bool, OptionSpec("--include-archived", help="List archived jobs, too.")
-    ] = False,
+    max_results: int = flag("List no more than N.", "-r", default=50, min=1, metavar="N"),
+    all_results: bool = flag("List all of them.", default=False),
+    parent: str | None = flag(
+        "List the steps of a pipeline or the trials of a sweep.",
+        "--parent-job-name",
+        "-p",
+        metavar="NAME",
+    ),
+    archived_only: bool = flag("List archived jobs only.", default=False),
+    include_archived: bool = flag("List archived jobs, too.", default=False),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -148,14 +136,9 @@ def wait(
 def download(
     session: Session,
     name: Name,
-    every: Annotated[bool, OptionSpec("--all", help="All: named outputs, files and logs.")] = False,
-    output_name: Annotated[
-        str | None,
-        OptionSpec("--output-name", metavar="NAME", help="A named output: score, for one."),
-    ] = None,
-    download_path: Annotated[
-        Path, OptionSpec("--download-path", "-p", metavar="FOLDER", help="Where to.")
-    ] = Path(),
+    every: bool = flag("All: named outputs, files and logs.", "--all", default=False),
+    output_name: str | None = flag("A named output: score, for one.", metavar="NAME"),
+    download_path: Path = flag("Where to.", "-p", default=Path(), metavar="FOLDER"),
 ) -> Exit:
     """Download what a job leaves behind: its files and logs, unless told otherwise.
 
@@ -179,9 +162,7 @@ def download(
 def metrics(
     session: Session,
     name: Name,
-    output: Annotated[
-        ChartOutputFormat, OptionSpec("--output", "-o", help="Output format.")
-    ] = ChartOutputFormat.TABLE,
+    output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
     """Show the steps that a training job has logged.

@@ -3,51 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 from mlctl.backends.ports.metrics import DEFAULT_METRICS, Series, SupportsMetrics
-from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.declare import ArgumentSpec, OptionSpec
-from mlctl.cli.shell.command import flag_values, several
+from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, argument, flag
+from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.service_errors import Permanent
 
 
 def metrics(
     session: Session,
-    cluster: Annotated[
-        str | None, ArgumentSpec(metavar="CLUSTER", help="Name of the cluster.")
-    ] = None,
-    name: Annotated[
-        str | None,
-        OptionSpec("--name", "-n", metavar="NAME", help="Name of the cluster, as a flag."),
-    ] = None,
-    metric: Annotated[
-        list[TypedFlag] | None,
-        several(
-            "--metric",
-            metavar="NAME ...",
-            help="Active, Idle, Leaving, Preempted, Unusable or Total, each of Nodes or Cores;"
-            " several with commas between. Preempted Nodes and Preempted Cores unless given.",
-        ),
-    ] = None,
-    interval: Annotated[
-        str | None,
-        OptionSpec("--interval", metavar="DURATION", help="Length of an interval: 1m, 5m, PT1H."),
-    ] = None,
-    span: Annotated[
-        str | None,
-        OptionSpec(
-            "--span", metavar="DURATION", help="How far back; to the first node unless given."
-        ),
-    ] = None,
-    output: Annotated[
-        ChartOutputFormat, OptionSpec("--output", "-o", help="Output format.")
-    ] = ChartOutputFormat.TABLE,
+    cluster: str | None = argument("Name of the cluster.", default=None, metavar="CLUSTER"),
+    name: str | None = flag("Name of the cluster, as a flag.", "-n", metavar="NAME"),
+    metric: list[TypedFlag] | None = flag(
+        "Active, Idle, Leaving, Preempted, Unusable or Total, each of Nodes or Cores;"
+        " several with commas between. Preempted Nodes and Preempted Cores unless given.",
+        metavar="NAME ...",
+    ),
+    interval: str | None = flag("Length of an interval: 1m, 5m, PT1H.", metavar="DURATION"),
+    span: str | None = flag("How far back; to the first node unless given.", metavar="DURATION"),
+    output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
     """Show what the nodes of a cluster did, as Azure Monitor counts it.

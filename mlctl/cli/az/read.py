@@ -8,11 +8,9 @@ from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
 from mlctl.cli.az import registries
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.cli.shell.scope import LOCATION
-from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address, Kind
 from mlctl.kinds.address import LATEST, PROVIDER
 from mlctl.kinds.facts import Columns

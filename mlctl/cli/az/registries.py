@@ -6,11 +6,9 @@ from itertools import islice
 
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import ListArgs, NameArgs
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data
-from mlctl.cli.shell.session import Session
-from mlctl.kinds import Address, Kind
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Address, Kind, Scope
 from mlctl.pointer import Data, get
 from mlctl.render.cloud import resources
 

@@ -7,16 +7,12 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.az.jobs import POLLING
 from mlctl.cli.az.stand_in import MARK, PASS_THROUGH
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.service_errors import Permanent
 
 _EXECUTABLE = f"""\
@@ -35,28 +31,14 @@ hash -r 2>/dev/null || true
 """
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(az_shim)
-
-
 def az_shim(
     session: Session,
-    install: Annotated[
-        Path | None,
-        OptionSpec(
-            "--install",
-            metavar="DIR",
-            help="Put the executable `az` into this folder, and print nothing to evaluate.",
-        ),
-    ] = None,
-    pass_through: Annotated[
-        bool,
-        OptionSpec(
-            "--pass-through",
-            help="Let the real az do what mlctl does not, also while the backend is local.",
-        ),
-    ] = False,
+    install: Path | None = flag(
+        "Put the executable `az` into this folder, and print nothing to evaluate.", metavar="DIR"
+    ),
+    pass_through: bool = flag(
+        "Let the real az do what mlctl does not, also while the backend is local.", default=False
+    ),
 ) -> Exit:
     """Put an executable `az` first on the path: `az ml ...` goes to mlctl, in scripts too.
 
@@ -91,3 +73,6 @@ def _own_folder(session: Session, *, pass_through: bool) -> Path:
     cache = Path(session.environment.get("XDG_CACHE_HOME") or home / ".cache")
     name = hashlib.sha256(os.fsencode(sys.executable)).hexdigest()[:8]
     return cache / "mlctl" / f"az-{name}{'-pass-through' * pass_through}"
+
+
+COMMANDS = {"az-shim": az_shim}

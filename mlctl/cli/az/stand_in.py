@@ -15,11 +15,9 @@ from typing import NoReturn
 
 from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import compatibility
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.output import OutputFormat, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
 from mlctl.version import __version__

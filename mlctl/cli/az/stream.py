@@ -5,22 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-from mlctl.backends.ports.jobs import (
-    Job,
-    JobProgress,
-    Jobs,
-    SupportsEventLog,
-    SupportsLogs,
-)
+from mlctl.backends.ports.jobs import Job, JobProgress, Jobs, SupportsEventLog, SupportsLogs
 from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import SIMULATED
+from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
 from mlctl.files import expanded
 from mlctl.service_errors import Permanent
 
@@ -30,16 +20,12 @@ _QUIET = ("MB_START", "MB_DONE")  # too many to print
 def stream(
     session: Session,
     name: Name,
-    events: Annotated[
-        Path | None,
-        OptionSpec(
-            "--events",
-            metavar="FILE",
-            help="Write all that happened to the job and its cluster, a JSON line each: the same"
-            " lines for one seed.",
-            panel=SIMULATED,
-        ),
-    ] = None,
+    events: Path | None = flag(
+        "Write all that happened to the job and its cluster, a JSON line each: the same"
+        " lines for one seed.",
+        metavar="FILE",
+        panel=SIMULATED,
+    ),
     limit: Limit = EVER,
 ) -> Exit:
     """Show what happens to a job until it has ended. Exits with 1 unless it was completed.

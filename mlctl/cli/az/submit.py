@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, SupportsUpload
@@ -16,12 +15,10 @@ from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import OutputArgs, Query
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
 from mlctl.files import expanded
 from mlctl.kinds import Resource, Scope
@@ -37,25 +34,13 @@ from mlctl.workload import DEFAULT_NAME
 class JobArgs:
     """The arguments of `job create` that describe the job."""
 
-    file: Annotated[
-        str,
-        OptionSpec("--file", "-f", metavar="FILE", help="The YAML file; - for standard input."),
-    ]
-    name: Annotated[
-        str | None,
-        OptionSpec("--name", "-n", metavar="NAME", help="Name of the job; over what it says."),
-    ] = None
+    file: str = flag("The YAML file; - for standard input.", "-f", default=..., metavar="FILE")
+    name: str | None = flag("Name of the job; over what it says.", "-n", metavar="NAME")
     set_: SetFlag = None
-    stream: Annotated[
-        bool,
-        OptionSpec("--stream", "-s", help="Show what happens to it until it has ended."),
-    ] = False
+    stream: bool = flag("Show what happens to it until it has ended.", "-s", default=False)
     web: Web = False
     ignore: Ignore = None
-    save_as: Annotated[
-        Path | None,
-        OptionSpec("--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
-    ] = None
+    save_as: Path | None = flag("Write the job to a file, as YAML.", "-a", metavar="FILE")
 
 
 def create(
@@ -92,23 +77,16 @@ def create(
             jobs.write(expanded(args.save_as), [dump(data)])
         jobs.let_time_pass(session, runs, job.name)
         jobs.print_job(session, runs.show(job.name), printing.output, printing.query)
-    return stream(session, job.name) if args.stream else Exit.OK
+    return stream(session, job.name, None) if args.stream else Exit.OK
 
 
 def submit(
     session: Session,
-    time: Annotated[
-        str,
-        OptionSpec("--duration", metavar="DURATION", help="How long it takes a VM: 90s, 1h30m."),
-    ],
-    name: Annotated[
-        str | None,
-        OptionSpec("--name", "-n", metavar="NAME", help="The pool; the shared queue unless given."),
-    ] = None,
-    job_name: Annotated[
-        str | None,
-        OptionSpec("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
-    ] = None,
+    time: str = flag(
+        "How long it takes a VM: 90s, 1h30m.", "--duration", default=..., metavar="DURATION"
+    ),
+    name: str | None = flag("The pool; the shared queue unless given.", "-n", metavar="NAME"),
+    job_name: str | None = flag("Name of the job; made up unless given.", metavar="NAME"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:

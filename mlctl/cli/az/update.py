@@ -14,7 +14,7 @@ from enum import Enum
 
 from mlctl.cli.az import field_values
 from mlctl.cli.az.field_paths import ItemFilter, PathStep, parse_path, split_assignment
-from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell import UsageError
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema import Schema

@@ -11,11 +11,9 @@ from typing import Any
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import WaitArgs
 from mlctl.cli.az.read import address_of, not_found
-from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.command import option, switch
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.query import compiled
-from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
 from mlctl.render.cloud import resources

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces
 from mlctl.cli.az.jobs import Output
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Group, Session, flag
 from mlctl.cli.shell.output import Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent
@@ -37,22 +33,11 @@ _PROPERTIES = {
 }
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the group of commands."""
-    group = CommandGroup(help="Show workspaces.")
-    command(group, "show")(show)
-    command(group, "list")(list_)
-    app.groups[verb] = group
-
-
 def show(
     session: Session,
-    name: Annotated[
-        str | None,
-        OptionSpec(
-            "--name", "-n", metavar="NAME", help="The workspace; the configured one unless given."
-        ),
-    ] = None,
+    name: str | None = flag(
+        "The workspace; the configured one unless given.", "-n", metavar="NAME"
+    ),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -93,3 +78,6 @@ def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
         "tags": body.get("tags") or {},
         **{key: value for key, value in values.items() if value is not None},
     }
+
+
+COMMANDS = {"workspace": Group("Show workspaces.", {"show": show, "list": list_})}

@@ -12,11 +12,9 @@ from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live, why_n
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import NewFindings, ResourceFlags
 from mlctl.cli.az.read import address_of, not_found, read_live
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.output import print_plan
 from mlctl.cli.shell.rule_choice import ignored, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.config import graph
 from mlctl.config.graph import Graph

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
-from typing import Annotated
 
 from mlctl.cli.change.execution import ApplyArgs, carry_out_plan, refuse
 from mlctl.cli.change.planning import PruneArgs, ReplaceStrategy, Target, load_and_plan
 from mlctl.cli.change.saved import Against, apply_saved
 from mlctl.cli.files.validate import Paths, PathsToApply
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.project_paths import is_plan
 from mlctl.cli.shell.rule_choice import Ignore, Strict, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.dataclasses import dataclass
 from mlctl.planning.model import Plan
@@ -28,23 +23,16 @@ from mlctl.workflow.model import PlanOptions, Strategy
 class WhatArgs:
     """What of the files is applied, and how replacing goes."""
 
-    resume: Annotated[
-        bool,
-        OptionSpec(
-            "--resume",
-            help="Put back what an apply that did not end has taken away, and nothing else;"
-            " of a saved plan, carry out the rest of it.",
-        ),
-    ] = False
+    resume: bool = flag(
+        "Put back what an apply that did not end has taken away, and nothing else;"
+        " of a saved plan, carry out the rest of it.",
+        default=False,
+    )
     target: Target = None
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    plan_only: Annotated[
-        bool,
-        OptionSpec(
-            "--plan-only",
-            help="Of a saved plan: carry it out without the files that it was made from.",
-        ),
-    ] = False
+    plan_only: bool = flag(
+        "Of a saved plan: carry it out without the files that it was made from.", default=False
+    )
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
         """How the plan is made.
@@ -68,11 +56,6 @@ class WhatArgs:
             strategy=self.replace_strategy,
             settle_s=settle,
         )
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add `apply` or `destroy`."""
-    command(app, verb)(apply if verb == "apply" else destroy)
 
 
 def apply(
@@ -176,3 +159,6 @@ def _short(path: str) -> str:
     """The path as people would write it here."""
     whole, current = Path(path), Path.cwd()
     return str(whole.relative_to(current)) if whole.is_relative_to(current) else path
+
+
+COMMANDS = {"apply": apply, "destroy": destroy}

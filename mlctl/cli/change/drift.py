@@ -4,44 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping
-from typing import Annotated
 
 from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.change.planning import PlanFormat, Target, load_and_plan
 from mlctl.cli.files.validate import Paths
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.inert import as_json
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.planning.drift import drifted
 from mlctl.render.plan import drift as render
 from mlctl.service_errors import ServiceError
 from mlctl.workflow.model import PlanOptions
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(drift)
-
-
 def drift(
     session: Session,
     paths: Paths,
-    output: Annotated[
-        PlanFormat,
-        OptionSpec("--output", "-o", help="How it is written; markdown is for an issue."),
-    ] = PlanFormat.HUMAN,
-    detailed_exitcode: Annotated[
-        bool,
-        OptionSpec(
-            "--detailed-exitcode",
-            help="Exit with 2 when something differs (or could not be compared), else 0.",
-        ),
-    ] = False,
+    output: PlanFormat = flag(
+        "How it is written; markdown is for an issue.", "-o", default=PlanFormat.HUMAN
+    ),
+    detailed_exitcode: bool = flag(
+        "Exit with 2 when something differs (or could not be compared), else 0.", default=False
+    ),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
@@ -81,3 +67,6 @@ def last_writes(backend: Backend, addresses: Collection[Address]) -> Mapping[Add
         return backend.last_writes(addresses)
     except ServiceError:
         return {}
+
+
+COMMANDS = {"drift": drift}

@@ -17,11 +17,8 @@ from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
 from mlctl.cli.change.planning import show_plan
-from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell import streams
+from mlctl.cli.shell import Exit, OptionSpec, Session, flag, streams
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import perform
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Report
@@ -51,41 +48,20 @@ class ApplyArgs:
     """How a plan is carried out."""
 
     yes: Yes = False
-    parallelism: Annotated[
-        int,
-        OptionSpec(
-            "--parallelism",
-            metavar="N",
-            min=1,
-            max=64,
-            help="How many resources to work on at once.",
-        ),
-    ] = PARALLELISM
-    lock_timeout: Annotated[
-        str | None,
-        OptionSpec(
-            "--lock-timeout",
-            metavar="DURATION",
-            help="How long to wait while another apply of the project runs (10m).",
-        ),
-    ] = None
-    no_lock: Annotated[
-        bool, OptionSpec("--no-lock", help="Take no lease, even where others may apply at once.")
-    ] = False
-    check: Annotated[
-        bool, OptionSpec("--check", help="Make every check of an apply, and write nothing.")
-    ] = False
-    in_order: Annotated[
-        bool,
-        OptionSpec(
-            "--in-order",
-            help="Of several environments: one after the other, as mlctl.yml lists them, up to the"
-            " first that fails.",
-        ),
-    ] = False
-    output: Annotated[
-        ApplyFormat, OptionSpec("--output", "-o", help="human, or json: one event a line.")
-    ] = ApplyFormat.HUMAN
+    parallelism: int = flag(
+        "How many resources to work on at once.", default=PARALLELISM, metavar="N", min=1, max=64
+    )
+    lock_timeout: str | None = flag(
+        "How long to wait while another apply of the project runs (10m).", metavar="DURATION"
+    )
+    no_lock: bool = flag("Take no lease, even where others may apply at once.", default=False)
+    check: bool = flag("Make every check of an apply, and write nothing.", default=False)
+    in_order: bool = flag(
+        "Of several environments: one after the other, as mlctl.yml lists them, up to the"
+        " first that fails.",
+        default=False,
+    )
+    output: ApplyFormat = flag("human, or json: one event a line.", "-o", default=ApplyFormat.HUMAN)
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
         """The lease of the project that `mlctl.yml` names; None without one, and with --no-lock.

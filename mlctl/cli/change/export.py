@@ -6,19 +6,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files, pointer, source
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.files.fmt import canonical
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.diagnostics import Report
-from mlctl.kinds import KINDS, Kind
-from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds import KINDS, Address, Kind, kind_of
 from mlctl.kinds.values import state
 from mlctl.planning.refresh import everything
 from mlctl.render.cloud.export import Placeholders, document
@@ -29,29 +23,16 @@ from mlctl.source.gaps import OddLayout
 _LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and keys that are long
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(export)
-
-
 def export(
     session: Session,
-    to: Annotated[
-        Path, OptionSpec("--to", metavar="DIR", help="The folder to write to; made if needed.")
-    ],
-    targets: Annotated[
-        list[str] | None,
-        ArgumentSpec(
-            metavar="[KIND|ADDRESS]...",
-            help="Kinds (compute) and addresses (compute/NAME); everything unless given.",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, OptionSpec("--overwrite", help="Replace files that are there already.")
-    ] = False,
-    all_versions: Annotated[
-        bool, OptionSpec("--all-versions", help="Every version of an asset, not the newest one.")
-    ] = False,
+    to: Path = flag("The folder to write to; made if needed.", default=..., metavar="DIR"),
+    targets: list[str] | None = argument(
+        "Kinds (compute) and addresses (compute/NAME); everything unless given.",
+        default=None,
+        metavar="[KIND|ADDRESS]...",
+    ),
+    overwrite: bool = flag("Replace files that are there already.", default=False),
+    all_versions: bool = flag("Every version of an asset, not the newest one.", default=False),
 ) -> Exit:
     """Write what is live as clean YAML, of which a plan says "No changes".
 
@@ -164,3 +145,6 @@ def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: b
             session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
             return False
     return True
+
+
+COMMANDS = {"export": export}

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 from mlctl.cli.change.execution import ApplyArgs, carry_out_plan
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.planning.ownership.adoption import adoption, owned_by_others
 from mlctl.planning.ownership.owner import Ownership
@@ -21,21 +16,13 @@ from mlctl.source.files import PROJECT_FILE
 from mlctl.workflow.model import Planned, PlanOptions
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(import_)
-
-
 def import_(
     session: Session,
     paths: Paths,
     args: ApplyArgs,
-    take_from: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--from", metavar="PROJECT", help="Take over what this project owns, too (repeatable)."
-        ),
-    ] = None,
+    take_from: list[str] | None = flag(
+        "Take over what this project owns, too (repeatable).", "--from", metavar="PROJECT"
+    ),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
@@ -75,3 +62,6 @@ def _refused(
         if change.live is None and change.resource and change.resource.owner is None:
             session.note(f"{change.address} is not in the workspace: apply makes it")
     return False
+
+
+COMMANDS = {"import": import_}

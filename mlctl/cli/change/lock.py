@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
 from mlctl.cli.change.execution import Yes
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.render.apply import leases
 from mlctl.service_errors import Permanent
 from mlctl.source.files import PROJECT_FILE
 
 NONE_HELD = "No lease is held: nobody applies a project to this workspace."
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the commands."""
-    group = CommandGroup(help="Who applies a project to the workspace now.")
-    command(group, "show")(show)
-    command(group, "break")(break_)
-    app.groups[verb] = group
 
 
 def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
@@ -46,16 +33,10 @@ def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = N
 
 def break_(
     session: Session,
-    project: Annotated[
-        str | None,
-        OptionSpec("--project", metavar="NAME", help="The project; that of mlctl.yml if absent."),
-    ] = None,
-    older_than: Annotated[
-        str,
-        OptionSpec(
-            "--older-than", metavar="DURATION", help="Only if it is held for longer than this (1h)."
-        ),
-    ] = "0s",
+    project: str | None = flag("The project; that of mlctl.yml if absent.", metavar="NAME"),
+    older_than: str = flag(
+        "Only if it is held for longer than this (1h).", default="0s", metavar="DURATION"
+    ),
     yes: Yes = False,
 ) -> Exit:
     """End the lease of a project whose holder is stuck; a killed one's ends by itself in 60 s.
@@ -94,3 +75,8 @@ def _leases(backend: Backend) -> Leases:
     if not isinstance(backend, SupportsLeases):
         raise Permanent("NoLeases", f"the {backend.name} backend has no leases")
     return backend.leases
+
+
+COMMANDS = {
+    "lock": Group("Who applies a project to the workspace now.", {"show": show, "break": break_})
+}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import masking, planfile
 from mlctl.cli.change.planning import (
@@ -19,12 +18,8 @@ from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast import of_plan
 from mlctl.cli.forecast.of_plan import PlanForecast, PlanForecastArgs
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import RuleArgs
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
 from mlctl.dataclasses import dataclass
 from mlctl.planfile_types import MadeFrom
@@ -42,32 +37,18 @@ _ORDINARY = (
 class PlanArgs:
     """What a plan is of, and what becomes of it."""
 
-    output: Annotated[
-        PlanFormat,
-        OptionSpec(
-            "--output", "-o", help="How the plan is written; markdown is for a pull request."
-        ),
-    ] = PlanFormat.HUMAN
-    out: Annotated[
-        Path | None,
-        OptionSpec("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`."),
-    ] = None
-    detailed_exitcode: Annotated[
-        bool,
-        OptionSpec(
-            "--detailed-exitcode",
-            help="Exit with 2 when there are changes (or something could not be compared), else 0.",
-        ),
-    ] = False
-    destroy: Annotated[
-        bool, OptionSpec("--destroy", help="Plan to delete what the files declare.")
-    ] = False
+    output: PlanFormat = flag(
+        "How the plan is written; markdown is for a pull request.", "-o", default=PlanFormat.HUMAN
+    )
+    out: Path | None = flag("Save the plan for `mlctl apply FILE`.", metavar="FILE")
+    detailed_exitcode: bool = flag(
+        "Exit with 2 when there are changes (or something could not be compared), else 0.",
+        default=False,
+    )
+    destroy: bool = flag("Plan to delete what the files declare.", default=False)
     target: Target = None
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    write: Annotated[
-        bool,
-        OptionSpec("--write", help="With blue-green: write the new names into the files now."),
-    ] = False
+    write: bool = flag("With blue-green: write the new names into the files now.", default=False)
 
     def check(self, pruning: PruneArgs) -> None:
         """Refuse flags that exclude each other.
@@ -99,11 +80,6 @@ class PlanArgs:
             prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
         )
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(plan)
 
 
 def plan(
@@ -198,3 +174,6 @@ def _exit_code(planned: Planned, args: PlanArgs) -> Exit:
         return Exit.ERROR
     differs = not planned.plan.empty or planned.plan.in_motion
     return Exit.CHANGES if args.detailed_exitcode and differs else Exit.OK
+
+
+COMMANDS = {"plan": plan}

@@ -8,10 +8,8 @@ from enum import StrEnum
 from typing import Annotated
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import InvalidValue, OptionSpec, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
@@ -59,24 +57,13 @@ class PlanFormat(StrEnum):
 class PruneArgs:
     """The flags about ownership of the commands that plan files."""
 
-    no_tags: Annotated[
-        bool, OptionSpec("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
-    ] = False
-    prune: Annotated[
-        bool,
-        OptionSpec(
-            "--prune", help="Delete, too, what the project owns (by its tags) and no file declares."
-        ),
-    ] = False
-    prune_limit: Annotated[
-        int | None,
-        OptionSpec(
-            "--prune-limit",
-            metavar="N",
-            min=0,
-            help="Refuse to prune more than N resources; --yes with --prune needs it.",
-        ),
-    ] = None
+    no_tags: bool = flag("Tag nothing, even where mlctl.yml names a project.", default=False)
+    prune: bool = flag(
+        "Delete, too, what the project owns (by its tags) and no file declares.", default=False
+    )
+    prune_limit: int | None = flag(
+        "Refuse to prune more than N resources; --yes with --prune needs it.", metavar="N", min=0
+    )
 
     def check(self) -> None:
         """Refuse a limit of what is not done.

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.planning.drift import drifted
 from mlctl.planning.pull import pulled
 from mlctl.render.plan.patch import patch_of
@@ -22,17 +18,10 @@ from mlctl.source.edit import Rewrite
 from mlctl.workflow.model import PlanOptions
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(pull)
-
-
 def pull(
     session: Session,
     paths: Paths,
-    write: Annotated[
-        bool, OptionSpec("--write", help="Write the files; without it the changes are shown.")
-    ] = False,
+    write: bool = flag("Write the files; without it the changes are shown.", default=False),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
@@ -71,3 +60,6 @@ def _write(session: Session, rewrites: Iterable[Rewrite], named: frozenset[Path]
             why = error.strerror or error
             session.say(clean(f"ERROR: cannot write {rewrite.path}: {why}"))
     return complete
+
+
+COMMANDS = {"pull": pull}

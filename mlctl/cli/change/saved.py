@@ -16,14 +16,13 @@ from mlctl.cli.change.verification import (
     check_alone,
     planned_again,
 )
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.new_names import write_down
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.config.variables import UNSET_VARIABLE
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.workflow.applying import Execution
 from mlctl.workflow.model import PlanOptions

@@ -10,13 +10,11 @@ from typing import Any
 from mlctl import pointer
 from mlctl.applying.targets import as_planned
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.config.graph import build
 from mlctl.diagnostics import Report, SourceText
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, kind_of
 from mlctl.kinds.values import form_of_body, stored_values
 from mlctl.masking import masked
 from mlctl.planfile import PlanFileError, SavedPlan, masked_body

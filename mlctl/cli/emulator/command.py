@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Group, InvalidValue, OptionSpec, Session
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
 
@@ -104,17 +100,6 @@ class AnswerArgs:
         int,
         OptionSpec("--page-size", min=1, max=5000, help="How many items a page of a list has."),
     ] = 100
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the group of commands."""
-    text = (
-        "The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs."
-    )
-    group = CommandGroup(help=text)
-    command(group, "start")(start)
-    command(group, "env")(env)
-    app.groups[verb] = group
 
 
 def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:
@@ -297,3 +282,11 @@ def _instance_text(running: EmulatorInstance) -> str:
         f"  workspace {scope.resource_group}/{scope.workspace}, subscription {scope.subscription}\n"
         '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
     )
+
+
+COMMANDS = {
+    "emulator": Group(
+        "The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs.",
+        {"start": start, "env": env},
+    )
+}

@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import catalog, files
 from mlctl.catalog import prices
 from mlctl.catalog.prices import Price
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.scope import LOCATION, price_cache
-from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
 from mlctl.kinds.values import effective
 from mlctl.pointer import Data
@@ -27,22 +22,10 @@ from mlctl.schema.text import counted, nearest
 _NAMED = 5  # sizes that a note names
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the commands."""
-    group = CommandGroup(help="Dated facts about Azure: what nodes cost.")
-    command(group, "show")(show)
-    command(group, "refresh")(refresh)
-    app.groups[verb] = group
-
-
 def show(
     session: Session,
-    size: Annotated[
-        str | None, ArgumentSpec(metavar="[SIZE]", help="A VM size; all unless given.")
-    ] = None,
-    region: Annotated[
-        str | None, OptionSpec("--region", metavar="REGION", help="A region; all unless given.")
-    ] = None,
+    size: str | None = argument("A VM size; all unless given.", default=None, metavar="[SIZE]"),
+    region: str | None = flag("A region; all unless given.", metavar="REGION"),
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
@@ -83,31 +66,21 @@ def show(
 
 def refresh(
     session: Session,
-    sizes: Annotated[
-        list[str] | None,
-        ArgumentSpec(metavar="SIZE...", help="VM sizes; those of the files here unless given."),
-    ] = None,
-    region: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--region",
-            metavar="REGION",
-            help="A region (repeatable); those of the files, or of the workspace, unless given.",
-        ),
-    ] = None,
-    every: Annotated[
-        bool,
-        OptionSpec("--all", help="All sizes that mlctl knows; in all regions without --region."),
-    ] = False,
-    out: Annotated[
-        Path | None,
-        OptionSpec(
-            "--out",
-            metavar="FILE",
-            help="Write this file, for `prices:` in mlctl.yml; a file of your own in ~/.cache,"
-            " which every command here reads, unless given.",
-        ),
-    ] = None,
+    sizes: list[str] | None = argument(
+        "VM sizes; those of the files here unless given.", default=None, metavar="SIZE..."
+    ),
+    region: list[str] | None = flag(
+        "A region (repeatable); those of the files, or of the workspace, unless given.",
+        metavar="REGION",
+    ),
+    every: bool = flag(
+        "All sizes that mlctl knows; in all regions without --region.", "--all", default=False
+    ),
+    out: Path | None = flag(
+        "Write this file, for `prices:` in mlctl.yml; a file of your own in ~/.cache,"
+        " which every command here reads, unless given.",
+        metavar="FILE",
+    ),
 ) -> Exit:
     """Ask Azure what nodes cost today, and write it down as a price list.
 
@@ -211,3 +184,10 @@ def _report(
         if lacking:
             names = ", ".join(sorted(lacking)[:_NAMED]) + (", ..." if len(lacking) > _NAMED else "")
             session.note(clean(f"note: Azure says no {text} of {names}"))
+
+
+COMMANDS = {
+    "catalog": Group(
+        "Dated facts about Azure: what nodes cost.", {"show": show, "refresh": refresh}
+    )
+}

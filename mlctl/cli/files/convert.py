@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files, source
 from mlctl.cli.files import convert_pool as to_cluster
 from mlctl.cli.files.validate import Paths
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import new_report
-from mlctl.cli.shell.session import Session
 from mlctl.kinds import Resource
 from mlctl.source import SourceFile
 
 _NAME = "<converted>"
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(convert)
-
-
 def convert(
     session: Session,
     paths: Paths,
-    out: Annotated[
-        Path | None,
-        OptionSpec(
-            "--out", "-o", metavar="FILE", help="Where to write; standard output unless given."
-        ),
-    ] = None,
-    size: Annotated[
-        str,
-        OptionSpec(
-            "--size", metavar="SIZE", help="The VM size of the clusters; a pool names none."
-        ),
-    ] = to_cluster.SIZE,
+    out: Path | None = flag("Where to write; standard output unless given.", "-o", metavar="FILE"),
+    size: str = flag(
+        "The VM size of the clusters; a pool names none.", default=to_cluster.SIZE, metavar="SIZE"
+    ),
 ) -> Exit:
     """Write the compute clusters that take the place of Batch Pools, and what differs.
 
@@ -96,3 +79,6 @@ def _written(session: Session, text: str, out: Path | None) -> Exit:
         return Exit.ERROR
     session.note(f"{out}: written; check it with `mlctl validate {out}`")
     return Exit.OK
+
+
+COMMANDS = {"convert": convert}

@@ -14,7 +14,7 @@ from string import ascii_lowercase
 from textwrap import wrap
 
 from mlctl import source
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Resource
 from mlctl.pointer import Data
 
 SIZE = "Standard_D4s_v3"

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(explain)
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument
 
 
 def explain(
     session: Session,
-    what: Annotated[
-        str,
-        ArgumentSpec(metavar="RULE|KIND|KIND.FIELD", help="MLC301, compute, or compute.tier."),
-    ],
+    what: str = argument("MLC301, compute, or compute.tier.", metavar="RULE|KIND|KIND.FIELD"),
 ) -> Exit:
     """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
     from mlctl.project.rules import ALL_RULES, unknown_rule
@@ -35,3 +21,6 @@ def explain(
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return Exit.OK
+
+
+COMMANDS = {"explain": explain}

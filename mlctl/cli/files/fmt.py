@@ -6,13 +6,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files, schema, source
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Kind
@@ -59,26 +55,15 @@ class _File:
         yield from unified_diff(now, then, self.path, self.path, lineterm="")
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb, of_project=False)(fmt)
-
-
 def fmt(
     session: Session,
-    paths: Annotated[
-        list[str] | None,
-        ArgumentSpec(
-            metavar="PATH...",
-            help="Files, folders, globs, or - for stdin to stdout; this folder unless given.",
-        ),
-    ] = None,
-    check: Annotated[
-        bool, OptionSpec("--check", help="Write nothing; exit with 1 where a file would change.")
-    ] = False,
-    diff: Annotated[
-        bool, OptionSpec("--diff", help="Write nothing; show what would change.")
-    ] = False,
+    paths: list[str] | None = argument(
+        "Files, folders, globs, or - for stdin to stdout; this folder unless given.",
+        default=None,
+        metavar="PATH...",
+    ),
+    check: bool = flag("Write nothing; exit with 1 where a file would change.", default=False),
+    diff: bool = flag("Write nothing; show what would change.", default=False),
 ) -> Exit:
     """Lay files out in one way: order of keys, indentation, blanks, line ends.
 
@@ -189,3 +174,6 @@ def _written(session: Session, changed: Sequence[_File]) -> bool:
                 session.say(clean(f"ERROR: cannot write {file.path}: {error.strerror or error}"))
                 whole = False
     return whole
+
+
+COMMANDS = {"fmt": fmt}

@@ -6,14 +6,11 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mlctl.cli.files.validate import Paths
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import new_report
-from mlctl.cli.shell.session import Session
 from mlctl.render.terminal.terminal import clean
 
 if TYPE_CHECKING:
@@ -31,22 +28,14 @@ class Picture(StrEnum):
     SVG = "svg"
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(graph)
-
-
 def graph(
     session: Session,
     paths: Paths,
-    output: Annotated[
-        Picture,
-        OptionSpec(
-            "--output",
-            "-o",
-            help="A tree of text, or a picture: mermaid, dot, or svg (drawn by Graphviz's `dot`).",
-        ),
-    ] = Picture.TEXT,
+    output: Picture = flag(
+        "A tree of text, or a picture: mermaid, dot, or svg (drawn by Graphviz's `dot`).",
+        "-o",
+        default=Picture.TEXT,
+    ),
 ) -> Exit:
     """Draw the resources of files and what they refer to, and the steps of pipelines.
 
@@ -102,3 +91,6 @@ def _svg(dot: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return process.stdout.decode("utf-8", "replace")
+
+
+COMMANDS = {"graph": graph}

@@ -7,16 +7,10 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files, schema, source
 from mlctl.cli.files.fmt import canonical
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell import streams
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session, UsageError, argument, flag, streams
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Report
 from mlctl.schema.text import nearest
@@ -89,31 +83,16 @@ _PROD = """\
 """
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb, of_project=False)(init)
-
-
 def init(
     session: Session,
-    template: Annotated[
-        str | None,
-        ArgumentSpec(
-            metavar="[TEMPLATE]",
-            help=f"{', '.join(_TEMPLATES)}; asked for on a terminal.",
-        ),
-    ] = None,
-    to: Annotated[
-        Path, OptionSpec("--to", metavar="DIR", help="The folder to write to; made if needed.")
-    ] = Path(),
-    project: Annotated[
-        str | None,
-        OptionSpec(
-            "--project",
-            metavar="NAME",
-            help="The name of the project; the folder's unless given, or typed on a terminal.",
-        ),
-    ] = None,
+    template: str | None = argument(
+        f"{', '.join(_TEMPLATES)}; asked for on a terminal.", default=None, metavar="[TEMPLATE]"
+    ),
+    to: Path = flag("The folder to write to; made if needed.", default=Path(), metavar="DIR"),
+    project: str | None = flag(
+        "The name of the project; the folder's unless given, or typed on a terminal.",
+        metavar="NAME",
+    ),
 ) -> Exit:
     """Begin a project: files that can be planned as they are, and mlctl.yml with dev and prod.
 
@@ -233,3 +212,6 @@ def _laid_out(path: Path, content: bytes) -> bytes:
 def _samples() -> Path:
     package = Path(__file__).parents[2] / "samples"
     return package if package.is_dir() else Path(__file__).parents[3] / "samples"
+
+
+COMMANDS = {"init": init}

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from mlctl import masking, source
 from mlctl.cli.files.validate import Paths
-from mlctl.cli.parser.declare import CommandGroup
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.render.terminal.terminal import clean
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(render)
 
 
 def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
@@ -35,3 +27,6 @@ def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
     ]
     session.out_data("---\n".join(parts))
     return Exit.OK
+
+
+COMMANDS = {"render": render}

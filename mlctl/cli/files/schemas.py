@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files, schema
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the group of commands."""
-    group = CommandGroup(help="The JSON Schemas of the documents, for editors.")
-    command(group, "export")(export)
-    command(group, "list")(names)
-    app.groups[verb] = group
+from mlctl.cli.shell import Exit, Group, Session, argument
 
 
 def export(
     session: Session,
-    folder: Annotated[
-        Path, ArgumentSpec(metavar="DIR", help="Where to write them; made if need be.")
-    ],
+    folder: Path = argument("Where to write them; made if need be.", metavar="DIR"),
 ) -> Exit:
     """Write every schema to a folder, for an editor to check and complete YAML by."""
     try:
@@ -42,3 +28,10 @@ def names(session: Session) -> Exit:
     """List the schemas."""
     session.out("\n".join(schema.names()))
     return Exit.OK
+
+
+COMMANDS = {
+    "schema": Group(
+        "The JSON Schemas of the documents, for editors.", {"export": export, "list": names}
+    )
+}

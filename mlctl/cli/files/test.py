@@ -8,15 +8,11 @@ import time
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 from xml.sax.saxutils import escape, quoteattr
 
 from mlctl.cli.files import case_files
 from mlctl.cli.files.case_files import Result
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.diagnostics import Report
 from mlctl.inert import as_json
 from mlctl.render.terminal.terminal import clean
@@ -35,25 +31,15 @@ class TestFormat(StrEnum):
     JUNIT = "junit"
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb, of_project=False)(run_cases)
-
-
 def run_cases(
     session: Session,
-    paths: Annotated[
-        list[str] | None,
-        ArgumentSpec(
-            metavar="PATH...", help="Case files, or folders with *.test.yml; this one unless given."
-        ),
-    ] = None,
-    output: Annotated[
-        TestFormat, OptionSpec("--output", "-o", help="How the results are written.")
-    ] = TestFormat.HUMAN,
-    watch: Annotated[
-        bool, OptionSpec("--watch", help="Run them again when a file here changes, until Ctrl-C.")
-    ] = False,
+    paths: list[str] | None = argument(
+        "Case files, or folders with *.test.yml; this one unless given.",
+        default=None,
+        metavar="PATH...",
+    ),
+    output: TestFormat = flag("How the results are written.", "-o", default=TestFormat.HUMAN),
+    watch: bool = flag("Run them again when a file here changes, until Ctrl-C.", default=False),
 ) -> Exit:
     """Run a project's own tests: files, what is live before, and what is expected of them.
 
@@ -148,3 +134,6 @@ def _times() -> dict[str, float]:
             if name.endswith(_WATCHED) and path.is_file():
                 times[str(path)] = path.stat().st_mtime
     return times
+
+
+COMMANDS = {"test": run_cases}

@@ -6,11 +6,8 @@ import sys
 from enum import StrEnum
 from typing import Annotated
 
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import ArgumentSpec, Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
-from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
@@ -51,17 +48,10 @@ class FindingsFormat(StrEnum):
     GITLAB = "gitlab"
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(validate)
-
-
 def validate(
     session: Session,
     paths: Paths,
-    output: Annotated[
-        FindingsFormat, OptionSpec("--output", "-o", help="How findings are written.")
-    ] = FindingsFormat.HUMAN,
+    output: FindingsFormat = flag("How findings are written.", "-o", default=FindingsFormat.HUMAN),
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
@@ -120,3 +110,6 @@ def _for_programs(report: Report, output: FindingsFormat) -> str:
             return machine.gitlab(report)
         case _:
             return machine.as_json(report)
+
+
+COMMANDS = {"validate": validate}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from mlctl.cli.local.flag_text import time_of_day
 from mlctl.cli.local.setting_flags import DelayArgs, pair
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import InvalidValue, UsageError, flag
 from mlctl.cli.shell.durations import duration
 from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.forecast import DEFAULT_WEATHER
@@ -43,117 +42,69 @@ class TraceStart(StrEnum):
 class CloudArgs:
     """How the simulated cloud behaves, beside its delays."""
 
-    delay_cv: Annotated[
-        float | None,
-        OptionSpec("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
-    ] = None
-    setting: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--setting",
-            metavar="NAME=VALUE",
-            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
-        ),
-    ] = None
+    delay_cv: float | None = flag("Spread of the times of nodes.", min=0, metavar="X")
+    setting: list[str] | None = flag(
+        "How the cloud behaves; see `mlctl local settings list` (repeatable).", metavar="NAME=VALUE"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileArgs:
     """What files say otherwise, or not at all: values, and prices."""
 
-    override: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--override",
-            metavar="KIND.FIELD=VALUE",
-            help="As if the files said so: compute.max_instances=8 (repeatable).",
-        ),
-    ] = None
-    price: Annotated[
-        float | None,
-        OptionSpec(
-            "--price",
-            min=0,
-            metavar="USD",
-            help="Of an hour of a dedicated node; the price list's unless given.",
-        ),
-    ] = None
-    low_priority_ratio: Annotated[
-        float | None,
-        OptionSpec(
-            "--low-priority-ratio",
-            min=0,
-            max=1,
-            metavar="R",
-            help="What low priority costs of a dedicated node; the price of Spot unless given.",
-        ),
-    ] = None
+    override: list[str] | None = flag(
+        "As if the files said so: compute.max_instances=8 (repeatable).", metavar="KIND.FIELD=VALUE"
+    )
+    price: float | None = flag(
+        "Of an hour of a dedicated node; the price list's unless given.", min=0, metavar="USD"
+    )
+    low_priority_ratio: float | None = flag(
+        "What low priority costs of a dedicated node; the price of Spot unless given.",
+        min=0,
+        max=1,
+        metavar="R",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginArgs:
     """Where in its weather a history begins."""
 
-    start: Annotated[
-        str | None,
-        OptionSpec(
-            "--start",
-            metavar="HH:MM",
-            help="The time of day, for weather that follows the hours; midnight unless given.",
-        ),
-    ] = None
-    trace_start: Annotated[
-        TraceStart | None,
-        OptionSpec(
-            "--trace-start",
-            help="Where each history begins a trace: anywhere (unless given), or where there are"
-            " nodes.",
-        ),
-    ] = None
+    start: str | None = flag(
+        "The time of day, for weather that follows the hours; midnight unless given.",
+        metavar="HH:MM",
+    )
+    trace_start: TraceStart | None = flag(
+        "Where each history begins a trace: anywhere (unless given), or where there are nodes."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryArgs(BeginArgs):
     """How many histories there are, and in what weather."""
 
-    weather: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--weather",
-            metavar="NAME",
-            help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
-            " `mlctl local preemption fit` wrote, or a trace of how many nodes there were"
-            " (repeatable). calm and stress are always there.",
-        ),
-    ] = None
-    tier: Annotated[TierChoice, OptionSpec("--tier", help="Which rows to show.")] = TierChoice.BOTH
-    runs: Annotated[
-        int, OptionSpec("--runs", min=1, max=MOST_RUNS, metavar="N", help="Histories a row.")
-    ] = 1000
-    seed: Annotated[int, OptionSpec("--seed", metavar="N", help="Where all chance is from.")] = 0
+    weather: list[str] | None = flag(
+        "What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
+        " `mlctl local preemption fit` wrote, or a trace of how many nodes there were"
+        " (repeatable). calm and stress are always there.",
+        metavar="NAME",
+    )
+    tier: TierChoice = flag("Which rows to show.", default=TierChoice.BOTH)
+    runs: int = flag("Histories a row.", default=1000, min=1, max=MOST_RUNS, metavar="N")
+    seed: int = flag("Where all chance is from.", default=0, metavar="N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectArgs(FileArgs):
     """What is forecast: the job, as far as the files do not say."""
 
-    deployment: Annotated[
-        str | None,
-        OptionSpec(
-            "--deployment",
-            metavar="ADDRESS",
-            help="The deployment that takes the job, in the files or in the workspace:"
-            " ENDPOINT/NAME, or ENDPOINT for its default; the only one unless given.",
-        ),
-    ] = None
-    mini_batches: Annotated[
-        int | None,
-        OptionSpec("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
-    ] = None
-    input: Annotated[
-        str | None,
-        OptionSpec("--input", metavar="DIR", help="A folder whose files are counted."),
-    ] = None
+    deployment: str | None = flag(
+        "The deployment that takes the job, in the files or in the workspace:"
+        " ENDPOINT/NAME, or ENDPOINT for its default; the only one unless given.",
+        metavar="ADDRESS",
+    )
+    mini_batches: int | None = flag("So many full ones, not --files.", min=1, metavar="N")
+    input: str | None = flag("A folder whose files are counted.", metavar="DIR")
 
 
 def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
 from mlctl.cli.forecast.subject import wanted_of, with_live
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, replace
-from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds import Address, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
@@ -23,40 +22,24 @@ if TYPE_CHECKING:
     from mlctl.forecast.batch.brief import PlannedDeployment
     from mlctl.forecast.batch.reading import Wanted
 
-_PANEL = "Forecast Arguments"
-
-
-def _flag(name: str, metavar: str | None, help: str, **bounds: Any) -> Any:  # noqa: A002
-    return OptionSpec(name, metavar=metavar, help=help, panel=_PANEL, **bounds)
+_flag = partial(flag, panel="Forecast Arguments")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanForecastArgs:
     """What is forecast of the plan, beside the work of a job; None is "not given"."""
 
-    simulate: Annotated[
-        bool,
-        _flag(
-            "--simulate",
-            None,
-            "End with what a job of each batch deployment that changes takes and costs; says how"
-            " much work it is by --files and --seconds-per-file.",
-        ),
-    ] = False
-    mini_batches: Annotated[
-        int | None, _flag("--mini-batches", "N", "So many full ones, not --files.", min=1)
-    ] = None
-    input: Annotated[str | None, _flag("--input", "DIR", "A folder whose files are counted.")] = (
-        None
+    simulate: bool = _flag(
+        "End with what a job of each batch deployment that changes takes and costs; says how"
+        " much work it is by --files and --seconds-per-file.",
+        default=False,
     )
-    weather: Annotated[
-        str | None,
-        _flag("--weather", "NAME", f"What takes nodes away; {WEATHER} unless given."),
-    ] = None
-    runs: Annotated[
-        int | None,
-        _flag("--runs", "N", "Histories of each; 1000 unless given.", min=1, max=MOST_RUNS),
-    ] = None
+    mini_batches: int | None = _flag("So many full ones, not --files.", min=1, metavar="N")
+    input: str | None = _flag("A folder whose files are counted.", metavar="DIR")
+    weather: str | None = _flag(f"What takes nodes away; {WEATHER} unless given.", metavar="NAME")
+    runs: int | None = _flag(
+        "Histories of each; 1000 unless given.", min=1, max=MOST_RUNS, metavar="N"
+    )
 
 
 @dataclass(frozen=True)

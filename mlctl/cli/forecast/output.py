@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any, Protocol
 
-from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, OptionSpec, Session
 from mlctl.service_errors import Permanent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from mlctl.cli.files.validate import SomePaths
 from mlctl.cli.forecast import training as simulate_training
@@ -22,13 +22,9 @@ from mlctl.cli.forecast.subject import read_subject
 from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.rule_choice import Ignore
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass, replace
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
@@ -50,59 +46,28 @@ _BATCH = 1000  # runs between two looks at the precision
 class StudyArgs(HistoryArgs):
     """How many histories there are, of what kind, and who makes them."""
 
-    policy: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--policy",
-            metavar="POLICY",
-            help="What follows a cancelled run: resubmit (unless given), once, dedicated,"
-            " fallback:K, deadline or remaining (repeatable, for a row each).",
-        ),
-    ] = None
-    deadline: Annotated[
-        str | None,
-        OptionSpec("--deadline", metavar="DURATION", help="When the job has to be done: 4h."),
-    ] = None
-    precision: Annotated[
-        float | None,
-        OptionSpec(
-            "--precision",
-            min=0.0001,
-            max=0.5,
-            metavar="P",
-            help="As many histories as P(cancelled) needs to be known to plus or minus this.",
-        ),
-    ] = None
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command, and those beneath it."""
-    command(app, verb)(simulate)
-    below = CommandGroup()
-    simulate_training.register(below)
-    app.groups[verb] = below
+    policy: list[str] | None = flag(
+        "What follows a cancelled run: resubmit (unless given), once, dedicated,"
+        " fallback:K, deadline or remaining (repeatable, for a row each).",
+        metavar="POLICY",
+    )
+    deadline: str | None = flag("When the job has to be done: 4h.", metavar="DURATION")
+    precision: float | None = flag(
+        "As many histories as P(cancelled) needs to be known to plus or minus this.",
+        min=0.0001,
+        max=0.5,
+        metavar="P",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailArgs:
     """What is shown beside the rows."""
 
-    sensitivity: Annotated[
-        bool,
-        OptionSpec("--sensitivity", help="Show what it hangs on: each assumption low and high."),
-    ] = False
-    events: Annotated[
-        Path | None,
-        OptionSpec(
-            "--events", metavar="FILE", help="Write what happens in the first run of --run N."
-        ),
-    ] = None
-    run: Annotated[
-        int, OptionSpec("--run", min=0, metavar="N", help="The history of --events.")
-    ] = 0
-    explain_path: Annotated[
-        bool, OptionSpec("--explain-path", help="Say which rows took the exact shortcut.")
-    ] = False
+    sensitivity: bool = flag("Show what it hangs on: each assumption low and high.", default=False)
+    events: Path | None = flag("Write what happens in the first run of --run N.", metavar="FILE")
+    run: int = flag("The history of --events.", default=0, min=0, metavar="N")
+    explain_path: bool = flag("Say which rows took the exact shortcut.", default=False)
 
 
 def simulate(
@@ -265,3 +230,6 @@ def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, fi
         files.write(files.expanded(file), lines.encode())
     except OSError as error:
         raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
+
+
+COMMANDS = {"simulate": Group("", {"training": simulate_training.training}, simulate)}

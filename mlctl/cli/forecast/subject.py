@@ -12,15 +12,13 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.forecast.args import FileArgs, SubjectArgs
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.scope import LOCATION, ScopeError
-from mlctl.cli.shell.session import Session
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.config.loader import DocumentEdit
-from mlctl.kinds.address import Address, Scope, kind_of
-from mlctl.kinds.kind import Kind
+from mlctl.kinds import Address, Kind, Scope, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.kinds.resource import build

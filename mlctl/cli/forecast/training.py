@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast.args import (
@@ -18,11 +18,8 @@ from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, w
 from mlctl.cli.forecast.subject import read_graph, stated_prices
 from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
 from mlctl.workload import Workload
 
@@ -31,39 +28,13 @@ from mlctl.workload import Workload
 class StepArgs:
     """The work: its steps, and what checkpoints take."""
 
-    steps: Annotated[
-        int | None, OptionSpec("--steps", min=1, metavar="N", help="Steps to train.")
-    ] = None
-    seconds_per_step: Annotated[
-        float | None,
-        OptionSpec("--seconds-per-step", min=0, metavar="S", help="Time of a step."),
-    ] = None
-    checkpoint_every: Annotated[
-        list[int] | None,
-        OptionSpec(
-            "--checkpoint-every",
-            min=0,
-            metavar="N",
-            help="Steps between checkpoints; 0 for none (repeatable: a row each).",
-        ),
-    ] = None
-    seconds_per_checkpoint: Annotated[
-        float | None,
-        OptionSpec(
-            "--seconds-per-checkpoint", min=0, metavar="S", help="Time to write a checkpoint."
-        ),
-    ] = None
-    seconds_to_restore: Annotated[
-        float | None,
-        OptionSpec(
-            "--seconds-to-restore", min=0, metavar="S", help="Time to go on from a checkpoint."
-        ),
-    ] = None
-
-
-def register(app: CommandGroup) -> None:
-    """Add the command."""
-    command(app, "training")(training)
+    steps: int | None = flag("Steps to train.", min=1, metavar="N")
+    seconds_per_step: float | None = flag("Time of a step.", min=0, metavar="S")
+    checkpoint_every: list[int] | None = flag(
+        "Steps between checkpoints; 0 for none (repeatable: a row each).", min=0, metavar="N"
+    )
+    seconds_per_checkpoint: float | None = flag("Time to write a checkpoint.", min=0, metavar="S")
+    seconds_to_restore: float | None = flag("Time to go on from a checkpoint.", min=0, metavar="S")
 
 
 def training(

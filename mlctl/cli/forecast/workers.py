@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import UsageError, flag
 from mlctl.dataclasses import dataclass
 from mlctl.service_errors import Permanent
 
@@ -19,17 +18,10 @@ if TYPE_CHECKING:
 class WorkerArgs:
     """Who is at work; it changes nothing but the time."""
 
-    workers: Annotated[
-        int, OptionSpec("--workers", min=1, max=256, metavar="N", help="Processes at work.")
-    ] = 1
-    scheduler: Annotated[
-        str | None,
-        OptionSpec(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="The workers of a Dask cluster instead: tcp://HOST:PORT.",
-        ),
-    ] = None
+    workers: int = flag("Processes at work.", default=1, min=1, max=256, metavar="N")
+    scheduler: str | None = flag(
+        "The workers of a Dask cluster instead: tcp://HOST:PORT.", metavar="ADDRESS"
+    )
 
 
 @contextmanager

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flag_text import parse_file, parse_numbers
 from mlctl.cli.local.preemption import TRACE_SHAPE
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 
@@ -22,56 +18,24 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 _TIERS = ("dedicated", "low_priority")
 
 
-def register(app: CommandGroup) -> None:
-    """Add these commands to those of `mlctl local`."""
-    capacity = CommandGroup(help="How many nodes a region has.")
-    command(capacity, "set")(capacity_set)
-    command(capacity, "show")(capacity_show)
-    app.groups["capacity"] = capacity
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityArgs:
     """The process that says how many nodes there are; `nodes` goes with `outages` too."""
 
-    nodes: Annotated[
-        int | None, OptionSpec("--nodes", metavar="N", help="As many nodes, always.")
-    ] = None
-    outages: Annotated[
-        str | None,
-        OptionSpec(
-            "--outages",
-            metavar="PER_HOUR,SECONDS",
-            help="Times without any node, at random, of this mean length; --nodes between them.",
-        ),
-    ] = None
-    outage_cv: Annotated[
-        float | None,
-        OptionSpec(
-            "--outage-cv",
-            metavar="X",
-            help="Spread of outages: log-normal of this coefficient of variation (real ones: 3);"
-            " exponential unless given.",
-        ),
-    ] = None
-    trace: Annotated[
-        str | None, OptionSpec("--trace", metavar="FILE", help=f"As many as {TRACE_SHAPE}.")
-    ] = None
-    script: Annotated[
-        str | None,
-        OptionSpec(
-            "--script", metavar="FILE", help="As many as [[seconds, nodes from then on], ...]."
-        ),
-    ] = None
-    none: Annotated[bool, OptionSpec("--none", help="As many as anybody asks for.")] = False
-    tier: Annotated[
-        str | None,
-        OptionSpec(
-            "--tier",
-            help="Of this tier; of each unless given.",
-            suggest=_TIERS,
-        ),
-    ] = None
+    nodes: int | None = flag("As many nodes, always.", metavar="N")
+    outages: str | None = flag(
+        "Times without any node, at random, of this mean length; --nodes between them.",
+        metavar="PER_HOUR,SECONDS",
+    )
+    outage_cv: float | None = flag(
+        "Spread of outages: log-normal of this coefficient of variation (real ones: 3);"
+        " exponential unless given.",
+        metavar="X",
+    )
+    trace: str | None = flag(f"As many as {TRACE_SHAPE}.", metavar="FILE")
+    script: str | None = flag("As many as [[seconds, nodes from then on], ...].", metavar="FILE")
+    none: bool = flag("As many as anybody asks for.", default=False)
+    tier: str | None = flag("Of this tier; of each unless given.", suggest=_TIERS)
 
 
 def capacity_set(session: Session, args: CapacityArgs) -> Exit:

@@ -10,13 +10,9 @@ from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog import prices
 from mlctl.catalog.limits import EVERYWHERE
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, argument, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
@@ -29,17 +25,6 @@ Location = Annotated[
         "--location", "-l", metavar="REGION", help="The region; the workspace's unless given."
     ),
 ]
-
-
-def register(group: CommandGroup) -> None:
-    """Add the commands of the clock and the quotas to `mlctl local`."""
-    quota = CommandGroup(help="Core quotas of a region.")
-    group.groups["quota"] = quota
-    command(group, "status")(status)
-    command(group, "advance")(advance)
-    command(group, "reset")(reset)
-    command(quota, "set")(quota_set)
-    command(quota, "list")(quota_list)
 
 
 @contextmanager
@@ -89,7 +74,7 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
 
 def advance(
     session: Session,
-    time: Annotated[str, ArgumentSpec(metavar="DURATION", help="90s, 15m, 1h30m, 30d or PT90S.")],
+    time: str = argument("90s, 15m, 1h30m, 30d or PT90S.", metavar="DURATION"),
     output: Output = OutputFormat.NONE,
     query: Query = None,
 ) -> Exit:
@@ -108,10 +93,8 @@ def advance(
 
 def reset(
     session: Session,
-    seed: Annotated[
-        str, OptionSpec("--seed", help="What all chance in the new cloud comes from.")
-    ] = "0",
-    yes: Annotated[bool, OptionSpec("--yes", "-y", help="Do not ask.")] = False,
+    seed: str = flag("What all chance in the new cloud comes from.", default="0"),
+    yes: bool = flag("Do not ask.", "-y", default=False),
 ) -> Exit:
     """Make the cloud new: no workspace, the clock at its start, quotas and faults as at first."""
     with opened(session) as local:
@@ -123,21 +106,14 @@ def reset(
 
 def quota_set(
     session: Session,
-    low_priority_cores: Annotated[
-        int | None, OptionSpec(min=0, help="Low-priority cores, all families.")
-    ] = None,
-    dedicated_cores: Annotated[
-        int | None, OptionSpec(min=0, help="Dedicated cores, all families.")
-    ] = None,
-    family: Annotated[
-        list[str] | None,
-        OptionSpec(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable)."),
-    ] = None,
-    computes: Annotated[int | None, OptionSpec(min=0, help="How many computes.")] = None,
-    pools: Annotated[int | None, OptionSpec(min=0, help="How many Batch Pools.")] = None,
-    vms_per_pool: Annotated[
-        int | None, OptionSpec(min=0, help="How many VMs in each Batch Pool.")
-    ] = None,
+    low_priority_cores: int | None = flag("Low-priority cores, all families.", min=0),
+    dedicated_cores: int | None = flag("Dedicated cores, all families.", min=0),
+    family: list[str] | None = flag(
+        "Dedicated cores of a VM family (repeatable).", metavar="FAMILY=N"
+    ),
+    computes: int | None = flag("How many computes.", min=0),
+    pools: int | None = flag("How many Batch Pools.", min=0),
+    vms_per_pool: int | None = flag("How many VMs in each Batch Pool.", min=0),
     location: Location = None,
 ) -> Exit:
     """Set the quotas of the subscription in a region, and the limits of its Batch Pool account."""

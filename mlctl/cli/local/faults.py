@@ -6,13 +6,9 @@ from enum import Enum, StrEnum
 from typing import Annotated
 
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import ArgumentSpec, Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, faults
@@ -47,65 +43,24 @@ class FaultOperation(StrEnum):
     DELETE = "delete"
 
 
-def register(app: CommandGroup) -> None:
-    """Add these commands to those of `mlctl local`."""
-    fault = CommandGroup(
-        help="Faults: make calls fail, be throttled, take long or lose their answer.",
-    )
-    app.groups["fault"] = fault
-    command(fault, "add")(add)
-    command(fault, "list")(list_)
-    command(fault, "clear")(clear)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultArgs:
     """Which calls or requests go wrong, when, and how."""
 
-    operation: Annotated[
-        FaultOperation | None, OptionSpec("--operation", help="Which calls of the cloud; any.")
-    ] = None
-    target: Annotated[
-        str | None,
-        OptionSpec(
-            "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
-        ),
-    ] = None
-    method: Annotated[
-        str | None,
-        OptionSpec("--method", metavar="METHOD", help="Requests to the emulator: GET."),
-    ] = None
-    path: Annotated[
-        str | None,
-        OptionSpec("--path", metavar="PATTERN", help="Requests to the emulator: '*/computes/*'."),
-    ] = None
-    nth: Annotated[int, OptionSpec("--nth", min=1, help="The first call that it strikes.")] = 1
-    times: Annotated[
-        int, OptionSpec("--times", min=0, help="How many calls in a row; 0 for all to come.")
-    ] = 1
-    every: Annotated[bool, OptionSpec("--every", help="Strike each n-th call instead.")] = False
-    seconds: Annotated[
-        str, OptionSpec("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
-    ] = "1"
-    code: Annotated[str | None, OptionSpec("--code", help="The service's error code.")] = None
-    status: Annotated[
-        int | None, OptionSpec("--status", min=200, max=599, help="The HTTP status.")
-    ] = None
-    message: Annotated[str | None, OptionSpec("--message", help="The service's error message.")] = (
-        None
-    )
-    retry_after: Annotated[
-        RetryAfter | None,
-        OptionSpec("--retry-after", help="How a refusal says when to ask again; none."),
-    ] = None
-    length: Annotated[
-        int | None,
-        OptionSpec("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
-    ] = None
-    style: Annotated[
-        OperationStyle | None,
-        OptionSpec("--style", help="How the emulator reports that a write goes on."),
-    ] = None
+    operation: FaultOperation | None = flag("Which calls of the cloud; any.")
+    target: str | None = flag("Calls about this resource; * and ? match any.", metavar="ADDRESS")
+    method: str | None = flag("Requests to the emulator: GET.", metavar="METHOD")
+    path: str | None = flag("Requests to the emulator: '*/computes/*'.", metavar="PATTERN")
+    nth: int = flag("The first call that it strikes.", default=1, min=1)
+    times: int = flag("How many calls in a row; 0 for all to come.", default=1, min=0)
+    every: bool = flag("Strike each n-th call instead.", default=False)
+    seconds: str = flag("The delay, or the Retry-After.", default="1", metavar="DURATION")
+    code: str | None = flag("The service's error code.")
+    status: int | None = flag("The HTTP status.", min=200, max=599)
+    message: str | None = flag("The service's error message.")
+    retry_after: RetryAfter | None = flag("How a refusal says when to ask again; none.")
+    length: int | None = flag("Where a truncated answer breaks off; at 0.", "--bytes", min=0)
+    style: OperationStyle | None = flag("How the emulator reports that a write goes on.")
 
     def fault(self, name: FaultName) -> faults.AnyFault:
         """The fault that the flags describe.
@@ -159,10 +114,9 @@ def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = 
 
 def clear(
     session: Session,
-    numbers: Annotated[
-        list[int] | None,
-        ArgumentSpec(metavar="NUMBER", help="Which ones; all of them unless given."),
-    ] = None,
+    numbers: list[int] | None = argument(
+        "Which ones; all of them unless given.", default=None, metavar="NUMBER"
+    ),
 ) -> Exit:
     """Remove faults, those of the cloud and of the wire alike."""
     with opened(session) as local:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.flag_text import read_text
-from mlctl.cli.parser.declare import OptionSpec
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the forecasts take longer to load than most commands
@@ -21,25 +19,15 @@ if TYPE_CHECKING:  # the forecasts take longer to load than most commands
 
 def preemption_fit(
     session: Session,
-    source: Annotated[
-        Path,
-        OptionSpec(
-            "--from",
-            metavar="FILE",
-            help="Preempted Nodes and Total Nodes by the minute: what Azure Monitor or"
-            " `mlctl compute metrics -o json` says.",
-        ),
-    ],
-    cores_per_node: Annotated[
-        int | None,
-        OptionSpec("--cores-per-node", min=1, metavar="N", help="The metrics are those of cores."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        OptionSpec(
-            "--out", "-o", metavar="FILE", help="Write it as weather, for `set --weather FILE`."
-        ),
-    ] = None,
+    source: Path = flag(
+        "Preempted Nodes and Total Nodes by the minute: what Azure Monitor or"
+        " `mlctl compute metrics -o json` says.",
+        "--from",
+        default=...,
+        metavar="FILE",
+    ),
+    cores_per_node: int | None = flag("The metrics are those of cores.", min=1, metavar="N"),
+    out: Path | None = flag("Write it as weather, for `set --weather FILE`.", "-o", metavar="FILE"),
 ) -> Exit:
     """Fit what takes nodes away to the metrics of a cluster, by maximum likelihood.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mlctl import files
-from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell import UsageError
 from mlctl.service_errors import Permanent
 
 _T = TypeVar("_T")

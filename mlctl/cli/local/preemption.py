@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.fit import preemption_fit
 from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass, replace
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
@@ -41,101 +36,51 @@ def _weathers() -> list[str]:
     return [*weather.names(), *(weather.BAND + band for band in weather.BANDS)]
 
 
-def register(app: CommandGroup) -> None:
-    """Add these commands to those of `mlctl local`."""
-    preemption = CommandGroup(help="What takes low-priority nodes away.")
-    command(preemption, "set")(preemption_set)
-    command(preemption, "show")(preemption_show)
-    command(preemption, "fit")(preemption_fit)
-    app.groups["preemption"] = preemption
-    command(app, "preempt")(preempt)
-    command(app, "lock")(lock)
-
-
-def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002
-    return OptionSpec(name, metavar=metavar, help=help)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionArgs:
     """The processes that take nodes away; `offset` and `trace_start` are the trace's."""
 
-    weather: Annotated[
-        str | None,
-        OptionSpec(
-            "--weather",
-            metavar="NAME",
-            help="calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
-            " `mlctl local preemption fit`.",
-            suggest=_weathers,
-        ),
-    ] = None
-    start: Annotated[
-        str | None,
-        _flag("--start", "HH:MM", "The time of day now, for weather that follows the hours."),
-    ] = None
-    poisson: Annotated[
-        str | None, _flag("--poisson", "PER_NODE_HOUR", "Each node, whatever its age.")
-    ] = None
-    eviction_rate: Annotated[
-        str | None,
-        OptionSpec(
-            "--eviction-rate",
-            metavar="BAND",
-            help="Each node, as a band of Azure's eviction rates or a percentage an hour says.",
-            suggest=_bands,
-        ),
-    ] = None
-    shock: Annotated[
-        str | None,
-        _flag(
-            "--shock",
-            "PER_HOUR,FRACTION",
-            "Drops of capacity, which each node that is up falls to with this probability.",
-        ),
-    ] = None
-    hyper_exponential: Annotated[
-        str | None,
-        _flag(
-            "--hyper-exponential",
-            "PER_NODE_HOUR,CV",
-            "Lives of this spread: a coefficient of variation of 1 or more.",
-        ),
-    ] = None
-    weibull: Annotated[
-        str | None,
-        _flag(
-            "--weibull",
-            "PER_NODE_HOUR,SHAPE",
-            "With a shape below 1, nodes that have lived long live longer.",
-        ),
-    ] = None
-    bathtub: Annotated[
-        str | None,
-        _flag(
-            "--bathtub",
-            "A,T1,T2,B",
-            "Lives of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
-        ),
-    ] = None
-    trace: Annotated[
-        str | None, _flag("--trace", "FILE", f"How many nodes there are: {TRACE_SHAPE}.")
-    ] = None
-    offset: Annotated[int | None, _flag("--offset", "N", "Where the trace begins.")] = None
-    trace_start: Annotated[
-        str | None,
-        OptionSpec(
-            "--trace-start",
-            metavar="any|available",
-            help="Begin the trace at random: anywhere, or where there are nodes.",
-            suggest=_TRACE_STARTS,
-        ),
-    ] = None
-    script: Annotated[
-        str | None,
-        _flag("--script", "FILE", 'Exact losses: [[seconds, node index or "all"], ...].'),
-    ] = None
-    none: Annotated[bool, OptionSpec("--none", help="Nothing takes nodes away.")] = False
+    weather: str | None = flag(
+        "calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
+        " `mlctl local preemption fit`.",
+        metavar="NAME",
+        suggest=_weathers,
+    )
+    start: str | None = flag(
+        "The time of day now, for weather that follows the hours.", metavar="HH:MM"
+    )
+    poisson: str | None = flag("Each node, whatever its age.", metavar="PER_NODE_HOUR")
+    eviction_rate: str | None = flag(
+        "Each node, as a band of Azure's eviction rates or a percentage an hour says.",
+        metavar="BAND",
+        suggest=_bands,
+    )
+    shock: str | None = flag(
+        "Drops of capacity, which each node that is up falls to with this probability.",
+        metavar="PER_HOUR,FRACTION",
+    )
+    hyper_exponential: str | None = flag(
+        "Lives of this spread: a coefficient of variation of 1 or more.", metavar="PER_NODE_HOUR,CV"
+    )
+    weibull: str | None = flag(
+        "With a shape below 1, nodes that have lived long live longer.",
+        metavar="PER_NODE_HOUR,SHAPE",
+    )
+    bathtub: str | None = flag(
+        "Lives of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
+        metavar="A,T1,T2,B",
+    )
+    trace: str | None = flag(f"How many nodes there are: {TRACE_SHAPE}.", metavar="FILE")
+    offset: int | None = flag("Where the trace begins.", metavar="N")
+    trace_start: str | None = flag(
+        "Begin the trace at random: anywhere, or where there are nodes.",
+        metavar="any|available",
+        suggest=_TRACE_STARTS,
+    )
+    script: str | None = flag(
+        'Exact losses: [[seconds, node index or "all"], ...].', metavar="FILE"
+    )
+    none: bool = flag("Nothing takes nodes away.", default=False)
 
     @property
     def any_process(self) -> bool:
@@ -184,11 +129,9 @@ def preemption_show(
 
 def preempt(
     session: Session,
-    cluster: Annotated[str, ArgumentSpec(metavar="CLUSTER", help="Name of the cluster.")],
-    nodes: Annotated[
-        int | None, OptionSpec("--nodes", min=1, metavar="N", help="How many; 1 unless given.")
-    ] = None,
-    every: Annotated[bool, OptionSpec("--all", help="All that are up.")] = False,
+    cluster: str = argument("Name of the cluster.", metavar="CLUSTER"),
+    nodes: int | None = flag("How many; 1 unless given.", min=1, metavar="N"),
+    every: bool = flag("All that are up.", "--all", default=False),
 ) -> Exit:
     """Take nodes of a low-priority cluster away, now."""
     from mlctl.simulator.control_plane import disruptions
@@ -205,11 +148,10 @@ def preempt(
 
 def lock(
     session: Session,
-    clusters: Annotated[
-        list[str] | None,
-        ArgumentSpec(metavar="CLUSTER", help="Names; every cluster unless given."),
-    ] = None,
-    remove: Annotated[bool, OptionSpec("--remove", help="Take the lock away.")] = False,
+    clusters: list[str] | None = argument(
+        "Names; every cluster unless given.", default=None, metavar="CLUSTER"
+    ),
+    remove: bool = flag("Take the lock away.", default=False),
 ) -> Exit:
     """Put a resource lock on clusters: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions

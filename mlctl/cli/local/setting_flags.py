@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import partial
 
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import UsageError, flag
 from mlctl.dataclasses import dataclass
 
-
-def _delay(name: str, help: str) -> Any:  # noqa: A002
-    return OptionSpec(name, metavar="S", help=help)
+_delay = partial(flag, metavar="S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayArgs:
     """How long nodes take."""
 
-    allocation: Annotated[
-        str | None, _delay("--allocation", "From asking for a node to having it.")
-    ] = None
-    preparation: Annotated[
-        str | None, _delay("--preparation", "From having a node until it can work.")
-    ] = None
-    replacement: Annotated[
-        str | None,
-        _delay("--replacement", "What allocation is for a node that was preempted."),
-    ] = None
-    leave: Annotated[
-        str | None, _delay("--leave", "From giving a node back to its being gone.")
-    ] = None
+    allocation: str | None = _delay("From asking for a node to having it.")
+    preparation: str | None = _delay("From having a node until it can work.")
+    replacement: str | None = _delay("What allocation is for a node that was preempted.")
+    leave: str | None = _delay("From giving a node back to its being gone.")
 
 
 def pair(text: str) -> tuple[str, str]:

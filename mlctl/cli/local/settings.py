@@ -4,49 +4,22 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import Enum
-from typing import Annotated
 
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
-
-
-def register(app: CommandGroup) -> None:
-    """Add these commands to those of `mlctl local`."""
-    delays = CommandGroup(help="How long nodes take to come and to go.")
-    command(delays, "set")(delays_set)
-    command(delays, "show")(delays_show)
-    app.groups["delays"] = delays
-    settings = CommandGroup(help="How the cloud behaves, and why.")
-    command(settings, "set")(settings_set)
-    command(settings, "list")(settings_list)
-    app.groups["settings"] = settings
-    tenancy = CommandGroup(help="The queue that classic jobs share.")
-    command(tenancy, "set")(tenancy_set)
-    app.groups["tenancy"] = tenancy
-    workload = CommandGroup(help="How long jobs take.")
-    command(workload, "set")(workload_set)
-    command(workload, "list")(workload_list)
-    app.groups["workload"] = workload
 
 
 def delays_set(
     session: Session,
     delays: DelayArgs,
-    cv: Annotated[
-        float | None,
-        OptionSpec("--cv", metavar="X", help="Their spread: coefficient of variation."),
-    ] = None,
+    cv: float | None = flag("Their spread: coefficient of variation.", metavar="X"),
 ) -> Exit:
     """Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not given stays as it is."""
     from mlctl.simulator.control_plane import disruptions
@@ -81,9 +54,7 @@ def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Qu
 
 def settings_set(
     session: Session,
-    pairs: Annotated[
-        list[str], ArgumentSpec(metavar="NAME=VALUE", help="See `mlctl local settings list`.")
-    ],
+    pairs: list[str] = argument("See `mlctl local settings list`.", metavar="NAME=VALUE"),
 ) -> Exit:
     """Set how the simulated cloud behaves where no resource says so."""
     from mlctl.simulator.control_plane import disruptions
@@ -120,16 +91,9 @@ def settings_list(
 
 def tenancy_set(
     session: Session,
-    slots: Annotated[
-        int, OptionSpec("--slots", min=1, metavar="N", help="Jobs that run at once.")
-    ] = 4,
-    arrivals: Annotated[
-        float,
-        OptionSpec("--arrivals", min=0, metavar="PER_HOUR", help="Jobs of others, at random."),
-    ] = 0.0,
-    mean: Annotated[
-        str, OptionSpec("--mean", metavar="DURATION", help="How long those take on average.")
-    ] = "1h",
+    slots: int = flag("Jobs that run at once.", default=4, min=1, metavar="N"),
+    arrivals: float = flag("Jobs of others, at random.", default=0.0, min=0, metavar="PER_HOUR"),
+    mean: str = flag("How long those take on average.", default="1h", metavar="DURATION"),
 ) -> Exit:
     """Set how the queue behaves that classic jobs without a pool share with other people's.
 
@@ -148,15 +112,12 @@ def workload_set(
     session: Session,
     batch: BatchFlags,
     training: TrainingFlags,
-    name: Annotated[
-        str,
-        OptionSpec(
-            "--name",
-            "-n",
-            metavar="NAME",
-            help="The workload, for jobs that name it; that of all others unless given.",
-        ),
-    ] = DEFAULT_NAME,
+    name: str = flag(
+        "The workload, for jobs that name it; that of all others unless given.",
+        "-n",
+        default=DEFAULT_NAME,
+        metavar="NAME",
+    ),
 ) -> Exit:
     """Set how much there is to do in a job, and how long it takes, for the jobs to come.
 

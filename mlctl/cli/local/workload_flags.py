@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl.cli.local.flag_text import parse_file
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.declare import OptionSpec
 from mlctl.cli.parser.tree import SIMULATED
+from mlctl.cli.shell import OptionSpec, UsageError, flag
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.workload import DEFAULT_NAME, Workload
 
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from mlctl.backends.ports.jobs import Jobs
 
 
-def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002
-    return OptionSpec(name, metavar=metavar, help=help, panel=SIMULATED)
+_flag = partial(flag, panel=SIMULATED)
 
 
 WorkloadName = Annotated[
-    str, _flag("--workload", "NAME", "What `mlctl local workload set NAME` said of the work.")
+    str,
+    OptionSpec(
+        "--workload",
+        help="What `mlctl local workload set NAME` said of the work.",
+        metavar="NAME",
+        panel=SIMULATED,
+    ),
 ]
 
 
@@ -30,65 +35,34 @@ WorkloadName = Annotated[
 class BatchFlags:
     """The work of a batch job: its mini-batches."""
 
-    files: Annotated[int | None, _flag("--files", "N", "Files in the input.")] = None
-    seconds_per_file: Annotated[
-        float | None, _flag("--seconds-per-file", "S", "Time of each file of a mini-batch.")
-    ] = None
-    seconds_per_mini_batch: Annotated[
-        float | None,
-        _flag(
-            "--seconds-per-mini-batch",
-            "S",
-            "Time of each mini-batch, besides that of its files.",
-        ),
-    ] = None
-    seconds_per_start: Annotated[
-        float | None,
-        _flag(
-            "--seconds-per-start",
-            "S",
-            "Time until a node that comes to the job can work: image, init().",
-        ),
-    ] = None
-    cv: Annotated[
-        float | None,
-        _flag(
-            "--cv",
-            "X",
-            "Spread of these times: the coefficient of variation of a log-normal factor.",
-        ),
-    ] = None
-    fail_probability: Annotated[
-        float | None,
-        _flag("--fail-probability", "P", "How likely an attempt at a mini-batch is to fail."),
-    ] = None
-    trace: Annotated[
-        Path | None,
-        _flag(
-            "--trace",
-            "FILE",
-            "Times of mini-batches, one after the other, instead: JSON, [seconds, ...].",
-        ),
-    ] = None
+    files: int | None = _flag("Files in the input.", metavar="N")
+    seconds_per_file: float | None = _flag("Time of each file of a mini-batch.", metavar="S")
+    seconds_per_mini_batch: float | None = _flag(
+        "Time of each mini-batch, besides that of its files.", metavar="S"
+    )
+    seconds_per_start: float | None = _flag(
+        "Time until a node that comes to the job can work: image, init().", metavar="S"
+    )
+    cv: float | None = _flag(
+        "Spread of these times: the coefficient of variation of a log-normal factor.", metavar="X"
+    )
+    fail_probability: float | None = _flag(
+        "How likely an attempt at a mini-batch is to fail.", metavar="P"
+    )
+    trace: Path | None = _flag(
+        "Times of mini-batches, one after the other, instead: JSON, [seconds, ...].", metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingFlags:
     """The work of a training job: its steps."""
 
-    steps: Annotated[int | None, _flag("--steps", "N", "Steps to train.")] = None
-    seconds_per_step: Annotated[
-        float | None, _flag("--seconds-per-step", "S", "Time of a step.")
-    ] = None
-    checkpoint_every: Annotated[
-        int | None, _flag("--checkpoint-every", "N", "Steps between checkpoints; 0 for none.")
-    ] = None
-    seconds_per_checkpoint: Annotated[
-        float | None, _flag("--seconds-per-checkpoint", "S", "Time to write a checkpoint.")
-    ] = None
-    seconds_to_restore: Annotated[
-        float | None, _flag("--seconds-to-restore", "S", "Time to go on from a checkpoint.")
-    ] = None
+    steps: int | None = _flag("Steps to train.", metavar="N")
+    seconds_per_step: float | None = _flag("Time of a step.", metavar="S")
+    checkpoint_every: int | None = _flag("Steps between checkpoints; 0 for none.", metavar="N")
+    seconds_per_checkpoint: float | None = _flag("Time to write a checkpoint.", metavar="S")
+    seconds_to_restore: float | None = _flag("Time to go on from a checkpoint.", metavar="S")
 
 
 def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:

@@ -1,21 +1,27 @@
-"""How commands are declared: functions with `Annotated[type, OptionSpec(...)]`, in groups."""
+"""How commands are declared: functions with `name: type = flag(help)`, in groups.
+
+A flag of several commands is a type of its own: `Annotated[type, OptionSpec(...)]`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field
 from inspect import Parameter
+from typing import Annotated, Any
 
 from mlctl.dataclasses import dataclass, field
 
 ARGUMENTS = "Arguments"
 COMMANDS = "Commands"
+_SPEC = "spec"  # of the metadata of a field
 
 Suggest = Sequence[str] | Callable[[], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class OptionSpec:
-    """A parameter that is a flag; without names it has that of the parameter.
+    """A parameter that is a flag.
 
     A metavar that ends in `...` lets several values follow the flag. `suggest` gives the words that
     completion offers; `min` and `max` are bounds of a number, included.
@@ -52,6 +58,40 @@ class ArgumentSpec:
     metavar: str = ""
     min: float | None = None
     max: float | None = None
+
+
+def flag(help: str, *names: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
+    """The default of a parameter, or of a dataclass's field, that is a flag; and what help says.
+
+    Its long name is that of the parameter unless another is given. The default `...` makes it a
+    required one; `facts` are those of `OptionSpec`.
+    """
+
+    def spec(parameter: str) -> OptionSpec:
+        has_long = names and names[0].startswith("--")
+        long = () if has_long else (f"--{parameter.replace('_', '-')}",)
+        return OptionSpec(*long, *names, help=help, **facts)
+
+    return _declared(spec, default)
+
+
+def argument(help: str, *, default: Any = ..., **facts: Any) -> Any:  # noqa: A002
+    """As `flag`, of a parameter that no flag introduces; required unless a default is given."""
+    return _declared(lambda _: ArgumentSpec(help=help, **facts), default)
+
+
+def declared(parameter: Parameter, of: Any) -> Parameter:
+    """A parameter with what `flag` or `argument` said of it in its function or dataclass `of`."""
+    fact = getattr(of, "__dataclass_fields__", {}).get(parameter.name, parameter.default)
+    if not (isinstance(fact, Field) and _SPEC in fact.metadata):
+        return parameter
+    spec = fact.metadata[_SPEC](parameter.name)
+    default = Parameter.empty if fact.default is MISSING else fact.default
+    return parameter.replace(annotation=Annotated[parameter.annotation, spec], default=default)
+
+
+def _declared(spec: Callable[[str], OptionSpec | ArgumentSpec], default: Any) -> Any:
+    return field(default=MISSING if default is ... else default, metadata={_SPEC: spec})
 
 
 @dataclass(frozen=True, slots=True)

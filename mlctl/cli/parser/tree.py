@@ -187,7 +187,7 @@ def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
         if isinstance(spec, OptionSpec):
             is_switch = spec.metavar == SWITCH
             yield Option(
-                spec.names or (f"--{parameter.name.replace('_', '-')}",),
+                spec.names,
                 _arity(base, spec.metavar),
                 spec.help,
                 spec.panel,

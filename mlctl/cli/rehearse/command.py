@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl import files
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import ArgumentSpec, CommandGroup, OptionSpec
 from mlctl.cli.rehearse import scoring as rehearse_scoring
 from mlctl.cli.rehearse import training as rehearse_training
 from mlctl.cli.rehearse.options import (
@@ -18,10 +16,8 @@ from mlctl.cli.rehearse.options import (
     command_words,
 )
 from mlctl.cli.rehearse.output import Output, RehearsalFormat
-from mlctl.cli.shell.command import command
-from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell import ArgumentSpec, Exit, InvalidValue, OptionSpec, Session
 from mlctl.cli.shell.rule_choice import new_report
-from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
@@ -38,11 +34,6 @@ ScriptOrYaml = Annotated[
 Form = Annotated[
     RehearsalFormat, OptionSpec("--output", "-o", help="How the rehearsal is written.")
 ]
-
-
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(rehearse)
 
 
 def rehearse(
@@ -105,3 +96,6 @@ def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Depl
             f"`{path}` has no `run(mini_batch)`, so it is a training, whose inputs a job.yml names"
         )
     return from_script(real)
+
+
+COMMANDS = {"rehearse": rehearse}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.flag_text import read_text
-from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.shell import InvalidValue, flag
 from mlctl.cli.shell.rule_choice import Strict
 from mlctl.dataclasses import asdict, dataclass
 
@@ -24,70 +23,33 @@ _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 class CodeArgs:
     """Which code of PATH is rehearsed, on which inputs."""
 
-    input: Annotated[
-        str | None,
-        OptionSpec("--input", metavar="DIR|FILE", help="A few inputs as the job would get them."),
-    ] = None
-    deployment: Annotated[
-        str | None,
-        OptionSpec(
-            "--deployment", metavar="ADDRESS", help="Which of several deployments or steps of PATH."
-        ),
-    ] = None
-    tabular: Annotated[
-        bool,
-        OptionSpec("--tabular", help="Give `run` rows, as parallel jobs do, and not files."),
-    ] = False
-    arguments: Annotated[
-        str | None,
-        OptionSpec("--arguments", metavar="WORDS", help="Arguments of the scoring script."),
-    ] = None
-    model: Annotated[
-        Path | None,
-        OptionSpec("--model", metavar="DIR|FILE", help="The model of a scoring script by itself."),
-    ] = None
-    workers: Annotated[
-        int | None,
-        OptionSpec(
-            "--workers",
-            metavar="N",
-            min=1,
-            max=64,
-            help="Workers on each node of a scoring script; the deployment's, or 1.",
-        ),
-    ] = None
+    input: str | None = flag("A few inputs as the job would get them.", metavar="DIR|FILE")
+    deployment: str | None = flag(
+        "Which of several deployments or steps of PATH.", metavar="ADDRESS"
+    )
+    tabular: bool = flag("Give `run` rows, as parallel jobs do, and not files.", default=False)
+    arguments: str | None = flag("Arguments of the scoring script.", metavar="WORDS")
+    model: Path | None = flag("The model of a scoring script by itself.", metavar="DIR|FILE")
+    workers: int | None = flag(
+        "Workers on each node of a scoring script; the deployment's, or 1.",
+        metavar="N",
+        min=1,
+        max=64,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillArgs:
     """Which nodes are lost."""
 
-    preempt: Annotated[
-        float | None,
-        OptionSpec(
-            "--preempt", metavar="RATE", min=0, help="Losses per node-hour, all in one run."
-        ),
-    ] = None
-    weather: Annotated[
-        str | None,
-        OptionSpec("--weather", metavar="NAME", help="Losses by a weather, all in one run."),
-    ] = None
-    script: Annotated[
-        Path | None,
-        OptionSpec(
-            "--script", metavar="FILE", help="Losses as lines of `SECOND NODE|all`, all in one run."
-        ),
-    ] = None
-    kills: Annotated[
-        int, OptionSpec("--kills", metavar="N", min=0, max=1000, help="Runs with one kill each.")
-    ] = 10
-    kill: Annotated[
-        int | None,
-        OptionSpec("--kill", metavar="K", min=1, max=1000, help="Only this kill, once more."),
-    ] = None
-    seed: Annotated[
-        int, OptionSpec("--seed", metavar="S", min=0, help="Another seed, other kills.")
-    ] = 0
+    preempt: float | None = flag("Losses per node-hour, all in one run.", metavar="RATE", min=0)
+    weather: str | None = flag("Losses by a weather, all in one run.", metavar="NAME")
+    script: Path | None = flag(
+        "Losses as lines of `SECOND NODE|all`, all in one run.", metavar="FILE"
+    )
+    kills: int = flag("Runs with one kill each.", default=10, metavar="N", min=0, max=1000)
+    kill: int | None = flag("Only this kill, once more.", metavar="K", min=1, max=1000)
+    seed: int = flag("Another seed, other kills.", default=0, metavar="S", min=0)
 
     def schedule(self) -> KillSchedule:
         """The losses that the flags ask for.
@@ -106,54 +68,27 @@ class KillArgs:
 class RunArgs:
     """Where the code runs."""
 
-    nodes: Annotated[
-        int | None,
-        OptionSpec(
-            "--nodes", metavar="N", min=1, max=64, help="Nodes; the deployment's, at least 2."
-        ),
-    ] = None
-    python: Annotated[
-        str | None,
-        OptionSpec("--python", metavar="EXE", help="The Python with what the script imports."),
-    ] = None
-    keep: Annotated[
-        Path | None,
-        OptionSpec("--keep", metavar="DIR", help="Leave what the runs wrote in this new folder."),
-    ] = None
-    network: Annotated[bool, OptionSpec("--network", help="Let the script reach the network.")] = (
-        False
-    )
+    nodes: int | None = flag("Nodes; the deployment's, at least 2.", metavar="N", min=1, max=64)
+    python: str | None = flag("The Python with what the script imports.", metavar="EXE")
+    keep: Path | None = flag("Leave what the runs wrote in this new folder.", metavar="DIR")
+    network: bool = flag("Let the script reach the network.", default=False)
     strict: Strict = False
-    stub: Annotated[
-        bool,
-        OptionSpec(
-            "--stub",
-            help="Answer by a hash in place of packages that are absent, and of an MLflow model.",
-        ),
-    ] = False
+    stub: bool = flag(
+        "Answer by a hash in place of packages that are absent, and of an MLflow model.",
+        default=False,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingArgs:
     """What is for trainings alone."""
 
-    steps: Annotated[
-        int | None,
-        OptionSpec("--steps", metavar="N", min=1, help="Let a training make so many steps."),
-    ] = None
-    seconds_per_step: Annotated[
-        float | None,
-        OptionSpec(
-            "--seconds-per-step", metavar="S", min=0.001, help="Time of a step on a node; 60 s."
-        ),
-    ] = None
-    kill_at_any_time: Annotated[
-        bool,
-        OptionSpec(
-            "--kill-at-any-time",
-            help="Kill a training anywhere: at any line, before and in the middle of any write.",
-        ),
-    ] = False
+    steps: int | None = flag("Let a training make so many steps.", metavar="N", min=1)
+    seconds_per_step: float | None = flag("Time of a step on a node; 60 s.", metavar="S", min=0.001)
+    kill_at_any_time: bool = flag(
+        "Kill a training anywhere: at any line, before and in the middle of any write.",
+        default=False,
+    )
 
     @property
     def seconds(self) -> float | None:

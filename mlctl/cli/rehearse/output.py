@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, Session
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Report
 

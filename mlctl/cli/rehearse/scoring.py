@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import files
-from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse.options import CodeArgs, RunArgs
 from mlctl.cli.rehearse.output import Output, RehearsalFormat
 from mlctl.cli.rehearse.stage import stage
-from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import Exit, InvalidValue, Session
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 

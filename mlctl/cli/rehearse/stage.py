@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlctl import files
-from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse.options import RunArgs
-from mlctl.cli.shell.session import Session
+from mlctl.cli.shell import InvalidValue, Session
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:

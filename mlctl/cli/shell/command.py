@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 from mlctl.cli.parser.arguments import TypedFlag
-from mlctl.cli.parser.declare import ARGUMENTS, CommandGroup, CommandSpec, OptionSpec
+from mlctl.cli.parser.declare import ARGUMENTS, CommandGroup, CommandSpec, OptionSpec, declared
 from mlctl.cli.parser.tree import SEVERAL
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -16,32 +16,44 @@ from mlctl.cli.shell.project_paths import paths_of
 from mlctl.cli.shell.session import Session
 
 Body = Callable[..., Exit | None]
+Commands: TypeAlias = Mapping[str, "Body | Group"]
 _T = TypeVar("_T")
+_OF_NO_PROJECT = frozenset({"init", "fmt", "test"})  # what they name belongs to none, or to several
 
 
-def command(group: CommandGroup, name: str, *, of_project: bool = True) -> Callable[[Body], Body]:
-    """Register a function `(session, ...) -> Exit` as the command `name` of `group`.
+class Group(NamedTuple):
+    """Commands with what help says of them together; `body` is what the group itself does."""
 
-    What its parameters name belongs to one project, unless it is not `of_project`.
+    help: str
+    commands: Commands
+    body: Body | None = None
 
-    One of its parameters that is a dataclass stands for the fields of that.
+
+def register(group: CommandGroup, commands: Commands) -> None:
+    """Add commands, functions `(session, ...) -> Exit`, to a group by their names.
+
+    A parameter of such a function that is a dataclass stands for the fields of that.
     """
+    for name, command in commands.items():
+        body = command.body if isinstance(command, Group) else command
+        if isinstance(command, Group):
+            group.groups[name] = CommandGroup(help=command.help)
+            register(group.groups[name], command.commands)
+        if body is not None:
+            _register(group, name, body)
 
-    def register(body: Body) -> Body:
-        hints = get_type_hints(body, include_extras=True)
-        own_hints = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
 
-        def run(session: Session, **values: Any) -> Exit | None:
-            return body(
-                session, **{one: _value(hint, one, values) for one, hint in own_hints.items()}
-            )
+def _register(group: CommandGroup, name: str, body: Body) -> None:
+    hints = get_type_hints(body, include_extras=True)
+    own_hints = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
 
-        parameters_ = [one for one in parameters(body) if one.name != "session"]
-        text = inspect.getdoc(body) or ""
-        add(group, name, run, parameters_, text, of_project=of_project)
-        return body
+    def run(session: Session, **values: Any) -> Exit | None:
+        own_values = {one: _value(hint, one, values) for one, hint in own_hints.items()}
+        return body(session, **own_values)
 
-    return register
+    own = [one for one in parameters(body) if one.name != "session"]
+    of_project = name not in _OF_NO_PROJECT
+    add(group, name, run, own, inspect.getdoc(body) or "", of_project=of_project)
 
 
 def add(
@@ -100,12 +112,6 @@ def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect
     return option(name, *names, type_=bool, help=help, panel=panel, default=False)
 
 
-def several(*names: str, help: str, metavar: str, panel: str = ARGUMENTS) -> OptionSpec:  # noqa: A002
-    """The declaration of a flag that several values follow, for a `list[TypedFlag]`."""
-    assert metavar.endswith(SEVERAL)
-    return OptionSpec(*names, help=help, metavar=metavar, panel=panel)
-
-
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
     """An object of the dataclass `of` with the values of its fields; others are ignored."""
     assert is_dataclass(of)
@@ -125,7 +131,7 @@ def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             yield from parameters(hints[name])
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
-            yield parameter.replace(annotation=hints[name], kind=kind)
+            yield declared(parameter.replace(annotation=hints[name], kind=kind), of)
 
 
 def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:

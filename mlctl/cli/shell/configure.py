@@ -6,13 +6,12 @@ import configparser
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
+from mlctl.cli.parser.declare import flag
 from mlctl.cli.parser.tree import SWITCH
-from mlctl.cli.shell.command import command, flag_values, several
+from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.project_paths import project_file_of
@@ -24,31 +23,16 @@ from mlctl.source.files import PROJECT_FILE
 _KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(configure)
-
-
 def configure(
     session: Session,
-    defaults: Annotated[
-        list[TypedFlag] | None,
-        several(
-            "--defaults",
-            "-d",
-            metavar="NAME=VALUE ...",
-            help="Set defaults: subscription, group, workspace, location; an empty value removes.",
-        ),
-    ] = None,
-    list_defaults: Annotated[
-        str | None,
-        OptionSpec(
-            "--list-defaults",
-            "-l",
-            metavar=SWITCH,
-            help="List the defaults, and where they are set.",
-        ),
-    ] = None,
+    defaults: list[TypedFlag] | None = flag(
+        "Set defaults: subscription, group, workspace, location; an empty value removes.",
+        "-d",
+        metavar="NAME=VALUE ...",
+    ),
+    list_defaults: str | None = flag(
+        "List the defaults, and where they are set.", "-l", metavar=SWITCH
+    ),
     output: Output = OutputFormat.JSON,
     query: Query = None,
 ) -> Exit:
@@ -108,3 +92,6 @@ def _origin(settings: Configuration, part: ScopePart) -> str:
         return document.source.name if document else PROJECT_FILE
     own_default = settings.own.get("defaults", {}).get(part.default)
     return str(own_file(settings.environment)) if own_default else "az configure"
+
+
+COMMANDS = {"configure": configure}

@@ -10,7 +10,6 @@ from contextlib import closing
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
@@ -20,8 +19,7 @@ from mlctl.backends.ports.health import (
     SupportsHealthChecks,
     SupportsReport,
 )
-from mlctl.cli.parser.declare import CommandGroup, OptionSpec
-from mlctl.cli.shell.command import command
+from mlctl.cli.parser.declare import flag
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.scope import ScopeError
 from mlctl.cli.shell.session import Session
@@ -39,25 +37,14 @@ class DoctorFormat(StrEnum):
     JSON = "json"
 
 
-def register(app: CommandGroup, verb: str) -> None:
-    """Add the command."""
-    command(app, verb)(doctor)
-
-
 def doctor(
     session: Session,
-    output: Annotated[
-        DoctorFormat, OptionSpec("--output", "-o", help="How findings are written.")
-    ] = DoctorFormat.HUMAN,
-    report: Annotated[
-        Path | None,
-        OptionSpec(
-            "--report",
-            metavar="FILE",
-            help="Write down in which form the service answers: codes, names of headers, keys of"
-            " bodies. No value, id or name is in it, so that it can be sent to the authors.",
-        ),
-    ] = None,
+    output: DoctorFormat = flag("How findings are written.", "-o", default=DoctorFormat.HUMAN),
+    report: Path | None = flag(
+        "Write down in which form the service answers: codes, names of headers, keys of"
+        " bodies. No value, id or name is in it, so that it can be sent to the authors.",
+        metavar="FILE",
+    ),
 ) -> Exit:
     """Check credentials, workspace, permissions, locks and quotas, and say what to do.
 
@@ -141,3 +128,6 @@ def _installed(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "(missing)"
+
+
+COMMANDS = {"doctor": doctor}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.parser.declare import flag
 from mlctl.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -13,82 +14,42 @@ if TYPE_CHECKING:
 _LONGEST = 86_400  # seconds
 
 
-def _flag(*names: str, help: str, metavar: str | None = None, **bounds: Any) -> Any:  # noqa: A002
-    panel = "Global Arguments"
-    return OptionSpec(*names, help=help, metavar=metavar, panel=panel, **bounds)
+_flag = partial(flag, panel="Global Arguments")
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalArgs:
     """The flags of every command; None is "not given"."""
 
-    subscription: Annotated[
-        str | None, _flag("--subscription", metavar="ID", help="Name or id of the subscription.")
-    ] = None
-    resource_group: Annotated[
-        str | None,
-        _flag("--resource-group", "-g", metavar="NAME", help="Name of the resource group."),
-    ] = None
-    workspace: Annotated[
-        str | None, _flag("--workspace-name", "-w", metavar="NAME", help="Name of the workspace.")
-    ] = None
-    backend: Annotated[
-        str | None,
-        _flag("--backend", metavar="NAME", help="local (a simulated workspace) or azure."),
-    ] = None
-    env: Annotated[
-        str | None,
-        _flag(
-            "--env",
-            metavar="NAME",
-            help="An environment of mlctl.yml: its workspace, variables and overlays; several with"
-            " commas between, or all.",
-        ),
-    ] = None
-    var: Annotated[
-        list[str] | None,
-        _flag("--var", metavar="NAME=VALUE", help="A variable of the files (repeatable)."),
-    ] = None
-    var_file: Annotated[
-        list[str] | None,
-        _flag("--var-file", metavar="FILE", help="A YAML file of variables (repeatable)."),
-    ] = None
-    auth: Annotated[
-        str | None,
-        _flag(
-            "--auth",
-            metavar="WAY",
-            help="Where tokens for Azure come from: default, cli, env, managed-identity,"
-            " workload-identity or browser.",
-        ),
-    ] = None
-    cloud: Annotated[
-        str | None,
-        _flag("--cloud", metavar="NAME", help="AzureCloud, AzureChinaCloud or AzureUSGovernment."),
-    ] = None
-    timeout: Annotated[
-        float | None,
-        _flag(
-            "--timeout",
-            metavar="SECONDS",
-            min=1,
-            max=_LONGEST,
-            help="How long one operation on Azure may take; 1800 unless given.",
-        ),
-    ] = None
-    price_file: Annotated[
-        str | None,
-        _flag("--price-file", metavar="FILE", help="What nodes cost; `prices:` of mlctl.yml."),
-    ] = None
-    only_show_errors: Annotated[
-        bool, _flag("--only-show-errors", help="Only show errors, suppressing notes.")
-    ] = False
-    verbose: Annotated[bool, _flag("--verbose", help="Say more about what is done and why.")] = (
-        False
+    subscription: str | None = _flag("Name or id of the subscription.", metavar="ID")
+    resource_group: str | None = _flag("Name of the resource group.", "-g", metavar="NAME")
+    workspace: str | None = _flag(
+        "Name of the workspace.", "--workspace-name", "-w", metavar="NAME"
     )
-    debug: Annotated[bool, _flag("--debug", help="Show the traceback of an internal error.")] = (
-        False
+    backend: str | None = _flag("local (a simulated workspace) or azure.", metavar="NAME")
+    env: str | None = _flag(
+        "An environment of mlctl.yml: its workspace, variables and overlays; several with"
+        " commas between, or all.",
+        metavar="NAME",
     )
+    var: list[str] | None = _flag("A variable of the files (repeatable).", metavar="NAME=VALUE")
+    var_file: list[str] | None = _flag("A YAML file of variables (repeatable).", metavar="FILE")
+    auth: str | None = _flag(
+        "Where tokens for Azure come from: default, cli, env, managed-identity,"
+        " workload-identity or browser.",
+        metavar="WAY",
+    )
+    cloud: str | None = _flag("AzureCloud, AzureChinaCloud or AzureUSGovernment.", metavar="NAME")
+    timeout: float | None = _flag(
+        "How long one operation on Azure may take; 1800 unless given.",
+        metavar="SECONDS",
+        min=1,
+        max=_LONGEST,
+    )
+    price_file: str | None = _flag("What nodes cost; `prices:` of mlctl.yml.", metavar="FILE")
+    only_show_errors: bool = _flag("Only show errors, suppressing notes.", default=False)
+    verbose: bool = _flag("Say more about what is done and why.", default=False)
+    debug: bool = _flag("Show the traceback of an internal error.", default=False)
 
     @property
     def options(self) -> ConnectionOptions:

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlctl.catalog import region
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Scope, kind_of
 from mlctl.planning.model import Plan
 from mlctl.planning.preflight.names import NAME_TAKEN
 from mlctl.pointer import Data

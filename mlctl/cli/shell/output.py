@@ -6,7 +6,7 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.parser.declare import OptionSpec, flag
 from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.shell.query import compiled
 from mlctl.cli.shell.session import Session
@@ -52,15 +52,7 @@ Query = Annotated[
 class OutputArgs:
     """How an az-style command prints data; None is "as configured"."""
 
-    output: Annotated[
-        OutputFormat | None,
-        OptionSpec(
-            "--output",
-            "-o",
-            help="Output format; json unless configured.",
-            panel=GLOBAL,
-        ),
-    ] = None
+    output: OutputFormat | None = flag("Output format; json unless configured.", "-o", panel=GLOBAL)
     query: Query = None
 
 

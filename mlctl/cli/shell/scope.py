@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Scope
 from mlctl.project.file import Project
 from mlctl.project.load import load_project
 from mlctl.source.files import PROJECT_FILE

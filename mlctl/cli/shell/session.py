@@ -18,7 +18,7 @@ from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import OPTIONS, Configuration, price_cache
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Scope
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean, clean_lines
 from mlctl.source.files import PROJECT_FILE

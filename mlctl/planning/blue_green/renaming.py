@@ -12,9 +12,7 @@ from pathlib import Path
 from mlctl.config.graph import Graph, build
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, kind_of
 from mlctl.planning.model import Action, Plan
 from mlctl.pointer import Pointer
 from mlctl.schema import Schema, resolved

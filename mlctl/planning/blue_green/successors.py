@@ -10,9 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds import kind_of, routes
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, Scope, kind_of, routes
 from mlctl.kinds.routes import Shares
 from mlctl.kinds.values import decode
 from mlctl.planning.live_state import LiveState

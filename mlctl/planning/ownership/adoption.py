@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, Scope
 from mlctl.kinds.values import stored_values
 from mlctl.planning.model import Action, Change, FieldChange, Plan
 from mlctl.planning.ownership.owner import (

@@ -10,11 +10,8 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
-from mlctl.kinds.kind import Kind
-from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, canonical_values, complete
 from mlctl.pointer import Data, Pointer
 

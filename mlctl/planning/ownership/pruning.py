@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlctl import pointer
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Resource
 from mlctl.planning.model import Change
 
 VERSION_TAKEN = Rule("MLC403", "immutable-version", Severity.ERROR)

@@ -8,8 +8,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds.address import kind_of
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Resource, kind_of
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
 

@@ -10,10 +10,8 @@ from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, Resource, kind_of
 from mlctl.kinds.facts import NOTHING, Claim, Claims, Quota
-from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import claims, effective
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change

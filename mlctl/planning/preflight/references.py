@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mlctl.config.graph import Edge
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds import Kind, routes
-from mlctl.kinds.address import Address, Scope, kind_of
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Kind, Resource, Scope, kind_of, routes
 from mlctl.kinds.routes import Routes
 from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change

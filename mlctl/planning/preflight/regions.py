@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from mlctl import catalog
 from mlctl.catalog.prices import listed
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds.address import kind_of
+from mlctl.kinds import kind_of
 from mlctl.kinds.values import effective
 from mlctl.planning.live_state import LiveState, region
 from mlctl.planning.model import Change

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from mlctl import pointer
 from mlctl.dataclasses import dataclass
-from mlctl.kinds import kind_of, routes
-from mlctl.kinds.address import Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Resource, Scope, kind_of, routes
 from mlctl.kinds.routes import Routes
 from mlctl.kinds.values import (
     complete,

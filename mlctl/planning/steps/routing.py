@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mlctl.dataclasses import dataclass
-from mlctl.kinds import children, kind_of, routes
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, children, kind_of, routes
 from mlctl.kinds.routes import Routes
 from mlctl.planning.model import Action, Change, FieldChange
 

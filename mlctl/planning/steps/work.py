@@ -12,9 +12,9 @@ from typing import TypeAlias
 from mlctl import masking, pointer
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope, version_key
-from mlctl.kinds.resource import Resource, Upload
+from mlctl.kinds import Address, Resource, Scope, kind_of
+from mlctl.kinds.address import version_key
+from mlctl.kinds.resource import Upload
 from mlctl.kinds.values import moving, overlay
 from mlctl.planning.live_state import named_by
 from mlctl.planning.model import Action, ActionReason, Change, Plan

@@ -18,8 +18,7 @@ from pathlib import Path
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds import Address, Scope, kind_of
 from mlctl.kinds.values import state
 from mlctl.planning.model import Unfinished
 from mlctl.pointer import Data

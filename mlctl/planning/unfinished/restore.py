@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds import kind_of, routes
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import Resource
+from mlctl.kinds import Address, Resource, Scope, kind_of, routes
 from mlctl.kinds.values import (
     Values,
     decode,

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from mlctl import masking, pointer
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.kinds.values import overlay
 from mlctl.planning.model import Unfinished
 from mlctl.planning.steps.work import PlanStep, Work

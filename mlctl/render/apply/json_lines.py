@@ -10,7 +10,7 @@ from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.inert import as_json
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data

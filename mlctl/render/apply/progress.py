@@ -10,7 +10,7 @@ from typing import TextIO
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.outcome import Outcome, collect
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps.work import Work
 from mlctl.render.apply.step_text import line

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from mlctl import catalog, masking, pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds import Kind, codec, kind_of
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds import Address, Kind, Scope, codec, kind_of
 from mlctl.kinds.field import Absent, Field, Form
 from mlctl.kinds.values import applies, form_of_body, stored_values
 from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, TAGS

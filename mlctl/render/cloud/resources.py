@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mlctl import inert, pointer
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Scope, kind_of
 from mlctl.kinds.field import Form
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data, Pointer

@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.kinds import kind_of, routes
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds import Address, Scope, kind_of, routes
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, form_of_body, state
 from mlctl.masking import masked

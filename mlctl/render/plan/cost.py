@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mlctl.catalog import prices
 from mlctl.inert import code_span, prose, table_row
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.planning.cost import HOURS, CostChange, Monthly, PlanCost, known_total
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean

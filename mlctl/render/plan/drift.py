@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mlctl.backends.ports.activity import Activity
 from mlctl.inert import code_span, prose, table_row
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address
 from mlctl.planning.drift import Difference, Drifted, Origin
 from mlctl.pointer import Data, dotted
 from mlctl.render.plan.text import masked_sides, orphans

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from mlctl import pointer
 from mlctl.diagnostics import Report
-from mlctl.kinds.address import Scope
+from mlctl.kinds import Scope
 from mlctl.kinds.field import Mutability
 from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, Change, Plan

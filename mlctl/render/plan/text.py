@@ -6,8 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Reference
+from mlctl.kinds import Address, Reference, kind_of
 from mlctl.kinds.resource import is_local
 from mlctl.masking import MASK, masked
 from mlctl.planning.model import Action, Change, FieldChange

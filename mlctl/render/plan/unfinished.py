@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.kinds.values import moving
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Change, Plan, Unfinished
