@@ -16,16 +16,4 @@ WRONG_FORM = Rule("MLC109", "wrong-form", Severity.ERROR)
 EXCLUDING_FIELDS = Rule("MLC110", "excluding-fields", Severity.ERROR)
 NOT_AS_THE_SCHEMA = Rule("MLC199", "not-as-the-schema", Severity.ERROR)
 
-SCHEMA_RULES: tuple[Rule, ...] = (
-    UNKNOWN_FIELD,
-    MISSING_FIELD,
-    WRONG_TYPE,
-    VALUE_NOT_ALLOWED,
-    OUT_OF_BOUNDS,
-    BAD_NAME,
-    BAD_REFERENCE,
-    EMPTY_VALUE,
-    WRONG_FORM,
-    EXCLUDING_FIELDS,
-    NOT_AS_THE_SCHEMA,
-)
+SCHEMA_RULES = tuple(value for value in dict(globals()).values() if isinstance(value, Rule))

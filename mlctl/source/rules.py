@@ -17,17 +17,4 @@ BAD_VALUE = Rule("MLC012", "bad-value", Severity.ERROR)
 
 # After such a finding the rest of the file is not read.
 UNREADABLE_RULES = (SYNTAX, TOO_BIG, UNREADABLE, EMPTY)
-SOURCE_RULES = (
-    SYNTAX,
-    REPEATED_KEY,
-    ALIAS_LOOP,
-    BAD_MERGE_KEY,
-    YAML_1_1_VALUE,
-    BAD_KEY,
-    UNKNOWN_TAG,
-    TOO_BIG,
-    EMPTY,
-    NOT_A_MAPPING,
-    UNREADABLE,
-    BAD_VALUE,
-)
+SOURCE_RULES = tuple(value for value in dict(globals()).values() if isinstance(value, Rule))

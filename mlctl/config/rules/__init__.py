@@ -1,7 +1,7 @@
 """The semantic rules: checks of the graph that a schema cannot express.
 
 They are pure: the date and the file system are in the `RuleContext`. Each topic is a module with
-`RULES` and `CHECKS`, and is imported where a document is of a kind that it is about.
+its rules and `CHECKS`, and is imported where a document is of a kind that it is about.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 def rules() -> tuple[Rule, ...]:
     """The rules of all topics, sorted by code."""
     modules = [import_module(f"{__name__}.{topic}") for topic in TOPICS]
-    return tuple(
-        sorted((rule for module in modules for rule in module.RULES), key=lambda rule: rule.code)
-    )
+    values = (value for module in modules for value in vars(module).values())
+    topic_rules = {value for value in values if isinstance(value, Rule)}
+    return tuple(sorted(topic_rules, key=lambda rule: rule.code))
 
 
 def check(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:

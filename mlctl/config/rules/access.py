@@ -25,16 +25,6 @@ STRAY_IDS = Rule("MLC315", "ids-without-identity", Severity.ERROR)
 SUBNET = Rule("MLC316", "incomplete-subnet", Severity.ERROR)
 NO_PUBLIC_IP = Rule("MLC317", "no-public-ip-without-subnet", Severity.WARNING)
 _SECRETS = ("admin_password", "ssh_key_value")
-RULES = (
-    NO_CREDENTIALS,
-    NO_LOGIN,
-    PASSWORD,
-    PRIVATE_KEY,
-    NO_IDS,
-    STRAY_IDS,
-    SUBNET,
-    NO_PUBLIC_IP,
-)
 
 
 def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

@@ -20,7 +20,6 @@ MIN_OVER_MAX = Rule("MLC301", "min-over-max", Severity.ERROR)
 NO_MAX = Rule("MLC302", "max-instances-left-out", Severity.WARNING)
 ZERO_IDLE_TIME = Rule("MLC303", "zero-idle-time", Severity.WARNING)
 UNKNOWN_REGION = Rule("MLC307", "unknown-region", Severity.WARNING)
-RULES = (MIN_OVER_MAX, NO_MAX, ZERO_IDLE_TIME, UNKNOWN_REGION)
 
 # Sovereign clouds and early-update regions exist, but no public list has them.
 _ELSEWHERE = ("usgov", "usdod", "ussec", "usnat", "china", "bleu", "delos")

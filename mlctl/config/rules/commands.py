@@ -28,7 +28,6 @@ from mlctl.schema.text import listed, nearest, shown
 
 UNDECLARED = Rule("MLC342", "undeclared-input-or-output", Severity.ERROR)
 BROKEN_EXPRESSION = Rule("MLC357", "broken-expression", Severity.WARNING)
-RULES = (UNDECLARED, BROKEN_EXPRESSION)
 
 # Where commands stand in what runs one.
 _TEXTS: tuple[Pointer, ...] = (

@@ -18,15 +18,6 @@ SHORT_TIMEOUT = Rule("MLC323", "short-timeout", Severity.WARNING)
 NO_ENVIRONMENT = Rule("MLC324", "script-without-environment", Severity.WARNING)
 UNKNOWN_SETTING = Rule("MLC325", "unknown-pipeline-setting", Severity.WARNING)
 IGNORED_JOB = Rule("MLC326", "ignored-job-definition", Severity.WARNING)
-RULES = (
-    COUNT_TWICE,
-    FILE_NAME,
-    DROPPED,
-    SHORT_TIMEOUT,
-    NO_ENVIRONMENT,
-    UNKNOWN_SETTING,
-    IGNORED_JOB,
-)
 
 _DEFAULT_TIMEOUT = 30
 _PIPELINE_SETTINGS = (

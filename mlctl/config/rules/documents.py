@@ -15,7 +15,6 @@ from mlctl.schema.text import listed
 
 READ_ONLY = Rule("MLC330", "read-only-field", Severity.WARNING)
 OLD_SCHEMA = Rule("MLC331", "old-schema-url", Severity.WARNING)
-RULES = (READ_ONLY, OLD_SCHEMA)
 
 
 def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

@@ -14,7 +14,6 @@ from mlctl.pointer import Data
 from mlctl.schema.text import placeholder
 
 NO_DRIVER = Rule("MLC332", "environment-without-azureml-core", Severity.WARNING)
-RULES = (NO_DRIVER,)
 
 _SCRIPT = ("code_configuration", "scoring_script")
 _CURATED = "azureml/curated/"  # images that have what the service needs

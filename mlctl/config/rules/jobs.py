@@ -25,10 +25,6 @@ JOB_OVER_MAX = Rule("MLC343", "job-over-max", Severity.WARNING)
 OVER_LIFETIME = Rule("MLC344", "timeout-over-lifetime", Severity.WARNING)
 LATE_CHECKPOINTS = Rule("MLC345", "checkpoints-uploaded-at-the-end", Severity.WARNING)
 TYPE_IGNORED = Rule("MLC346", "instance-type-on-a-cluster", Severity.WARNING)
-RULES = (
-    *(SPOT_ON_CLUSTER, JOB_OVER_MAX, OVER_LIFETIME),
-    *(LATE_CHECKPOINTS, TYPE_IGNORED),
-)
 
 _TIER = ("queue_settings", "job_tier")
 _NODES = ("resources", "instance_count")

@@ -13,7 +13,6 @@ from mlctl.kinds.facts import is_low_priority
 SINGLE_NODE = Rule("MLC308", "single-node-low-priority", Severity.WARNING)
 OVER_MAX = Rule("MLC309", "instance-count-over-max", Severity.WARNING)
 FEW_TRIES = Rule("MLC329", "few-tries-on-low-priority", Severity.WARNING)
-RULES = (SINGLE_NODE, OVER_MAX, FEW_TRIES)
 
 _NODES = ("resources", "instance_count")
 _TRIES = (("retry_settings", "max_retries"), ("settings", "retry_settings", "max_retries"))

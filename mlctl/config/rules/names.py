@@ -13,7 +13,6 @@ from mlctl.schema.text import listed
 
 DUPLICATE = Rule("MLC201", "duplicate-address", Severity.ERROR)
 CONFLICT = Rule("MLC202", "conflicting-asset", Severity.ERROR)
-RULES = (DUPLICATE, CONFLICT)
 
 
 def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

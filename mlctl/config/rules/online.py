@@ -12,7 +12,6 @@ from mlctl.kinds.routes import Shares
 
 WRONG_SUM = Rule("MLC334", "traffic-does-not-add-up", Severity.ERROR)
 MIRRORED_TOO = Rule("MLC333", "traffic-and-mirror-traffic", Severity.ERROR)
-RULES = (WRONG_SUM, MIRRORED_TOO)
 
 
 def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

@@ -18,7 +18,6 @@ from mlctl.schema.text import placeholder
 MISSING_PATH = Rule("MLC203", "missing-path", Severity.WARNING)
 MISSING_TO_PLAN = Rule("MLC204", "missing-path-to-plan", Severity.ERROR)
 LEFT_EXPRESSION = Rule("MLC206", "expression-in-content", Severity.WARNING)
-RULES = (MISSING_PATH, MISSING_TO_PLAN, LEFT_EXPRESSION)
 
 _CONDA_FILE: Pointer = ("conda_file",)
 # A file that is named relative to a folder that another field names.

@@ -15,7 +15,6 @@ from mlctl.source import Document
 
 PLAIN_SECRET = Rule("MLC319", "secret-in-file", Severity.WARNING)
 MASKED_VALUE = Rule("MLC328", "masked-value", Severity.ERROR)
-RULES = (PLAIN_SECRET, MASKED_VALUE)
 _MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
 
 

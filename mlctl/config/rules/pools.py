@@ -10,7 +10,6 @@ from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 
 CLASSIC_SERVICE = Rule("MLC340", "classic-web-service", Severity.WARNING)
-RULES = (CLASSIC_SERVICE,)
 
 _CLASSIC = re.compile(r"https://[^/]+/workspaces/[^/]+/services/", re.IGNORECASE)
 

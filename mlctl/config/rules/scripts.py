@@ -18,7 +18,6 @@ _CODE = ("code_configuration", "code")
 _SCRIPT = ("code_configuration", "scoring_script")
 
 BROKEN_SCRIPT = Rule("MLC327", "broken-scoring-script", Severity.ERROR)
-RULES = (BROKEN_SCRIPT,)
 
 
 def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:

@@ -25,7 +25,6 @@ RETIRED_SIZE = Rule("MLC304", "retired-size", Severity.ERROR)
 RETIRING_SIZE = Rule("MLC305", "retiring-size", Severity.WARNING)
 UNKNOWN_SIZE = Rule("MLC306", "unknown-size", Severity.WARNING)
 NOT_LOW_PRIORITY = Rule("MLC318", "size-not-low-priority", Severity.WARNING)
-RULES = (RETIRED_SIZE, RETIRING_SIZE, UNKNOWN_SIZE, NOT_LOW_PRIORITY)
 
 # Azure's naming: family, vCPUs, constrained vCPUs, features, accelerator or memory, version. The
 # old series, which are named otherwise, are in the catalog or have a date of retirement.

@@ -16,7 +16,6 @@ from mlctl.schema.text import listed, shown, with_article
 WRONG_INPUT_VALUE = Rule("MLC354", "wrong-input-value", Severity.ERROR)
 OTHER_DATA = Rule("MLC355", "other-type-of-data", Severity.WARNING)
 OTHER_COMPONENT = Rule("MLC359", "component-of-another-type", Severity.ERROR)
-RULES = (WRONG_INPUT_VALUE, OTHER_DATA, OTHER_COMPONENT)
 
 # The type of a step -> the type of its component.
 _COMPONENTS = {"sweep": "command"} | {

@@ -32,10 +32,6 @@ MISSING_STEP_INPUT = Rule("MLC352", "missing-step-input", Severity.ERROR)
 UNKNOWN_STEP_PORT = Rule("MLC353", "unknown-step-input-or-output", Severity.ERROR)
 NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.WARNING)
 UNKNOWN_FIELD = Rule("MLC358", "unknown-field-of-a-step", Severity.WARNING)
-RULES = (
-    *(UNKNOWN_BINDING, STEP_CYCLE, MISSING_STEP_INPUT, UNKNOWN_STEP_PORT, NO_COMPUTE),
-    UNKNOWN_FIELD,
-)
 
 _FEW = 2  # a branch that knows less of a mapping is not what it is
 _OWN_COMPUTE = ("pipeline", "spark", "import", "data_transfer")  # steps that need none
