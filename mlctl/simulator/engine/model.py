@@ -7,11 +7,13 @@ by hi-ml's page about low-priority VMs; `D` is documented elsewhere by Azure; `A
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
+from pathlib import Path
 
-from mlctl.dataclasses import dataclass, field, fields
+from mlctl.dataclasses import dataclass
 
 HOUR = 3600.0
 PREEMPTION_WARNING = "Low priority compute preemption warning: a node has been preempted."
@@ -53,74 +55,39 @@ class PreemptedJob(Enum):
     FAILED = "failed"
 
 
-def _setting(default: Any, source: str, why: str) -> Any:
-    return field(default=default, metadata={"source": source, "why": why})
-
-
 @dataclass(frozen=True, slots=True)
 class SimulationSettings:
-    """How the simulated cloud behaves where no resource specifies it."""
+    """How the simulated cloud behaves where no resource specifies it.
 
-    allocation_s: float = _setting(180.0, "A", "from asking for a node to having it")
-    preparation_s: float = _setting(60.0, "A", "from having a node to its being ready")
-    replacement_s: float | None = _setting(
-        None, "A", "from finding capacity for a preempted node to having it; None: allocation_s"
-    )
-    delay_cv: float = _setting(0.0, "A", "coefficient of variation of those three (log-normal)")
-    replace: bool = _setting(default=True, source="S", why="lost capacity is replaced (R4)")
-    leave_s: float = _setting(0.0, "A", "from deciding to give a node back to its being gone")
-    p_unusable: float = _setting(0.0, "A", "the chance that a prepared node turns out unusable")
-    unusable_recycle_s: float = _setting(600.0, "A", "how long an unusable node stays, and bills")
-    restore_window_h: float = _setting(48.0, "D", "how long Azure Batch tries to restore a node")
-    cancel_when_preempted: bool = _setting(
-        default=True, source="S", why="a batch job that lost its last usable node is cancelled (R7)"
-    )
-    single_node: SingleNode = _setting(
-        SingleNode.CLUSTER,
-        "S",
-        "cluster: R7 cancels a job when no node of its cluster is left; job: when none of its own",
-    )
-    preempted_job_ends: PreemptedJob = _setting(
-        PreemptedJob.CANCELED, "S", "how R7 ends a job; failed has been seen, with PreemptionError"
-    )
-    release_idle_nodes: bool = _setting(
-        default=False,
-        source="A",
-        why="nodes without work go while their batch job runs; else held until it completes",
-    )
-    first_task_creation_timeout_s: float = _setting(
-        600.0, "D", "a batch job fails without a mini-batch so long after its start; 0: never"
-    )
-    progress_update_timeout_s: float | None = _setting(
-        None, "D", "a batch job fails standing still so long; None: max(600, tries x timeout), A"
-    )
-    cancel_grace_s: float = _setting(0.0, "A", "how long R7 waits for a usable node (R7c)")
-    retries_are_tries: bool = _setting(
-        default=True, source="D", why="max_retries counts the first attempt too (R9, SDK)"
-    )
-    preemption_counts_as_try: bool = _setting(
-        default=False, source="A", why="an attempt that a preemption cut off is a try (R8, open)"
-    )
-    failed_goes_to: QueueEnd = _setting(
-        QueueEnd.TAIL, "A", "where a failed mini-batch queues (R10)"
-    )
-    preempted_goes_to: QueueEnd = _setting(
-        QueueEnd.HEAD, "A", "where a lost mini-batch queues (R10)"
-    )
-    training_auto_restart: bool = _setting(
-        default=True, source="S", why="a preempted training job is assigned a VM again (T5, hi-ml)"
-    )
-    reject_excess_instances: bool = _setting(
-        default=False,
-        source="A",
-        why="refuse instance_count > max_instances, not run with max (R3)",
-    )
-    bill_allocating: bool = _setting(
-        default=False, source="A", why="bill a node from asking for it (a pool is not, B1)"
-    )
-    min_bill_s: float = _setting(0.0, "A", "the least that a node bills each time it is up")
-    billing_granularity_s: float = _setting(1.0, "A", "only whole units are billed; 0: exactly")
-    provisioning_s: float = _setting(180.0, "A", "from asking for a pool's VM to having it")
+    What each means, and where its default comes from, is in `parameters.csv`.
+    """
+
+    allocation_s: float = 180.0
+    preparation_s: float = 60.0
+    replacement_s: float | None = None
+    delay_cv: float = 0.0
+    replace: bool = True
+    leave_s: float = 0.0
+    p_unusable: float = 0.0
+    unusable_recycle_s: float = 600.0
+    restore_window_h: float = 48.0
+    cancel_when_preempted: bool = True
+    single_node: SingleNode = SingleNode.CLUSTER
+    preempted_job_ends: PreemptedJob = PreemptedJob.CANCELED
+    release_idle_nodes: bool = False
+    first_task_creation_timeout_s: float = 600.0
+    progress_update_timeout_s: float | None = None
+    cancel_grace_s: float = 0.0
+    retries_are_tries: bool = True
+    preemption_counts_as_try: bool = False
+    failed_goes_to: QueueEnd = QueueEnd.TAIL
+    preempted_goes_to: QueueEnd = QueueEnd.HEAD
+    training_auto_restart: bool = True
+    reject_excess_instances: bool = False
+    bill_allocating: bool = False
+    min_bill_s: float = 0.0
+    billing_granularity_s: float = 1.0
+    provisioning_s: float = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,29 +102,11 @@ class Parameter:
 
 def parameters(settings: SimulationSettings) -> Iterator[Parameter]:
     """Every assumption: the current settings, then the defaults of fields left out."""
-    for slot in fields(settings):
-        metadata = slot.metadata
-        yield Parameter(
-            slot.name, getattr(settings, slot.name), metadata["source"], metadata["why"]
-        )
-    yield from _RESOURCE_DEFAULTS
-
-
-_RESOURCE_DEFAULTS = (
-    Parameter("tier", "dedicated", "D", "AmlCompute YAML reference"),
-    Parameter("min_instances", 0, "D", "AmlCompute YAML reference"),
-    Parameter("max_instances", 4, "D", "the Python SDK sends 4; AmlCompute YAML reference: 1"),
-    Parameter("idle_time_before_scale_down", 120, "D", "AmlCompute YAML reference, seconds"),
-    Parameter("instance_count", 1, "D", "batch deployment YAML reference"),
-    Parameter("max_concurrency_per_instance", 1, "D", "batch deployment YAML reference"),
-    Parameter("mini_batch_size", 10, "D", "batch deployment YAML reference"),
-    Parameter("max_retries", 3, "D", "batch deployment YAML reference"),
-    Parameter("timeout", 30, "D", "batch deployment YAML reference, seconds; SDK v1 has 60"),
-    Parameter("error_threshold", -1, "D", "batch deployment YAML reference; -1 ignores failures"),
-    Parameter(
-        "price", None, "A", "of size, region and tier; never guessed: a cost without one is unknown"
-    ),
-)
+    with Path(__file__).with_name("parameters.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            name, default = row["name"], row["default"]
+            value = json.loads(default) if default else getattr(settings, name)
+            yield Parameter(name, value, row["source"], row["why"])
 
 
 @dataclass(frozen=True, slots=True)
