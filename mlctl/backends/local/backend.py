@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from mlctl import catalog
 from mlctl.backends.local.leases import LocalLeases, lost_leases_reported
 from mlctl.backends.local.registries import LocalRegistry
-from mlctl.backends.ports.activity import Activity
+from mlctl.backends.ports import backend as ports
+from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
-from mlctl.backends.ports.lease import Lease
+from mlctl.backends.ports.lease import Lease, SupportsLeases
 from mlctl.catalog import Size, limits
 from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, Scope
@@ -65,8 +66,24 @@ class LocalOperation:
             raise Permanent(ended.failure.code, ended.failure.message, status=200)
 
 
-class LocalBackend:
+class LocalBackend(
+    ports.Backend,
+    ports.SupportsVirtualTime,
+    ports.SupportsNotes,
+    ports.SupportsStateCheck,
+    ports.SupportsUsage,
+    ports.SupportsSizes,
+    ports.SupportsNames,
+    ports.SupportsWorkspaces,
+    ports.SupportsRegistries,
+    ports.SupportsNodes,
+    ports.SupportsCode,
+    SupportsLeases,
+    SupportsActivity,
+):
     """A workspace of a simulated cloud: `Backend`, and every further protocol of the ports.
+
+    Methods without a word of their own do what their port says.
 
     What only a simulated cloud has (its clock, faults, delays, preemption) is set by the functions
     of the control plane, which take the `handle`.
@@ -101,7 +118,6 @@ class LocalBackend:
 
     @property
     def notes(self) -> Collection[str]:
-        """What others could read of the state until now."""
         return self.handle.store.tightened
 
     def within(self, scope: Scope, location: str = DEFAULT_LOCATION) -> LocalBackend:
@@ -110,81 +126,52 @@ class LocalBackend:
 
     @property
     def location(self) -> str:
-        """The workspace's region."""
         with self.handle.store.read() as db:
             return self.handle.state(db).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
-        """The resources that exist, by the address as asked."""
         stored = service.read(self.handle, addresses)
         return {address: _live(resource) for address, resource in stored.items()}
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by name, oldest version first.
-
-        Raises:
-            NotFound: the parent does not exist.
-        """
         return [_live(resource) for resource in service.list_resources(self.handle, kind, parent)]
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LocalOperation:
-        """Create or overwrite.
-
-        Raises:
-            ServiceError: refused at once.
-        """
         with lost_leases_reported():
             accepted = service.put(self.handle, address, body)
         return LocalOperation(self.handle, accepted.operation, created=accepted.created)
 
     def delete(self, address: Address) -> LocalOperation:
-        """Delete, with all that is beneath.
-
-        Raises:
-            NotFound: there is nothing to delete.
-        """
         with lost_leases_reported():
             return LocalOperation(self.handle, service.delete(self.handle, address))
 
     @property
     def leases(self) -> LocalLeases:
-        """The leases of the workspace."""
         return LocalLeases(self.handle, self._wall)
 
     def under(self, lease: Lease) -> LocalBackend:
-        """The backend as it writes under a lease, on the same connection."""
         fenced = copy.copy(self)
         fenced.handle = self.leases.fenced(lease)
         return fenced
 
     def check_state(self) -> None:
-        """Check that the state can be read.
-
-        Raises:
-            LocalStateError: the file is damaged.
-        """
         from mlctl.simulator.control_plane import integrity
 
         integrity.check(self.handle.store)
 
     def wait(self, seconds: float) -> None:
-        """Advance the virtual clock."""
         control.wait(self.handle, seconds)
 
     def now(self) -> float:
-        """The clock, in seconds since its epoch."""
         return control.now(self.handle)
 
     def due(self, operation: Operation) -> float | None:
-        """The time at which a write will have ended; None when it has already."""
         return operation.due if isinstance(operation, LocalOperation) else None
 
     def close(self) -> None:
-        """Close the state file."""
         self.handle.store.close()
 
     def usage(self, location: str, families: Collection[str] = ()) -> builtins.list[Usage]:
-        """Cores and computes of a region, taken and allowed; or what holds `limits.EVERYWHERE`."""
         quotas = [
             Usage(pool.name, pool.used, pool.limit)
             for pool in control.quotas(self.handle, location)
@@ -197,15 +184,12 @@ class LocalBackend:
         return quotas + [Usage(family, 0, quota.default(family, settings)) for family in new]
 
     def registry(self, name: str) -> LocalRegistry:
-        """A registry of that name."""
         return LocalRegistry(name)
 
     def quota_refuses(self) -> QuotaRefusal:
-        """What of a cluster must fit the quotas of cores: the setting of that name."""
         return control.cloud_settings(self.handle).quota_refuses
 
     def sizes(self, location: str) -> builtins.list[Size]:
-        """The sizes of the catalog, at the prices of a region."""
         price_list = self.handle.store.price_list()
         return [
             replace(size, usd_per_hour=price_list.price(size.name, location).dedicated)
@@ -213,12 +197,10 @@ class LocalBackend:
         ]
 
     def activity(self, address: Address) -> builtins.list[Activity]:
-        """The writes and deletes of a resource in the last 90 days, newest first."""
         entries = activity.list_of_resource(self.handle, address.id(self.scope))
         return [Activity(clock.iso(entry.at), entry.verb, entry.caller) for entry in entries]
 
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """The last write or delete of each of these that the log knows."""
         return {
             address: activities[0]
             for address in addresses
@@ -232,11 +214,6 @@ class LocalBackend:
         yield from check_health(control.status(self.handle), self.scope, self.location)
 
     def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:
-        """The nodes of a cluster.
-
-        Raises:
-            NotFound: there is no such cluster.
-        """
         from mlctl.backends.local.jobs import nodes
 
         return nodes(self.handle, cluster)
@@ -267,24 +244,17 @@ class LocalBackend:
         return LocalJobs(self.handle)
 
     def taken(self, address: Address, location: str) -> str | None:
-        """Which other workspace of the subscription has the name in a region."""
         with self.handle.store.read() as db:
             world = self.handle.state(db)
             owner = rows.name_owner(db, world, address, location)
         return f"workspace `{owner}` has it" if owner else None
 
     def find_code(self, sha256: str) -> Address | None:
-        """A code asset with this content hash."""
         with self.handle.store.read() as db:
             world = self.handle.state(db)
             return rows.find_code(db, world.id, sha256)
 
     def workspace(self, name: str) -> dict[str, Data]:
-        """The ARM body of a workspace of the resource group.
-
-        Raises:
-            NotFound: there is none of that name.
-        """
         workspace_id = replace(self.scope, workspace=name).id.casefold()
         for body in self.workspaces():
             if str(body["id"]).casefold() == workspace_id:
@@ -293,7 +263,6 @@ class LocalBackend:
         raise NotFound("ResourceNotFound", f"There is no workspace {name} in {group}.", status=404)
 
     def workspaces(self) -> builtins.list[dict[str, Data]]:
-        """Those of the subscription that were written to, and this one, made by its first write."""
         with self.handle.store.read() as db:
             places = {scope: place for scope, place, _ in rows.workspaces(db)}
         mine = self.scope.subscription.casefold()

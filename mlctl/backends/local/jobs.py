@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from mlctl.backends.ports.backend import ComputeNode
-from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
+from mlctl.backends.ports.jobs import (
+    Job,
+    JobEvent,
+    JobListView,
+    JobProgress,
+    Jobs,
+    MetricPoint,
+)
 from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
@@ -66,14 +73,16 @@ def _interval(bucket: Bucket) -> MetricInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalJobs:
-    """The jobs of a workspace of a simulated cloud."""
+class LocalJobs(Jobs):
+    """The jobs of a workspace of a simulated cloud: each method as its port says.
+
+    Following a job advances the clock, which stands still where no event is to come.
+    """
 
     handle: WorkspaceHandle
 
     @property
     def simulated(self) -> bool:
-        """Always: jobs need a workload."""
         return True
 
     def invoke(
@@ -84,12 +93,6 @@ class LocalJobs:
         workload: Workload,
         workload_name: str,
     ) -> Job:
-        """Call an endpoint.
-
-        Raises:
-            NotFound: there is no such endpoint, deployment or workload.
-            ServiceError: refused.
-        """
         return self._job(
             creation.invoke(
                 self.handle, Invocation(endpoint, deployment, body, workload, workload_name)
@@ -99,12 +102,6 @@ class LocalJobs:
     def create(
         self, name: str | None, body: Mapping[str, Data], workload: Workload, workload_name: str
     ) -> Job:
-        """Submit a command, pipeline or sweep job.
-
-        Raises:
-            NotFound: there is no such cluster, environment or workload.
-            ServiceError: refused.
-        """
         request = JobRequest(name, body["properties"], workload, workload_name)
         return self._job(creation.create(self.handle, request))
 
@@ -118,32 +115,15 @@ class LocalJobs:
         return self._job(creation.submit_pool_job(self.handle, pool, seconds, name))
 
     def show(self, name: str) -> Job:
-        """A job.
-
-        Raises:
-            NotFound: there is none of that name.
-        """
         return self._job(records.get_job(self.handle, name))
 
     def unfinished(self) -> builtins.list[Job]:
-        """The jobs that have not ended."""
         return [job for job in self.list(view=JobListView.ALL) if not job.ended]
 
     def children(self, name: str) -> builtins.list[Job]:
-        """The steps of a pipeline or the trials of a sweep.
-
-        Raises:
-            NotFound: there is no such job.
-        """
         return [self._job(record) for record in records.children(self.handle, name)]
 
     def set_archived(self, name: str, *, archived: bool) -> None:
-        """Archive a job, or restore it.
-
-        Raises:
-            NotFound: there is none of that name.
-            ServiceError: it is a step or a trial.
-        """
         records.set_archived(self.handle, name, archived=archived)
 
     def list(
@@ -154,11 +134,6 @@ class LocalJobs:
         view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
-
-        Raises:
-            NotFound: there is no such endpoint or deployment.
-        """
         archived = None if view is JobListView.ALL else view is JobListView.ARCHIVED
         job_records = records.list_jobs(
             self.handle, endpoint, deployment, archived=archived, limit=limit
@@ -166,50 +141,21 @@ class LocalJobs:
         return [self._job(record) for record in job_records]
 
     def cancel(self, name: str) -> Job:
-        """Cancel a job.
-
-        Raises:
-            NotFound: there is none of that name.
-            ServiceError: it has ended already.
-        """
         return self._job(records.cancel(self.handle, name))
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
-        """Advance the clock until a job has ended, but by no more than `seconds`.
-
-        It stands still where no event is to come.
-
-        Raises:
-            NotFound: there is no such job.
-        """
         for event in job_events.follow(self.handle, name, seconds, detail=detail):
             events = tuple(map(_happening, event.events))
             counts = cluster_nodes.node_state_counts(event.nodes) if event.nodes else {}
             yield JobProgress(event.now, self._job(event.record), counts, events)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """What a training job has logged, in the order in which it did.
-
-        Raises:
-            NotFound: there is no such job.
-            ServiceError: it is no training job.
-        """
         return [MetricPoint(*point) for point in job_events.metrics(self.handle, name)]
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """The files of a job and their texts.
-
-        Raises:
-            NotFound: there is no such job.
-        """
         yield from artifacts.files_of(records.get_job(self.handle, name))
 
     def event_log(self, name: str) -> Iterator[str]:
-        """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
-
-        Raises:
-            NotFound: there is no such job.
-        """
         yield from job_events.event_lines(self.handle, name)
 
     def _job(self, record: JobRecord) -> Job:

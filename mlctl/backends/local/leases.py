@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from uuid import uuid4
 
-from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost
+from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost, Leases
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import leases
 from mlctl.simulator.control_plane.leases import LeaseRow
 from mlctl.simulator.control_plane.state.workspace import Fence, WorkspaceHandle
 
 
-class LocalLeases:
+class LocalLeases(Leases):
     """The leases of one workspace, in its database; `wall` gives Unix seconds."""
 
     def __init__(self, handle: WorkspaceHandle, wall: Callable[[], float]) -> None:
@@ -22,11 +22,6 @@ class LocalLeases:
         self._wall = wall
 
     def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
-        """Take the lease of a project.
-
-        Raises:
-            LeaseHeld: another has it.
-        """
         now = self._wall()
         row = LeaseRow(project, 0, str(uuid4()), holder.as_data(), now, now, duration)
         current, is_ours = leases.acquire(self._handle, row, now)
@@ -35,24 +30,16 @@ class LocalLeases:
         return replace(_lease(current), id=current.id)
 
     def renew(self, lease: Lease) -> None:
-        """Let a lease last from now on.
-
-        Raises:
-            LeaseLost: it was broken, or another has it.
-        """
         with lost_leases_reported():
             leases.renew(self.fenced(lease), self._wall())
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back; one that is lost already is left alone."""
         leases.release(self.fenced(lease))
 
     def held(self) -> list[Lease]:
-        """The leases of the workspace that are held, by project."""
         return [_lease(row) for row in leases.list_held(self._handle, self._wall())]
 
     def break_(self, lease: Lease) -> bool:
-        """End a lease that another holds; whether it was still that one."""
         return leases.break_(self._handle, lease.project, lease.token)
 
     def fenced(self, lease: Lease) -> WorkspaceHandle:

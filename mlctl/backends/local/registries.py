@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 
-from mlctl.backends.ports.backend import Live
+from mlctl.backends.ports.backend import Live, Registry
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound
@@ -12,28 +12,18 @@ from mlctl.simulator.control_plane import registries
 
 
 @dataclass(frozen=True, slots=True)
-class LocalRegistry:
+class LocalRegistry(Registry):
     """One registry."""
 
     name: str
 
     def read(self, address: Address) -> Live:
-        """A version of an asset; without a version the newest one.
-
-        Raises:
-            NotFound: no version is given, and the registry lists no such asset.
-        """
         resolved = registries.newest(self.name, address) if address.version is None else address
         if resolved is None:
             raise self._missing(address)
         return Live(resolved, registries.version(self.name, resolved))
 
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
-        """The versions of a name that are known; without one what stands for all versions of each.
-
-        Raises:
-            NotFound: the registry lists no such asset.
-        """
         names = registries.names(self.name, kind) if name is None else [name]
         assets = []
         for one in names:
