@@ -25,15 +25,7 @@ from yaml.events import (
 
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import MAX_DEPTH, Data
-from mlctl.source import scalars
-from mlctl.source.events import (
-    MAX_FILE_VALUES,
-    MAX_PARTS,
-    MAX_VALUES,
-    mark,
-    parser,
-    spells_surrogates,
-)
+from mlctl.source import events, scalars
 
 _CACHED = 4096  # scalars of which the value is remembered: keys and words are met again and again
 
@@ -54,20 +46,20 @@ class _NotPlain(Exception):
 
 def read_plain(text: str) -> list[PlainPart] | None:
     """The documents of a text; None where it has something that is not read here."""
-    if spells_surrogates(text):
+    if events.spells_surrogates(text):
         return None
-    next_event = parser(text).get_event
+    next_event = events.parser(text).get_event
     parts: list[PlainPart] = []
     values = 0
     try:
         next_event()  # the start of the stream
         while type(start := next_event()) is DocumentStartEvent:
             data, end, count = _document(next_event)
-            begin = mark(start)
-            end_index = mark(end, end=True).index
+            begin = events.mark(start)
+            end_index = events.mark(end, end=True).index
             parts.append(PlainPart(data, begin.line, begin.index - begin.column, end_index))
             values += count
-            if values > MAX_FILE_VALUES or len(parts) > MAX_PARTS:
+            if values > events.MAX_FILE_VALUES or len(parts) > events.MAX_PARTS:
                 return None
     except (_NotPlain, MarkedYAMLError):
         return None
@@ -80,7 +72,7 @@ def _document(next_event: Callable[[], Any]) -> tuple[dict[str, Data], Event, in
     holder: Any = root
     key: str | None = None  # of the value that comes next in a mapping
     above: list[tuple[Any, str | None]] = []
-    for count in range(MAX_VALUES):
+    for count in range(events.MAX_VALUES):
         event = next_event()
         kind = type(event)
         if kind is ScalarEvent:

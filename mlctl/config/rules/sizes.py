@@ -8,13 +8,7 @@ from datetime import date
 
 from mlctl import catalog
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import (
-    RuleContext,
-    declared,
-    enum_value,
-    finding,
-    is_serverless,
-)
+from mlctl.config.rules import base
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import nearest, placeholder
@@ -41,14 +35,14 @@ _JOB_TIER = ("queue_settings", "job_tier"), "spot", "job_tier: standard"
 _DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
 
 
-def retired_size(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+def retired_size(graph: Graph, context: base.RuleContext) -> Iterator[Diagnostic]:
     """MLC304 and MLC305: retired sizes, and those that will be within two years."""
     for resource, at, size in _sizes(graph):
         end = catalog.retirement(size)
         if end is None or not _is_near(end.date, context.today):
             continue
         is_retired = end.date <= context.today
-        yield finding(
+        yield base.finding(
             RETIRED_SIZE if is_retired else RETIRING_SIZE,
             resource,
             resource.label(at),
@@ -58,13 +52,13 @@ def retired_size(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def unknown_size(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+def unknown_size(graph: Graph, _context: base.RuleContext) -> Iterator[Diagnostic]:
     """MLC306."""
     for resource, at, size in _sizes(graph):
         if catalog.find_size(size) or _is_named_like_one(size):
             continue
         near = nearest(_with_prefix(size), (listed.name for listed in catalog.sizes().values()))
-        yield finding(
+        yield base.finding(
             UNKNOWN_SIZE,
             resource,
             resource.label(at),
@@ -73,12 +67,12 @@ def unknown_size(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def not_low_priority(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+def not_low_priority(graph: Graph, _context: base.RuleContext) -> Iterator[Diagnostic]:
     """MLC318."""
     for resource, at, size in _sizes(graph):
         tier, spare, lasting = _CLUSTER_TIER if resource.kind.quota.has_nodes else _JOB_TIER
-        if enum_value(resource, *tier) == spare and _is_dedicated_only(size):
-            yield finding(
+        if base.enum_value(resource, *tier) == spare and _is_dedicated_only(size):
+            yield base.finding(
                 NOT_LOW_PRIORITY,
                 resource,
                 resource.label(at),
@@ -106,9 +100,9 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
 
     Only those that are written: silence means the service's default, whatever it is then.
     """
-    for resource in declared(graph):
+    for resource in base.declared(graph):
         at = tuple(map(str, resource.kind.quota.vm_size))
-        if not at or (resource.kind.runs and not is_serverless(resource)):
+        if not at or (resource.kind.runs and not base.is_serverless(resource)):
             continue
         size = resource.text(*at)
         if size and not placeholder(size):

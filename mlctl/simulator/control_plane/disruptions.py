@@ -24,14 +24,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine import model, rng, traces, waiting
-from mlctl.simulator.engine.commands import (
-    Configure,
-    EngineError,
-    Preempt,
-    SetCapacity,
-    SetPreemption,
-)
+from mlctl.simulator.engine import commands, model, rng, traces, waiting
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess, Trace, describe
@@ -83,7 +76,7 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
     changed = replace(settings, **read)
     try:
         check_settings(changed)
-    except EngineError as error:
+    except commands.EngineError as error:
         raise bad(f"{error}.") from None
     return changed
 
@@ -121,7 +114,7 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
     with _engine_transaction(workspace) as (transaction, state):
         if engine_changes:
             changed = with_changes(transaction.world.settings, engine_changes)
-            replay.run_command(transaction, Configure(changed))
+            replay.run_command(transaction, commands.Configure(changed))
         rows.save_settings(transaction.db, replace(state.settings, **mine))
 
 
@@ -149,7 +142,7 @@ def set_preemption(
                 else process
                 for process in processes
             )
-        replay.run_command(transaction, SetPreemption(processes))
+        replay.run_command(transaction, commands.SetPreemption(processes))
 
 
 def set_capacity(
@@ -162,7 +155,7 @@ def set_capacity(
     """
     with _engine_transaction(workspace) as (transaction, _):
         for each_tier in [tier] if tier else list(Tier):
-            replay.run_command(transaction, SetCapacity(capacity, each_tier))
+            replay.run_command(transaction, commands.SetCapacity(capacity, each_tier))
 
 
 def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> int:
@@ -181,7 +174,7 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
             has = f"{len(up)} that could be lost" if up else "none that could be lost"
             raise bad(f"Cluster `{resource.address.name}` has not {count} nodes, but {has}.")
         preempted = tuple(up if count is None else up[:count])
-        replay.run_command(transaction, Preempt(name, preempted))
+        replay.run_command(transaction, commands.Preempt(name, preempted))
         return len(preempted)
 
 

@@ -11,15 +11,8 @@ from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from mlctl.simulator.control_plane.resources import batch_pools, operations, references
+from mlctl.simulator.control_plane.resources import batch_pools, checks, operations, references
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
-from mlctl.simulator.control_plane.resources.checks import (
-    claims_of,
-    excess_of,
-    refuse_busy,
-    refuse_taken,
-    refuse_used,
-)
 from mlctl.simulator.control_plane.resources.operations import NewOperation, OperationKind
 from mlctl.simulator.control_plane.state import quota_usage, rows
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
@@ -93,11 +86,11 @@ def store(
     """
     db, state = write.db, write.state
     if old is None:
-        refuse_taken(db, state, address, str(new.get("location", state.location)))
+        checks.refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
-    claims = claims_of(state, address, new)
-    old_claims = claims_of(state, address, old.body) if old else {}
-    excess = excess_of(db, state, claims, old_claims)
+    claims = checks.claims_of(state, address, new)
+    old_claims = checks.claims_of(state, address, old.body) if old else {}
+    excess = checks.excess_of(db, state, claims, old_claims)
     if excess:
         raise excess.error()
     batch_pools.refuse_too_many_vms(db, state, address, new, old)
@@ -153,8 +146,8 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
         deleted += [resource for resource in beneath if resource.state != "Deleting"]
     locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
     for resource in deleted:
-        refuse_busy(db, resource, state.now)
-    refuse_used(db, state, old)
+        checks.refuse_busy(db, resource, state.now)
+    checks.refuse_used(db, state, old)
     if not kind_of(old.address).takes_time:
         db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
         return None

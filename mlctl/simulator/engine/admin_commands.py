@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.simulator.engine import autoscaling, batch_pool, nodes, preemption
+from mlctl.simulator.engine import autoscaling, batch_pool, commands, nodes, preemption
 from mlctl.simulator.engine import capacity as region_capacity
-from mlctl.simulator.engine.commands import (
-    AddPool,
-    Command,
-    Configure,
-    DeletePool,
-    ResizePool,
-    SetCapacity,
-    SetPreemption,
-    SetQuotas,
-    SetSharedQueue,
-    SubmitPoolJob,
-)
 from mlctl.simulator.engine.jobs import JobStatus, PoolJob
 from mlctl.simulator.engine.model import Tier
 from mlctl.simulator.engine.processes import CapacitySteps, LossScript, PreemptionProcess
@@ -26,34 +14,34 @@ from mlctl.simulator.engine.state import Bill, Pool, World, add_job, log_event
 _ABANDONED = "the pool was deleted"
 
 
-def carry_out(world: World, command: Command) -> None:
+def carry_out(world: World, command: commands.Command) -> None:
     """Carry out a command that `cluster_commands` does not know."""
     match command:
-        case SetPreemption(processes):
+        case commands.SetPreemption(processes):
             world.preemption = tuple(map(_sorted_by_time, processes))
             world.preemption_since = world.now
             _apply_processes(world, {Tier.LOW_PRIORITY})
             for regional in world.capacities.values():
                 for cluster, node in preemption.up_nodes(preemption.clusters_of(world, regional)):
                     nodes.schedule_loss(world, cluster, node)
-        case SetCapacity():
+        case commands.SetCapacity():
             _set_capacity(world, command)
-        case SetQuotas(limits):
+        case commands.SetQuotas(limits):
             region_capacity.set_quotas(world, limits)
-        case Configure(settings):
+        case commands.Configure(settings):
             world.settings = settings
-        case AddPool(spec):
+        case commands.AddPool(spec):
             world.pools[spec.name] = Pool(spec)
             log_event(world, "POOL", pool=spec.name, vms=spec.vms)
             batch_pool.resize(world, world.pools[spec.name], spec.vms)
-        case ResizePool(name, vms):
+        case commands.ResizePool(name, vms):
             log_event(world, "POOL", pool=name, vms=vms)
             batch_pool.resize(world, world.pools[name], vms)
-        case DeletePool(name):
+        case commands.DeletePool(name):
             _delete_pool(world, world.pools[name])
-        case SubmitPoolJob():
+        case commands.SubmitPoolJob():
             _submit(world, command)
-        case SetSharedQueue(settings):
+        case commands.SetSharedQueue(settings):
             world.shared_queue.settings, world.shared_queue.epoch = settings, world.new_epoch()
             batch_pool.schedule_arrival(world)
             batch_pool.start_shared_queue(world)
@@ -67,7 +55,7 @@ def _sorted_by_time(process: PreemptionProcess) -> PreemptionProcess:
     return process
 
 
-def _set_capacity(world: World, command: SetCapacity) -> None:
+def _set_capacity(world: World, command: commands.SetCapacity) -> None:
     capacity, tiers = command.capacity, {command.tier} if command.tier else set(Tier)
     if isinstance(capacity, CapacitySteps):
         capacity = replace(capacity, steps=tuple(sorted(capacity.steps)))
@@ -104,7 +92,7 @@ def _delete_pool(world: World, pool: Pool) -> None:
     del world.pools[name]
 
 
-def _submit(world: World, command: SubmitPoolJob) -> None:
+def _submit(world: World, command: commands.SubmitPoolJob) -> None:
     name = command.name
     job = PoolJob(name, world.now, duration_s=command.duration_s, pool=command.pool or "")
     add_job(world, job)

@@ -8,20 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mlctl.simulator.engine import rng
+from mlctl.simulator.engine import processes, rng
 from mlctl.simulator.engine.model import HOUR, Tier
-from mlctl.simulator.engine.processes import (
-    CapacityProcess,
-    CapacitySteps,
-    Constant,
-    LossScript,
-    OnOff,
-    PreemptionProcess,
-    Shock,
-    Trace,
-    exponential,
-    later,
-)
 from mlctl.simulator.engine.state import (
     ActiveProcess,
     Cluster,
@@ -71,7 +59,7 @@ def _add(
     world: World,
     regional: RegionCapacity,
     previous: list[ActiveProcess],
-    process: PreemptionProcess | CapacityProcess,
+    process: processes.PreemptionProcess | processes.CapacityProcess,
     set_at: float,
 ) -> None:
     """Activate a process: continue its run if it is among `previous`, else start one."""
@@ -94,7 +82,8 @@ def _add(
 def _is_past(active: ActiveProcess, now: float) -> bool:
     """Whether a change is over at `now`: a limit holds from its second on, a loss is still due."""
     return active.due is not None and (
-        active.due < now or (active.due == now and isinstance(active.process, CapacitySteps))
+        active.due < now
+        or (active.due == now and isinstance(active.process, processes.CapacitySteps))
     )
 
 
@@ -127,7 +116,7 @@ def update_limit(world: World, regional: RegionCapacity) -> None:
 def _tick_after(active: ActiveProcess) -> int:
     """The next tick at which the process changes anything; a trace skips equal values."""
     match active.process:
-        case Trace(_, nodes, offset):
+        case processes.Trace(_, nodes, offset):
             count = nodes[(offset + active.tick) % len(nodes)]
             for ahead in range(1, len(nodes)):
                 if nodes[(offset + active.tick + ahead) % len(nodes)] != count:
@@ -139,13 +128,13 @@ def _tick_after(active: ActiveProcess) -> int:
 
 def _limit_at(active: ActiveProcess, tick: int) -> int | None:
     match active.process:
-        case Constant(nodes):
+        case processes.Constant(nodes):
             return nodes
-        case Trace(_, nodes, offset):
+        case processes.Trace(_, nodes, offset):
             return nodes[(offset + tick) % len(nodes)]
-        case CapacitySteps(steps):
+        case processes.CapacitySteps(steps):
             return steps[tick - 1][1] if tick else None
-        case OnOff(_, _, nodes):
+        case processes.OnOff(_, _, nodes):
             return 0 if tick % 2 else nodes
         case _:
             return None
@@ -157,25 +146,25 @@ def _next_due(world: World, regional: RegionCapacity, active: ActiveProcess) -> 
     pool_key = key_of(regional.region, regional.tier)
     key = f"{world.seed}/source/{pool_key}/{active.serial}/{active.tick}"
     match active.process:
-        case Trace(gap):
+        case processes.Trace(gap):
             next_tick = _tick_after(active)
             return active.since + next_tick * gap if next_tick > active.tick else None
-        case CapacitySteps(steps):
+        case processes.CapacitySteps(steps):
             return active.since + steps[active.tick][0] if active.tick < len(steps) else None
-        case LossScript(losses):
+        case processes.LossScript(losses):
             return active.since + losses[active.tick][0] if active.tick < len(losses) else None
-        case OnOff() if active.tick % 2:
+        case processes.OnOff() if active.tick % 2:
             return last_change + _outage(active.process, key)
-        case Shock(rate, by_hour=by_hour) | OnOff(rate, by_hour=by_hour):
-            wait = exponential(rate, rng.uniform(key))
-            return later(by_hour, active.since, last_change, wait)
+        case processes.Shock(rate, by_hour=by_hour) | processes.OnOff(rate, by_hour=by_hour):
+            wait = processes.exponential(rate, rng.uniform(key))
+            return processes.later(by_hour, active.since, last_change, wait)
         case _:
             return None
 
 
-def _outage(process: OnOff, key: str) -> float:
+def _outage(process: processes.OnOff, key: str) -> float:
     if process.cv is None:
-        return exponential(HOUR / process.mean_outage_s, rng.uniform(key))
+        return processes.exponential(HOUR / process.mean_outage_s, rng.uniform(key))
     return rng.log_normal(process.mean_outage_s, process.cv, key)
 
 

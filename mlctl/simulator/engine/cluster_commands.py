@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.simulator.engine import admin_commands, autoscaling, groups, preemption, submission
-from mlctl.simulator.engine.commands import (
-    AddCluster,
-    CancelJob,
-    Command,
-    DeleteCluster,
-    Preempt,
-    ResizeCluster,
-    SetLock,
-    SubmitBatch,
-    SubmitGroup,
-    SubmitTraining,
+from mlctl.simulator.engine import (
+    admin_commands,
+    autoscaling,
+    commands,
+    groups,
+    preemption,
+    submission,
 )
 from mlctl.simulator.engine.group_validation import check_group
 from mlctl.simulator.engine.jobs import ClusterJob, JobStatus
@@ -26,42 +21,42 @@ _ABANDONED = "the compute cluster was deleted"
 _BY_USER = "cancelled by the user"
 
 
-def carry_out(world: World, command: Command) -> None:
+def carry_out(world: World, command: commands.Command) -> None:
     """Carry out a command without logging it.
 
     Raises:
         EngineError: the command is not valid now; nothing has changed.
     """
-    if isinstance(command, SubmitGroup):
+    if isinstance(command, commands.SubmitGroup):
         check_group(world, command.spec)
     else:
         check_command(world, command)
     match command:
-        case AddCluster(spec):
+        case commands.AddCluster(spec):
             autoscaling.reconcile(world, submission.create_cluster(world, spec))
-        case ResizeCluster():
+        case commands.ResizeCluster():
             _resize(world, command)
-        case DeleteCluster(name):
+        case commands.DeleteCluster(name):
             _delete_cluster(world, world.clusters[name])
-        case SetLock(name, locked):
+        case commands.SetLock(name, locked):
             _lock(world, world.clusters[name], locked=locked)
-        case SubmitBatch(spec) | SubmitTraining(spec):
+        case commands.SubmitBatch(spec) | commands.SubmitTraining(spec):
             submission.begin(world, submission.add(world, spec))
-        case SubmitGroup(spec):
+        case commands.SubmitGroup(spec):
             groups.submit(world, spec)
-        case CancelJob(name):
+        case commands.CancelJob(name):
             job = world.jobs[name]
             groups.end_job(world, job, JobStatus.CANCELED, _BY_USER)
             if isinstance(job, ClusterJob) and job.cluster_name in world.clusters:
                 autoscaling.reconcile(world, world.clusters[job.cluster_name])
-        case Preempt(name, numbers):
+        case commands.Preempt(name, numbers):
             _preempt(world, world.clusters[name], numbers)
         case _:
             admin_commands.carry_out(world, command)
     groups.settle(world)
 
 
-def _resize(world: World, command: ResizeCluster) -> None:
+def _resize(world: World, command: commands.ResizeCluster) -> None:
     cluster = world.clusters[command.name]
     old, least, greatest = cluster.spec, command.min_instances, command.max_instances
     idle = command.idle_s

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from mlctl.dataclasses import dataclass
-from mlctl.simulator.engine.model import (
-    BatchSpec,
-    ClusterSpec,
-    GroupSpec,
-    PoolSpec,
-    SharedQueueSettings,
-    SimulationSettings,
-    Tier,
-    TrainingSpec,
-)
+from mlctl.simulator.engine import model
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
@@ -27,7 +18,7 @@ class EngineError(ValueError):
 class AddCluster:
     """Create a cluster; its minimum of nodes is requested at once."""
 
-    spec: ClusterSpec
+    spec: model.ClusterSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +54,21 @@ class SetLock:
 class SubmitBatch:
     """Submit a batch job. Resubmitting a cancelled job is a new job under a new name."""
 
-    spec: BatchSpec
+    spec: model.BatchSpec
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitTraining:
     """Submit a training job, to a cluster or serverless."""
 
-    spec: TrainingSpec
+    spec: model.TrainingSpec
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitGroup:
     """Submit a job that is made of others, and those with it."""
 
-    spec: GroupSpec
+    spec: model.GroupSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +105,7 @@ class SetCapacity:
     """
 
     capacity: CapacityProcess | None = None
-    tier: Tier | None = None
+    tier: model.Tier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +122,14 @@ class SetQuotas:
 class Configure:
     """Change the settings; delays that have begun keep their length."""
 
-    settings: SimulationSettings
+    settings: model.SimulationSettings
 
 
 @dataclass(frozen=True, slots=True)
 class AddPool:
     """Create a Batch Pool; its VMs are requested at once."""
 
-    spec: PoolSpec
+    spec: model.PoolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +160,7 @@ class SubmitPoolJob:
 class SetSharedQueue:
     """Set how the shared queue of classic batch processing behaves from now on."""
 
-    settings: SharedQueueSettings
+    settings: model.SharedQueueSettings
 
 
 Command = (

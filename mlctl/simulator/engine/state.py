@@ -12,15 +12,9 @@ from enum import IntEnum
 from heapq import heappush
 
 from mlctl.dataclasses import dataclass, field
+from mlctl.simulator.engine import model
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.jobs import AnyJob
-from mlctl.simulator.engine.model import (
-    ClusterSpec,
-    PoolSpec,
-    SharedQueueSettings,
-    SimulationSettings,
-    Tier,
-)
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
@@ -112,7 +106,7 @@ class Cluster:
     each state.
     """
 
-    spec: ClusterSpec
+    spec: model.ClusterSpec
     tag: str
     capacity_key: str
     steady_since: float
@@ -157,7 +151,7 @@ class RegionCapacity:
     """
 
     region: str
-    tier: Tier
+    tier: model.Tier
     processes: list[ActiveProcess] = field(default_factory=list)
     last_serial: int = 0
     limit: int | None = None
@@ -189,7 +183,7 @@ class Vm:
 class Pool:
     """A Batch Pool; `queue` has the names of the jobs that wait for a VM, first in first out."""
 
-    spec: PoolSpec
+    spec: model.PoolSpec
     vms: dict[int, Vm] = field(default_factory=dict)
     queue: deque[str] = field(default_factory=deque)
     last_number: int = 0
@@ -203,7 +197,7 @@ class SharedQueue:
     An empty name is a job of another user. `running` counts the jobs that run.
     """
 
-    settings: SharedQueueSettings = field(default_factory=SharedQueueSettings)
+    settings: model.SharedQueueSettings = field(default_factory=model.SharedQueueSettings)
     epoch: int = 0
     arrival_count: int = 0
     running: int = 0
@@ -216,7 +210,7 @@ class Bill:
 
     kind: str
     name: str
-    tier: Tier
+    tier: model.Tier
     node_s: float
     price: float | None
 
@@ -233,7 +227,7 @@ class World:
 
     seed: str
     now: float = 0.0
-    settings: SimulationSettings = field(default_factory=SimulationSettings)
+    settings: model.SimulationSettings = field(default_factory=model.SimulationSettings)
     number: int = 0
     epoch: int = 0
     queue: list[ScheduledEvent] = field(default_factory=list)
@@ -248,8 +242,8 @@ class World:
     name_uses: dict[str, int] = field(default_factory=dict)
     preemption: tuple[PreemptionProcess, ...] = ()
     preemption_since: float = 0.0
-    capacity: dict[Tier, CapacityProcess] = field(default_factory=dict)
-    capacity_since: dict[Tier, float] = field(default_factory=dict)
+    capacity: dict[model.Tier, CapacityProcess] = field(default_factory=dict)
+    capacity_since: dict[model.Tier, float] = field(default_factory=dict)
     ended_members: deque[str] = field(default_factory=deque, metadata={"derived": True})
     ended_jobs: Mapping[str, AnyJob] = field(default_factory=dict, metadata={"derived": True})
     log: list[LoggedEvent] | None = field(default=None, metadata={"derived": True})

@@ -5,35 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from math import inf, isfinite
 
-from mlctl.simulator.engine.commands import (
-    AddCluster,
-    AddPool,
-    CancelJob,
-    Command,
-    Configure,
-    DeleteCluster,
-    DeletePool,
-    EngineError,
-    Preempt,
-    ResizeCluster,
-    ResizePool,
-    SetCapacity,
-    SetLock,
-    SetPreemption,
-    SetQuotas,
-    SetSharedQueue,
-    SubmitBatch,
-    SubmitPoolJob,
-    SubmitTraining,
-)
+from mlctl.simulator.engine import commands, model
 from mlctl.simulator.engine.ended_jobs import check_new_name, check_not_ended
-from mlctl.simulator.engine.model import (
-    BatchSpec,
-    ClusterSpec,
-    SimulationSettings,
-    Tier,
-    TrainingSpec,
-)
 from mlctl.simulator.engine.processes import (
     ALL,
     Bathtub,
@@ -56,65 +29,67 @@ _HOURS = 24  # of a day
 _MOST_CV = 1000
 
 
-def check_command(world: World, command: Command) -> None:
+def check_command(world: World, command: commands.Command) -> None:
     """Check that a command can be carried out now.
 
     Raises:
         EngineError: it names something that does not exist, or asks for what is not possible.
     """
     match command:
-        case AddCluster(spec):
+        case commands.AddCluster(spec):
             _check_unused(world.clusters, "a cluster", spec.name)
             _check_cluster(spec)
-        case ResizeCluster(name):
+        case commands.ResizeCluster(name):
             _check_exists(world.clusters, "cluster", name)
             _check_resize(world.clusters[name].spec, command)
-        case DeleteCluster(name):
+        case commands.DeleteCluster(name):
             _check_exists(world.clusters, "cluster", name)
             if world.clusters[name].locked:
-                raise EngineError(f"cluster `{name}` cannot be deleted: a resource lock holds it")
-        case SetLock(name):
+                raise commands.EngineError(
+                    f"cluster `{name}` cannot be deleted: a resource lock holds it"
+                )
+        case commands.SetLock(name):
             _check_exists(world.clusters, "cluster", name)
-        case SubmitBatch(spec):
+        case commands.SubmitBatch(spec):
             check_new_name(world, spec.name)
             _check_exists(world.clusters, "cluster", spec.cluster)
             _check_batch(world, spec)
-        case SubmitTraining(spec):
+        case commands.SubmitTraining(spec):
             check_new_name(world, spec.name)
             _check_training(world, spec)
-        case CancelJob(name):
+        case commands.CancelJob(name):
             check_not_ended(world, name)
-        case Preempt(name, numbers):
+        case commands.Preempt(name, numbers):
             _check_preempt(world, name, numbers)
         case _:
             _check_admin_command(world, command)
 
 
-def _check_admin_command(world: World, command: Command) -> None:
+def _check_admin_command(world: World, command: commands.Command) -> None:
     match command:
-        case SetPreemption(processes):
+        case commands.SetPreemption(processes):
             _check_processes(processes)
-        case SetCapacity(capacity):
+        case commands.SetCapacity(capacity):
             _check_processes(() if capacity is None else (capacity,))
-        case SetQuotas(limits):
+        case commands.SetQuotas(limits):
             _check_quotas(limits)
-        case Configure(settings):
+        case commands.Configure(settings):
             check_settings(settings)
-        case AddPool(spec):
+        case commands.AddPool(spec):
             _check_unused(world.pools, "a pool", spec.name)
             _check_number(spec.vms, "the number of VMs")
             _check_number(spec.price or 0.0, "the price")
-        case ResizePool(name, vms):
+        case commands.ResizePool(name, vms):
             _check_exists(world.pools, "pool", name)
             _check_number(vms, "the number of VMs")
-        case DeletePool(name):
+        case commands.DeletePool(name):
             _check_exists(world.pools, "pool", name)
-        case SubmitPoolJob(name, duration, where):
+        case commands.SubmitPoolJob(name, duration, where):
             check_new_name(world, name)
             _check_number(duration, "the duration")
             if where is not None:
                 _check_exists(world.pools, "pool", where)
-        case SetSharedQueue(settings):
+        case commands.SetSharedQueue(settings):
             _check_number(settings.slots, "the number of jobs at once", 1)
             _check_number(settings.arrivals, "the rate of arrivals")
             _check_positive(settings.mean_s, "the mean duration")
@@ -134,26 +109,28 @@ def _check_quotas(limits: Iterable[tuple[str, int]]) -> None:
 
 def _check_exists(existing: Collection[str], kind: str, name: str) -> None:
     if name not in existing:
-        raise EngineError(f"there is no {kind} `{name}`")
+        raise commands.EngineError(f"there is no {kind} `{name}`")
 
 
 def _check_unused(existing: Collection[str], kind: str, name: str) -> None:
     if not name or name in existing:
-        raise EngineError(f"there is {kind} `{name}` already" if name else f"{kind} needs a name")
+        raise commands.EngineError(
+            f"there is {kind} `{name}` already" if name else f"{kind} needs a name"
+        )
 
 
 def _check_number(value: float, name: str, least: float = 0, greatest: float = inf) -> None:
     if not (isfinite(value) and least <= value <= greatest):
         bounds = f"at least {least:g}" if greatest == inf else f"between {least:g} and {greatest:g}"
-        raise EngineError(f"{name} must be {bounds}, not {value:g}")
+        raise commands.EngineError(f"{name} must be {bounds}, not {value:g}")
 
 
 def _check_positive(value: float, name: str) -> None:
     if not (isfinite(value) and value > 0):
-        raise EngineError(f"{name} must be more than 0, not {value:g}")
+        raise commands.EngineError(f"{name} must be more than 0, not {value:g}")
 
 
-def _check_cluster(spec: ClusterSpec) -> None:
+def _check_cluster(spec: model.ClusterSpec) -> None:
     _check_number(spec.min_instances, "min_instances")
     _check_number(spec.max_instances, "max_instances", spec.min_instances)
     _check_number(spec.idle_s, "idle_time_before_scale_down")
@@ -161,7 +138,7 @@ def _check_cluster(spec: ClusterSpec) -> None:
     _check_number(spec.price or 0.0, "the price")
 
 
-def _check_resize(old: ClusterSpec, new: ResizeCluster) -> None:
+def _check_resize(old: model.ClusterSpec, new: commands.ResizeCluster) -> None:
     least = old.min_instances if new.min_instances is None else new.min_instances
     greatest = old.max_instances if new.max_instances is None else new.max_instances
     _check_number(least, "min_instances")
@@ -169,7 +146,7 @@ def _check_resize(old: ClusterSpec, new: ResizeCluster) -> None:
     _check_number(new.idle_s or 0.0, "idle_time_before_scale_down")
 
 
-def check_batch_figures(spec: BatchSpec) -> None:
+def check_batch_figures(spec: model.BatchSpec) -> None:
     """Check the numbers of a batch job.
 
     Raises:
@@ -191,15 +168,17 @@ def check_batch_figures(spec: BatchSpec) -> None:
         _check_number(seconds, "every service time of the trace")
 
 
-def _check_batch(world: World, spec: BatchSpec) -> None:
+def _check_batch(world: World, spec: model.BatchSpec) -> None:
     check_batch_figures(spec)
     limit = world.clusters[spec.cluster].spec.max_instances
     if world.settings.reject_excess_instances and spec.instance_count > limit:
         instances = f"instance_count is {spec.instance_count}"
-        raise EngineError(f"{instances}, but cluster `{spec.cluster}` has at most {limit} nodes")
+        raise commands.EngineError(
+            f"{instances}, but cluster `{spec.cluster}` has at most {limit} nodes"
+        )
 
 
-def _check_training(world: World, spec: TrainingSpec) -> None:
+def _check_training(world: World, spec: model.TrainingSpec) -> None:
     _check_number(spec.steps, "the number of steps", 1)
     _check_positive(spec.step_s, "the time per step")
     _check_number(spec.checkpoint_every, "the steps between checkpoints")
@@ -211,7 +190,7 @@ def _check_training(world: World, spec: TrainingSpec) -> None:
     if spec.serverless is None:
         _check_exists(world.clusters, "cluster", spec.cluster)
     elif spec.cluster:
-        raise EngineError(f"job `{spec.name}` is serverless: it takes no cluster")
+        raise commands.EngineError(f"job `{spec.name}` is serverless: it takes no cluster")
     else:
         _check_unused(world.clusters, "a cluster", spec.serverless.name)
 
@@ -219,14 +198,14 @@ def _check_training(world: World, spec: TrainingSpec) -> None:
 def _check_preempt(world: World, name: str, numbers: tuple[int, ...] | None) -> None:
     _check_exists(world.clusters, "cluster", name)
     cluster = world.clusters[name]
-    if cluster.spec.tier is Tier.DEDICATED:
-        raise EngineError(f"cluster `{name}` is dedicated: its nodes are never preempted")
+    if cluster.spec.tier is model.Tier.DEDICATED:
+        raise commands.EngineError(f"cluster `{name}` is dedicated: its nodes are never preempted")
     for number in numbers or ():
         if number not in cluster.nodes:
-            raise EngineError(f"cluster `{name}` has no node {number}")
+            raise commands.EngineError(f"cluster `{name}` has no node {number}")
 
 
-def check_settings(settings: SimulationSettings) -> None:
+def check_settings(settings: model.SimulationSettings) -> None:
     """Check the numbers of the settings.
 
     Raises:
@@ -282,7 +261,7 @@ def _check_by_hour(by_hour: ByHour | None) -> None:
     if by_hour is None:
         return
     if len(by_hour.factors) != _HOURS or not any(by_hour.factors):
-        raise EngineError("factors by the hour are 24 numbers, and not all of them are 0")
+        raise commands.EngineError("factors by the hour are 24 numbers, and not all of them are 0")
     for factor in by_hour.factors:
         _check_number(factor, "every factor of an hour")
     _check_number(by_hour.start_s, "the time of day")
@@ -293,7 +272,7 @@ def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
         case Trace(gap, counts):
             _check_positive(gap, "the gap of a trace")
             if not counts:
-                raise EngineError("a trace needs at least one number of nodes")
+                raise commands.EngineError("a trace needs at least one number of nodes")
         case CapacitySteps(steps):
             counts = tuple(count for _, count in steps)
             for at, _ in steps:
@@ -308,4 +287,6 @@ def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
 
 def _check_whole_number(value: object, name: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise EngineError(f"{name} must be a whole number that is not negative, not {value!r}")
+        raise commands.EngineError(
+            f"{name} must be a whole number that is not negative, not {value!r}"
+        )

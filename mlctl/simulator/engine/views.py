@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.dataclasses import dataclass, field
-from mlctl.simulator.engine import autoscaling, ended_jobs, training, usage, waiting
+from mlctl.simulator.engine import autoscaling, ended_jobs, jobs, training, usage, waiting
 from mlctl.simulator.engine.commands import EngineError
-from mlctl.simulator.engine.jobs import (
-    AnyJob,
-    BatchJob,
-    ClusterJob,
-    GroupJob,
-    JobStatus,
-    StepRange,
-    TrainingJob,
-)
 from mlctl.simulator.engine.model import PREEMPTION_WARNING
 from mlctl.simulator.engine.state import Cluster, NodeState, World
 
@@ -97,7 +88,7 @@ class JobView:
     """
 
     name: str
-    status: JobStatus
+    status: jobs.JobStatus
     reason: str
     submitted: float
     started: float | None
@@ -110,7 +101,7 @@ class JobView:
     cluster: str | None
     mini_batches: MiniBatchCounts | None
     training: TrainingProgress | None
-    members: Mapping[str, JobStatus] | None = None
+    members: Mapping[str, jobs.JobStatus] | None = None
     parts: Mapping[str, str | None] = field(default_factory=dict)
     waits_for: str | None = None
     cost_to_come: float | None = None
@@ -208,18 +199,20 @@ def job(world: World, name: str) -> JobView:
         lost_node_s=sum(part.lost_node_s for part in parts),
         cluster=_cluster_of(shown_job),
         parts={part.name: _cluster_of(part) for part in (shown_job, *parts)},
-        members=_members(world, shown_job) if isinstance(shown_job, GroupJob) else None,
-        mini_batches=_mini_batches(shown_job) if isinstance(shown_job, BatchJob) else None,
-        training=_training(shown_job, world.now) if isinstance(shown_job, TrainingJob) else None,
+        members=_members(world, shown_job) if isinstance(shown_job, jobs.GroupJob) else None,
+        mini_batches=_mini_batches(shown_job) if isinstance(shown_job, jobs.BatchJob) else None,
+        training=_training(shown_job, world.now)
+        if isinstance(shown_job, jobs.TrainingJob)
+        else None,
         waits_for=waiting.waits_for(world, shown_job)
-        if isinstance(shown_job, ClusterJob)
+        if isinstance(shown_job, jobs.ClusterJob)
         else None,
         cost_to_come=_cost_to_come(world, shown_job),
     )
 
 
-def _cost_to_come(world: World, job: AnyJob) -> float | None:
-    seconds = waiting.seconds_to_come(world, job) if isinstance(job, ClusterJob) else None
+def _cost_to_come(world: World, job: jobs.AnyJob) -> float | None:
+    seconds = waiting.seconds_to_come(world, job) if isinstance(job, jobs.ClusterJob) else None
     return None if seconds is None else usage.cost(seconds, job.price)
 
 
@@ -242,15 +235,15 @@ def _cluster(world: World, name: str) -> Cluster:
     return world.clusters[name]
 
 
-def _cluster_of(job: AnyJob) -> str | None:
-    return job.cluster_name if isinstance(job, ClusterJob) else None
+def _cluster_of(job: jobs.AnyJob) -> str | None:
+    return job.cluster_name if isinstance(job, jobs.ClusterJob) else None
 
 
-def _members(world: World, group: GroupJob) -> Mapping[str, JobStatus]:
+def _members(world: World, group: jobs.GroupJob) -> Mapping[str, jobs.JobStatus]:
     return {member.name: member.status for member in usage.members(world, group)}
 
 
-def _mini_batches(job: BatchJob) -> MiniBatchCounts:
+def _mini_batches(job: jobs.BatchJob) -> MiniBatchCounts:
     return MiniBatchCounts(
         total=job.total,
         completed=job.done,
@@ -260,9 +253,11 @@ def _mini_batches(job: BatchJob) -> MiniBatchCounts:
     )
 
 
-def _training(job: TrainingJob, now: float) -> TrainingProgress:
+def _training(job: jobs.TrainingJob, now: float) -> TrainingProgress:
     step = training.step_at(job, now)
-    unlogged = [StepRange(job.step + 1, step, job.phase_began, job.runs)] if step > job.step else []
+    unlogged = (
+        [jobs.StepRange(job.step + 1, step, job.phase_began, job.runs)] if step > job.step else []
+    )
     return TrainingProgress(
         steps=job.spec.steps,
         step=step,
