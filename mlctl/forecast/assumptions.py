@@ -13,8 +13,8 @@ from mlctl.catalog import prices
 from mlctl.forecast.scenario import JobScenario, Spec
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
-from mlctl.simulator.engine import model
 from mlctl.simulator.engine.model import SimulationSettings, Tier
+from mlctl.simulator.parameters import assumptions
 
 if TYPE_CHECKING:
     from mlctl.forecast.shape import AssumptionData
@@ -48,7 +48,7 @@ def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
 def of_settings(settings: SimulationSettings, names: Iterable[str]) -> Iterator[AssumptionData]:
     """How the simulated cloud behaves, as far as the job meets it."""
     met = set(names)
-    for parameter in model.parameters(settings):
+    for parameter in assumptions(settings):
         if parameter.name in met:
             value = parameter.value
             plain = value.value if isinstance(value, Enum) else value

@@ -13,6 +13,6 @@ seed are arguments; nothing is read from a clock, a file or a database.
 
 `cluster_commands.carry_out`, `engine.run` and `engine.finish` do the same without a log, which is
 much faster. Commands are in `commands`, what they specify in `model` and `processes`; `traces`
-reads files. `model.parameters` lists every setting with its source. Rules such as R7, T5 and B1 are
-in `docs/simulated-cloud.md`, with their sources.
+reads files. `simulator.parameters.assumptions` lists every setting with its source. Rules such as
+R7, T5 and B1 are in `docs/simulated-cloud.md`, with their sources.
 """

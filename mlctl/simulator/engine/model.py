@@ -7,11 +7,7 @@ by hi-ml's page about low-priority VMs; `D` is documented elsewhere by Azure; `A
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterator
 from enum import Enum
-from pathlib import Path
 
 from mlctl.dataclasses import dataclass
 
@@ -59,7 +55,7 @@ class PreemptedJob(Enum):
 class SimulationSettings:
     """How the simulated cloud behaves where no resource specifies it.
 
-    What each means, and where its default comes from, is in `parameters.csv`.
+    What each means, and where its default comes from, is in `simulator/parameters.csv`.
     """
 
     allocation_s: float = 180.0
@@ -98,15 +94,6 @@ class Parameter:
     value: object
     source: str
     why: str
-
-
-def parameters(settings: SimulationSettings) -> Iterator[Parameter]:
-    """Every assumption: the current settings, then the defaults of fields left out."""
-    with Path(__file__).with_name("parameters.csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            name, default = row["name"], row["default"]
-            value = json.loads(default) if default else getattr(settings, name)
-            yield Parameter(name, value, row["source"], row["why"])
 
 
 @dataclass(frozen=True, slots=True)

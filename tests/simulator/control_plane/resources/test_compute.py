@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mlctl.durations import format_iso
 from mlctl.kinds.address import Address
-from mlctl.simulator.engine.model import SimulationSettings, parameters
+from mlctl.simulator.engine.model import SimulationSettings
+from mlctl.simulator.parameters import assumptions
 from tests.builders.workspace import cloud
 
 CPU = Address("compute", "cpu")
@@ -14,7 +15,7 @@ def test_a_cluster_gets_the_bounds_that_the_settings_show() -> None:
     backend = cloud()
     backend.put(CPU, {"location": "eastus", "properties": {"computeType": "AmlCompute"}}).wait()
     scale = backend.read([CPU])[CPU].body["properties"]["properties"]["scaleSettings"]
-    shown = {each.name: each.value for each in parameters(SimulationSettings())}
+    shown = {each.name: each.value for each in assumptions(SimulationSettings())}
     assert scale == {
         "minNodeCount": shown["min_instances"],
         "maxNodeCount": shown["max_instances"],
