@@ -24,7 +24,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine import commands, rng, traces, waiting
+from mlctl.simulator.engine import commands, rng, traces, views
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess, Trace, describe
@@ -36,7 +36,7 @@ from mlctl.workload import Workload
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Every setting with its value and source: the engine's, then those of the control plane."""
     with replay.current(workspace.store) as world:
-        engine_parameters = [*assumptions(world.settings), *waiting.list_assumptions(world)]
+        engine_parameters = [*assumptions(world.settings), *views.list_assumptions(world)]
     with workspace.store.read() as db:
         settings = workspace.state(db).settings
     return [

@@ -7,11 +7,22 @@ which members have ended, so that no event changes clusters other than its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from mlctl.simulator.engine import autoscaling, batch_pool, retry, submission, training
-from mlctl.simulator.engine.jobs import AnyJob, BatchJob, GroupJob, JobStatus, PoolJob, TrainingJob
-from mlctl.simulator.engine.model import GroupSpec, MemberSpec
+from mlctl.simulator.engine import autoscaling, batch_pool, capacity, retry, training
+from mlctl.simulator.engine.jobs import (
+    AnyJob,
+    BatchJob,
+    ClusterJob,
+    GroupJob,
+    JobStatus,
+    PoolJob,
+    TrainingJob,
+)
+from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, GroupSpec, MemberSpec, TrainingSpec
 from mlctl.simulator.engine.state import (
+    Cluster,
+    CoreQuota,
     EventKind,
     World,
     add_job,
@@ -77,7 +88,7 @@ def _add_group(world: World, spec: GroupSpec) -> GroupJob:
 def _add_member(world: World, member: MemberSpec) -> AnyJob:
     if isinstance(member.spec, GroupSpec):
         return _add_group(world, member.spec)
-    job = submission.add(world, member.spec)
+    job = add(world, member.spec)
     job.own = member.own or job.own
     return job
 
@@ -122,7 +133,7 @@ def _begin_ready(world: World, group: GroupJob) -> bool:
                 case BatchJob() | TrainingJob() if (
                     candidate.own or candidate.cluster_name in world.clusters
                 ):
-                    submission.begin(world, candidate)
+                    begin(world, candidate)
                 case BatchJob() | TrainingJob():
                     text = f"there is no cluster `{candidate.cluster_name}` any more"
                     _set_ended(world, candidate, JobStatus.FAILED, text)
@@ -168,3 +179,49 @@ def _outcome(world: World, group: GroupJob) -> tuple[JobStatus, str]:
         return status, ""
     first = next(member for member in members(world, group) if member.status is status)
     return status, f"`{first.name}`: {first.reason}"
+
+
+def create_cluster(world: World, spec: ClusterSpec) -> Cluster:
+    """A new cluster without nodes."""
+    time = world.name_uses[spec.name] = world.name_uses.get(spec.name, 0) + 1
+    tag = spec.name if time == 1 else f"{spec.name}#{time}"
+    capacity.region_capacity(world, spec.region, spec.tier)
+    for quota, limit in spec.quotas:
+        world.quotas.setdefault(quota, CoreQuota(limit))
+    regional = capacity.key_of(spec.region, spec.tier)
+    cluster = world.clusters[spec.name] = Cluster(spec, tag, regional, world.now)
+    log_event(world, "CLUSTER", cluster=spec.name, min=spec.min_instances, max=spec.max_instances)
+    return cluster
+
+
+def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
+    """A new job that has not begun."""
+    job: ClusterJob
+    if isinstance(spec, BatchSpec):
+        job = BatchJob(spec.name, world.now, spec=spec, total=spec.mini_batches)
+    else:
+        own_cluster = spec.serverless
+        job = TrainingJob(spec.name, world.now, own=own_cluster, spec=spec)
+    job.status = JobStatus.NOT_STARTED
+    add_job(world, job)
+    return job
+
+
+def begin(world: World, job: ClusterJob) -> None:
+    """Queue a job on its cluster, which is there; one of its own is created."""
+    cluster = world.clusters[job.cluster_name] if job.own is None else _own(world, job, job.own)
+    job.tier, job.cores, job.price = cluster.spec.tier, cluster.spec.cores, cluster.spec.price
+    job.status, job.submitted = JobStatus.QUEUED, world.now
+    cluster.jobs.append(job.name)
+    of = {"mini_batches": job.total} if isinstance(job, BatchJob) else {"steps": job.spec.steps}
+    log_event(world, "SUBMIT", job=job.name, cluster=cluster.spec.name, **of)
+    instances, limit = job.spec.instance_count, cluster.spec.max_instances
+    if isinstance(job, BatchJob) and instances > limit:
+        log_event(world, "WARNING", job=job.name, instances=instances, runs_with=limit)
+    autoscaling.reconcile(world, cluster)
+
+
+def _own(world: World, job: ClusterJob, spec: ClusterSpec) -> Cluster:
+    instances = job.spec.instance_count
+    bounds = replace(spec, min_instances=0, max_instances=instances, ephemeral=True)
+    return create_cluster(world, bounds)
