@@ -86,12 +86,12 @@ def _run_command(line: arguments.CommandLine, args: Sequence[str]) -> int:
     assert run is not None  # a group has no values
     try:
         if values.get("query") is not None:
-            from mlctl.cli.shell.query import compiled
+            from mlctl.cli.shell.output import compiled
 
             compiled(values["query"])  # before anything is written
         if not sys.stderr.isatty():
             return run(**values)
-        from mlctl.cli.shell.reading import reading_shown
+        from mlctl.cli.shell.streams import reading_shown
 
         with reading_shown(sys.stderr):
             return run(**values)

@@ -9,7 +9,6 @@ from mlctl import schema
 from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, PlanFacts, QuotaFacts
 from mlctl.kinds.field import Field, Form, read_forms
-from mlctl.kinds.names import DOCUMENT_NAMES, RUNS
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 
@@ -131,3 +130,35 @@ class Kind:
     def form_of(self, data: Data) -> Form:
         """The form of a document."""
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])
+
+
+# In the order of lists and help: what `$schema` may name a document of the kind; nothing where no
+# document declares one.
+DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
+    "compute": ("amlCompute", "compute"),
+    "batch-endpoint": ("batchEndpoint",),
+    "batch-deployment": (
+        "batchDeployment",
+        "modelBatchDeployment",
+        "pipelineComponentBatchDeployment",
+    ),
+    "online-endpoint": ("managedOnlineEndpoint", "onlineEndpoint"),
+    "online-deployment": ("managedOnlineDeployment", "onlineDeployment"),
+    "model": ("model",),
+    "environment": ("environment",),
+    "data": ("data",),
+    "component": (
+        "component",
+        "commandComponent",
+        "pipelineComponent",
+        "parallelComponent",
+        "sparkComponent",
+    ),
+    "code": (),
+    "batch-pool": ("batchPool",),
+    "job": ("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
+    "compute-instance": (),
+    "schedule": (),
+}
+# What runs once, and is no resource.
+RUNS = ("job",)

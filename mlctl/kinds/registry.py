@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from mlctl.kinds.kind import Kind
-from mlctl.kinds.names import DOCUMENT_NAMES, RUNS
+from mlctl.kinds.kind import DOCUMENT_NAMES, RUNS, Kind
 from mlctl.pointer import Data
 
 

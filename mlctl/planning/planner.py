@@ -22,9 +22,8 @@ from mlctl.planning.blue_green.successors import NONE, Successors, add_successor
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Unfinished
-from mlctl.planning.ownership.owner import NOBODY, Ownership
-from mlctl.planning.ownership.pruning import Prune, prune_undeclared
-from mlctl.planning.preflight import checks, immutability, protection, quota, references
+from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, prune_undeclared
+from mlctl.planning.preflight import checks, protection, quota, references
 from mlctl.planning.removal import delete_declared
 from mlctl.planning.unfinished.restore import NOTE, notes_by_field, restore_routes, restore_values
 from mlctl.pointer import Data, Pointer
@@ -211,7 +210,7 @@ class _Planner:
             )
             if marked is not desired:
                 change = self._compare(resource, marked, live, notes)
-        self.rejections.extend(immutability.altered(change, resource))
+        self.rejections.extend(checks.altered(change, resource))
         return self._classify(change, resource, live, notes)
 
     def _compare(
@@ -276,7 +275,7 @@ class _Planner:
             reason = ActionReason.CANNOT_UPDATE
             return replace(change, action=Action.REPLACE, reason=reason)
         if resource.address.version is not None:
-            self.rejections.append(immutability.immutable_version(change, resource))
+            self.rejections.append(checks.immutable_version(change, resource))
             return change
         new = resource.address.at(_next_version(change.address.version))
         return self._create(new, resource, change.values, notes)

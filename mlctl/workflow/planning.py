@@ -17,10 +17,9 @@ from mlctl.kinds import Address, kind_of
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Unfinished
-from mlctl.planning.ownership.owner import NOBODY, Ownership
-from mlctl.planning.ownership.pruning import Prune, undeclared
+from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, undeclared
 from mlctl.planning.planner import plan
-from mlctl.planning.preflight.names import NAME_TAKEN
+from mlctl.planning.preflight.regions import NAME_TAKEN
 from mlctl.planning.refresh import owned_by, refresh
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.render.plan import unfinished as unfinished_text

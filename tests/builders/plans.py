@@ -20,8 +20,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning import planner
 from mlctl.planning.model import Plan, Unfinished
-from mlctl.planning.ownership.owner import NOBODY, Ownership
-from mlctl.planning.ownership.pruning import Prune
+from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import work as steps
 from mlctl.planning.steps.work import Work

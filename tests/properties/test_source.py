@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mlctl import source
 from mlctl.diagnostics import Label, Report, Severity
 from mlctl.pointer import Pointer, get
-from mlctl.render.findings import diagnostics, machine, sarif
+from mlctl.render.findings import diagnostics, machine
 
 # PyYAML itself does not read back the breaks that it writes, nor a byte order mark.
 LETTERS = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\ufeff")
@@ -194,7 +194,7 @@ def test_no_bytes_make_the_reader_or_a_renderer_crash(raw: bytes) -> None:
     assert machine.as_json(report)
     assert machine.github(report).count("\n") == len(report)
     assert machine.azure_pipelines(report).count("\n") == len(report)
-    assert sarif.report(report)
+    assert machine.sarif(report)
 
 
 @given(SCRAPS)

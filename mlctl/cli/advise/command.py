@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mlctl.cli.advise import patch as advise_files
-from mlctl.cli.advise.vary import USUAL, varied
+from mlctl.cli.change.planning import load_and_plan, show_plan
 from mlctl.cli.files.validate import SomePaths
 from mlctl.cli.forecast.args import (
     WEATHER,
     BeginArgs,
     CloudArgs,
     SubjectArgs,
+    WorkerArgs,
     begun,
+    executor_of,
     settings_of,
     weather_of,
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject
-from mlctl.cli.forecast.workers import WorkerArgs, executor_of
-from mlctl.cli.local.setting_flags import DelayArgs
+from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, UsageError
-from mlctl.cli.shell.durations import duration
-from mlctl.cli.shell.rule_choice import Ignore
+from mlctl.cli.shell.command import duration
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.scope import ScopeError
 from mlctl.dataclasses import dataclass
+from mlctl.render.terminal.terminal import clean
+from mlctl.service_errors import Permanent, ServiceError
 
 if TYPE_CHECKING:
     from mlctl.forecast.advice.search import Candidate, Wishes
     from mlctl.forecast.batch.reading import Subject
     from mlctl.forecast.quotas import Quotas
+    from mlctl.pointer import Data
 
 _MOST_CONFIGURATIONS = 2000
 
@@ -131,7 +135,7 @@ def advise(
     write(session, data, output, render.human, _page)
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
-        advise_files.patch(session, read, values, paths or (), output)
+        write_settings(session, read, values, paths or (), output)
     return ended(session, complete=complete)
 
 
@@ -144,7 +148,7 @@ def _advice(
 
     wished = _wishes(wishes, subject)
     [weather] = begun([weather_of(args.weather)], args)
-    quota = advise_files.quotas(session, subject)
+    quota = quotas(session, subject)
     vary, seed = varied(args.vary or USUAL), str(args.seed)
     candidates = search.candidates(
         subject.scenario, weather.processes(), vary, RecoveryPolicy(), seed, wished
@@ -189,6 +193,135 @@ def _page(data: Mapping[str, Any]) -> str:
     from mlctl.render.forecast import page as forecast_page
 
     return forecast_page.advice(data)
+
+
+def quotas(session: Session, subject: Subject) -> Quotas:
+    """The quotas of the workspace; the documented ones, which is said, where none answers."""
+    from mlctl.forecast import quotas as known
+
+    why = "it tells none"
+    try:
+        with session.backend() as backend:
+            live = known.live(subject, backend)
+        if live is not None:
+            return live
+    except (ServiceError, ScopeError) as error:
+        why = str(error)
+    session.note(clean(f"the quotas of the workspace are not known: {why}"))
+    return known.documented(subject)
+
+
+def write_settings(
+    session: Session,
+    subject: Subject,
+    settings: Mapping[str, Data],
+    paths: Sequence[str],
+    output: ForecastFormat,
+) -> None:
+    """Write settings into the files that say them, and show what `mlctl plan` says of that.
+
+    Raises:
+        Permanent: a file cannot be written.
+    """
+    from mlctl import files
+    from mlctl.forecast.advice.patch import patched
+
+    changed, unwritten = patched(subject, settings)
+    named = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
+    for rewrite in changed:
+        file = rewrite.path
+        try:
+            rewrite.write(named)
+        except OSError as error:
+            raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
+        session.note(f"wrote {file}")
+    for name, why in unwritten.items():
+        session.note(f"{name} is left: {why}; change it where it is said")
+    if changed:
+        _show_plan(session, paths, output)
+
+
+def _show_plan(session: Session, paths: Sequence[str], output: ForecastFormat) -> None:
+    """The plan of the files as they are now, on stdout after advice for people, else on stderr."""
+    try:
+        with session.backend() as backend:
+            planned = load_and_plan(session, backend, paths, new_report(session, None))
+    except (ServiceError, ScopeError) as error:
+        session.note(clean(f"there is no plan of that, for the workspace cannot be read: {error}"))
+        return
+    if planned is None:
+        return
+    if output is ForecastFormat.HUMAN:
+        session.out("")
+        show_plan(session, planned)
+    else:
+        session.show_plan(planned.plan)
+
+
+USUAL = ("max_instances=1..32", "tier=low_priority,dedicated")
+_MOST_VALUES = 64  # of a field
+_NAMES = {"max_concurrency_per_instance": "concurrency"}  # as the files call it
+
+
+def varied(texts: Sequence[str]) -> dict[str, list[Data]]:
+    """What `--vary` tries, by field.
+
+    Raises:
+        InvalidValue: it names no field, or no values of one.
+    """
+    from mlctl.forecast.advice.search import FIELDS
+
+    values_by_field: dict[str, list[Data]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        name = _NAMES.get(name, name)
+        if name not in FIELDS:
+            raise InvalidValue(f"`{name}` is none of {', '.join(FIELDS)}", flag="--vary")
+        values_by_field[name] = _values(text, name, values)
+    return values_by_field
+
+
+def _values(text: str, name: str, values: str) -> list[Data]:
+    from mlctl.forecast.batch.policy import parse
+    from mlctl.simulator.engine.model import Tier
+
+    if name == "tier":
+        tiers = [tier.value for tier in Tier]
+        chosen = values.split(",") if values else tiers
+        if not set(chosen) <= set(tiers):
+            raise InvalidValue(f"`{text}`: a tier is one of {', '.join(tiers)}", flag="--vary")
+        return list(chosen)
+    if name == "policy":
+        chosen = values.split(",") if values else ["resubmit", "fallback:2", "dedicated"]
+        try:
+            return [str(parse(text_)) for text_ in chosen]
+        except ValueError as error:
+            raise InvalidValue(str(error), flag="--vary") from None
+    least = 0 if name == "min_instances" else 1
+    try:
+        low, dots, high = values.partition("..")
+        numbers = (
+            _doubling(int(low), int(high)) if dots else [int(text_) for text_ in values.split(",")]
+        )
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < least or len(numbers) > _MOST_VALUES:
+        shape = f"write {name}=1..32 or {name}=1,2,4, whole numbers from {least} on"
+        raise InvalidValue(f"`{text}`: {shape}", flag="--vary")
+    return list(numbers)
+
+
+def _doubling(low: int, high: int) -> list[int]:
+    """From `low` to `high`, both included, each twice the one before; 0 is followed by 1."""
+    numbers: list[int] = []
+    if low < 0 or high < low:
+        return numbers
+    if low == 0 and high:
+        numbers, low = [0], 1
+    while low < high:
+        numbers.append(low)
+        low *= 2
+    return [*numbers, high]
 
 
 COMMANDS = {"advise": advise}

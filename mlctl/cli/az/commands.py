@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from mlctl.cli.az import common_flags as flags
-from mlctl.cli.az import field_flags, kind_flags, read, wait
+from mlctl.cli.az import field_flags, read, wait
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
 from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.shell import Exit, Session
@@ -84,14 +84,14 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         "show",
         read.show,
         NameArgs,
-        (*kind_flags.identity(kind), *kind_flags.registry(kind)),
+        (*flags.identity(kind), *flags.registry(kind)),
         f"Show {_a(kind)}. Exits with 3 when there is none.",
     )
     yield KindCommand(
         "list",
         read.list_,
         ListArgs,
-        (*kind_flags.listing(kind), *kind_flags.registry(kind)),
+        (*flags.listing(kind), *flags.registry(kind)),
         f"List the {_plural(kind)}.",
         kind.az.list_flags,
     )
@@ -107,15 +107,15 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
 
 def _create(kind: Kind) -> KindCommand[Any]:
     parameters = [
-        kind_flags.file(required=kind.az.needs_file),
-        *kind_flags.new_identity(kind),
+        flags.file(required=kind.az.needs_file),
+        *flags.new_identity(kind),
         *field_flags.parameters(kind.az.create_flags, kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.arm.live_type else ()),
         flags.SET,
-        *kind_flags.deploying(kind),
+        *flags.deploying(kind),
         flags.IF_NOT_EXISTS,
         IGNORE,
-        *kind_flags.writing(),
+        *flags.writing(),
     ]
     return KindCommand(
         "create",
@@ -132,12 +132,12 @@ def _create(kind: Kind) -> KindCommand[Any]:
 def _update(kind: Kind) -> KindCommand[Any]:
     by_file = kind.updates_by_file
     parameters = [
-        *([kind_flags.file(required=False)] if by_file else ()),
-        *(kind_flags.new_identity(kind) if by_file else kind_flags.identity(kind)),
+        *([flags.file(required=False)] if by_file else ()),
+        *(flags.new_identity(kind) if by_file else flags.identity(kind)),
         *field_flags.parameters(kind.az.update_flags, kind, defaults=False),
         *flags.GENERIC,
         IGNORE,
-        *kind_flags.writing(),
+        *flags.writing(),
     ]
     over_file = " A file is laid over the live one." if by_file else ""
     return KindCommand(
@@ -153,7 +153,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
     count = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
     parameters = (
-        *kind_flags.identity(kind),
+        *flags.identity(kind),
         count,
         IGNORE,
         flags.NO_WAIT,
@@ -172,7 +172,7 @@ def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
 
 def _delete(kind: Kind) -> KindCommand[Any]:
     parameters = (
-        *kind_flags.identity(kind, label=False),
+        *flags.identity(kind, label=False),
         flags.YES,
         flags.NO_WAIT,
         flags.DRY_RUN,
@@ -185,11 +185,11 @@ def _wait(kind: Kind) -> KindCommand[Any]:
     text = (
         f"Wait until {_a(kind)} is made, changed or gone, after --no-wait or somebody else's write."
     )
-    return KindCommand("wait", wait.wait, WaitArgs, (*kind_flags.identity(kind), *wait.FLAGS), text)
+    return KindCommand("wait", wait.wait, WaitArgs, (*flags.identity(kind), *wait.FLAGS), text)
 
 
 def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
-    parameters = (*kind_flags.identity(kind), flags.DRY_RUN, *flags.POLICY)
+    parameters = (*flags.identity(kind), flags.DRY_RUN, *flags.POLICY)
     text = f"{name.capitalize()} a version of {_a(kind)}, or all of them. {what}"
     return KindCommand(name, _write(name), WriteArgs, parameters, text)
 
@@ -221,7 +221,7 @@ def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
         "list-nodes",
         read.list_nodes,
         NameArgs,
-        (*kind_flags.identity(kind), *flags.POLICY),
+        (*flags.identity(kind), *flags.POLICY),
         "List the nodes of a cluster.",
     )
 

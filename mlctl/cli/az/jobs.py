@@ -20,7 +20,7 @@ from mlctl.backends.ports.jobs import (
     SupportsOutputs,
 )
 from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.service_errors import NotFound, Permanent
 

@@ -6,8 +6,7 @@ import sys
 
 from mlctl.backends.ports.metrics import DEFAULT_METRICS, Series, SupportsMetrics
 from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, argument, flag
-from mlctl.cli.shell.command import flag_values
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration, flag_values
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.kinds import Address
 from mlctl.service_errors import Permanent

@@ -10,7 +10,7 @@ from mlctl.backends.ports.jobs import Job, JobProgress, Jobs, SupportsEventLog, 
 from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.files import expanded
 from mlctl.service_errors import Permanent
 

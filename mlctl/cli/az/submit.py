@@ -16,7 +16,7 @@ from mlctl.cli.az.stream import stream
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import OutputArgs, Query
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.dataclasses import dataclass

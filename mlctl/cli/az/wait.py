@@ -13,7 +13,7 @@ from mlctl.cli.az.args import WaitArgs
 from mlctl.cli.az.read import address_of, not_found
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.command import option, switch
-from mlctl.cli.shell.query import compiled
+from mlctl.cli.shell.output import compiled
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
 from mlctl.render.cloud import resources

@@ -18,7 +18,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
 from mlctl.cli.change.planning import show_plan
 from mlctl.cli.shell import Exit, OptionSpec, Session, flag, streams
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.workflow import perform
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Report

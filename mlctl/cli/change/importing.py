@@ -10,8 +10,7 @@ from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.workflow import settle_s
-from mlctl.planning.ownership.adoption import adoption, owned_by_others
-from mlctl.planning.ownership.owner import Ownership
+from mlctl.planning.ownership.owner import Ownership, adoption, owned_by_others
 from mlctl.source.files import PROJECT_FILE
 from mlctl.workflow.model import Planned, PlanOptions
 

@@ -8,7 +8,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
 from mlctl.cli.change.execution import Yes
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.render.apply import leases
 from mlctl.service_errors import Permanent

@@ -10,8 +10,7 @@ from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.planning.drift import drifted
-from mlctl.planning.pull import pulled
+from mlctl.planning.drift import drifted, pulled
 from mlctl.render.plan.patch import patch_of
 from mlctl.render.terminal.terminal import clean
 from mlctl.source.edit import Rewrite

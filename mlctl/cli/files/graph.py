@@ -59,11 +59,11 @@ def graph(
 
 
 def _drawn(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
-    from mlctl.render.graph import markup, text
+    from mlctl.render.graph import markup
 
     match picture:
         case Picture.TEXT:
-            return text.text(panels)
+            return markup.text(panels)
         case Picture.MERMAID:
             return markup.mermaid(panels)
         case Picture.DOT:

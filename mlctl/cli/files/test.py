@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from mlctl.cli.files import case_files
-from mlctl.cli.files.case_files import Result
+from mlctl import schema, source
 from mlctl.cli.shell import Exit, Session, argument, flag
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import as_json
+from mlctl.pointer import Data
+from mlctl.project.place import nearest
 from mlctl.render.terminal.terminal import clean
+from mlctl.source.files import CASES
 
 _EVERY_S = 0.5  # how often files are looked at
 _WATCHED = (".yml", ".yaml", ".py")
@@ -66,14 +73,14 @@ def _run(session: Session, paths: Sequence[str], output: TestFormat) -> Exit:
     from mlctl.cli.run import run
 
     report = Report()
-    cases = case_files.read(paths, report)
+    cases = read_cases(paths, report)
     session.show(report)
     if report.failed:
         return Exit.ERROR
     if not cases:
         session.say(f"ERROR: there are no cases in {', '.join(paths)}: name files *.test.yml")
         return Exit.ERROR
-    results = [case_files.run(case, run) for case in cases]
+    results = [run_case(case, run) for case in cases]
     match output:
         case TestFormat.JSON:
             session.out_data(as_json([_as_data(result) for result in results], indent=2))
@@ -134,6 +141,169 @@ def _times() -> dict[str, float]:
             if name.endswith(_WATCHED) and path.is_file():
                 times[str(path)] = path.stat().st_mtime
     return times
+
+
+Command = Callable[[Sequence[str]], int]  # runs a command line, and gives its exit code
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case, its file (as given, and where it is) and its line; its paths are from there."""
+
+    name: str
+    path: str
+    file: Path
+    line: int
+    data: Mapping[str, Data]
+
+    @property
+    def project(self) -> Path:
+        """The nearest folder above the file with a `mlctl.yml`; else the file's own."""
+        folder = self.file.parent
+        project_file = nearest(str(folder))
+        return Path(project_file).parent if project_file else folder
+
+    def paths(self, key: str) -> list[str]:
+        """The files of a key, as seen from the project's folder."""
+        folder = self.file.parent
+        return [os.path.relpath(folder / one, self.project) for one in self.data.get(key, ())]
+
+    @property
+    def flags(self) -> list[str]:
+        """The flags that name the environment and the variables."""
+        found = ["--env", self.data["env"]] if "env" in self.data else []
+        for name, value in self.data.get("var", {}).items():
+            found += ["--var", f"{name}={json.dumps(value)}"]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a case ended: what is not as expected, nothing where all is."""
+
+    case: Case
+    wrong: tuple[str, ...] = ()
+
+
+def read_cases(paths: Sequence[str], report: Report) -> list[Case]:
+    """The cases of files, and of the case files in folders; what is wrong goes to the report."""
+    cases = []
+    for path in _files(paths):
+        for document in source.read(path, report):
+            findings = list(schema.check(document, schema.load("test")))
+            report.extend(findings)
+            for number, case in enumerate([] if findings else document.data["tests"]):
+                line = document.label(("tests", number, "name")).span.line + 1
+                cases.append(Case(case["name"], path, Path(path).resolve(), line, case))
+    return cases
+
+
+def run_case(case: Case, command: Command) -> Result:
+    """Apply what is live before, then validate and plan the files, and compare."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _workspace(Path(folder) / "cloud.db"),
+        contextlib.chdir(case.project),
+    ):
+        local = [*case.flags, "--backend", "local"]
+        live = case.paths("live")
+        if live:
+            code, _, err = _quietly(command, ["apply", *live, "--yes", *local])
+            if code:
+                return Result(case, ("what is live before cannot be applied:", *err.splitlines()))
+        files = case.paths("files")
+        code, out, err = _quietly(command, ["validate", *files, *case.flags, "-o", "json"])
+        if not out.strip():
+            return Result(case, tuple(err.splitlines()))
+        findings = json.loads(out)["diagnostics"]
+        changes: dict[str, str] | None = None
+        if not code:
+            code, out, err = _quietly(command, ["plan", *files, *local, "-o", "json"])
+            if not out.strip():
+                return Result(case, tuple(err.splitlines()))
+            planned = json.loads(out)
+            findings += planned["diagnostics"]
+            changes = dict(_changes(planned))
+        return Result(case, tuple(_wrong(case.data.get("expect", {}), findings, changes)))
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        if Path(path).is_dir():
+            below = sorted(one for one in Path(path).rglob("*.test.y*ml") if one.is_file())
+            yield from (str(one) for one in below if str(one).endswith(CASES))
+        else:
+            yield path
+
+
+@contextlib.contextmanager
+def _workspace(path: Path) -> Iterator[None]:
+    """A simulated cloud at a path, whatever the environment says."""
+    variables = {name: os.environ.pop(name, None) for name in ("MLCTL_LOCAL_DB", "MLCTL_ENV")}
+    os.environ["MLCTL_LOCAL_DB"] = str(path)
+    try:
+        yield
+    finally:
+        del os.environ["MLCTL_LOCAL_DB"]
+        os.environ.update({name: value for name, value in variables.items() if value is not None})
+
+
+def _quietly(command: Command, line: Sequence[str]) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = command(line)
+    return code, out.getvalue(), err.getvalue()
+
+
+def _changes(planned: Mapping[str, Data]) -> Iterator[tuple[str, str]]:
+    for change in planned["resource_changes"]:
+        actions = change["change"]["actions"]
+        if actions != ["no-op"]:
+            yield change["address"], "replace" if len(actions) > 1 else actions[0]
+
+
+def _wrong(
+    expected: Mapping[str, Data],
+    findings: Sequence[Mapping[str, Data]],
+    changes: Mapping[str, str] | None,
+) -> Iterator[str]:
+    """What is not as expected, a sentence each."""
+    expected_findings = [str(finding).split(maxsplit=1) for finding in expected.get("findings", ())]
+    for code, *at in expected_findings:
+        if not any(_is(finding, code, at) for finding in findings):
+            yield f"not found: {' '.join([code, *at])}"
+    for finding in findings:
+        if finding["severity"] == "error" and not any(
+            _is(finding, *_pair(expected_finding)) for expected_finding in expected_findings
+        ):
+            words = f"{finding['code']} {_place(finding)}: {finding['summary']}"
+            yield f"not expected: {words}".replace(" :", ":")
+    want = expected.get("changes")
+    if want is None:
+        return
+    if changes is None:
+        yield "there is no plan: the files have errors"
+        return
+    for address in sorted({*want, *changes}):
+        if want.get(address) != changes.get(address):
+            expected_change, is_ = want.get(address, "no change"), changes.get(address, "no change")
+            yield f"{address}: expected {expected_change}, the plan says {is_}"
+
+
+def _pair(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    return words[0], words[1:]
+
+
+def _is(finding: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:
+    """Whether a finding is of a code, and at a place where one is given: the end of its path."""
+    if finding["code"] != code:
+        return False
+    return not at or f"/{_place(finding)}".endswith(f"/{at[0]}")
+
+
+def _place(finding: Mapping[str, Data]) -> str:
+    span = finding["range"]
+    return f"{span['filename']}:{span['start']['line']}" if span else ""
 
 
 COMMANDS = {"test": run_cases}

@@ -97,11 +97,11 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
 
 
 def _for_programs(report: Report, output: FindingsFormat) -> str:
-    from mlctl.render.findings import machine, sarif
+    from mlctl.render.findings import machine
 
     match output:
         case FindingsFormat.SARIF:
-            return sarif.report(report)
+            return machine.sarif(report)
         case FindingsFormat.GITHUB:
             return machine.github(report)
         case FindingsFormat.AZURE:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlctl.cli.local.flag_text import time_of_day
-from mlctl.cli.local.setting_flags import DelayArgs, pair
+from mlctl.cli.local.flag_text import DelayArgs, pair, time_of_day
 from mlctl.cli.shell import InvalidValue, UsageError, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.forecast import DEFAULT_WEATHER
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from mlctl.forecast.weather.models import Weather
     from mlctl.simulator.engine.model import SimulationSettings
 
@@ -191,3 +194,39 @@ def tiers_of(choice: TierChoice) -> list[Any]:
     from mlctl.simulator.engine.model import Tier
 
     return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerArgs:
+    """Who is at work; it changes nothing but the time."""
+
+    workers: int = flag("Processes at work.", default=1, min=1, max=256, metavar="N")
+    scheduler: str | None = flag(
+        "The workers of a Dask cluster instead: tcp://HOST:PORT.", metavar="ADDRESS"
+    )
+
+
+@contextmanager
+def executor_of(args: WorkerArgs) -> Iterator[Executor | None]:
+    """Who carries histories out; None: this process.
+
+    Raises:
+        Permanent: there are no such workers, or they went away.
+    """
+    if args.scheduler is not None and args.workers > 1:
+        raise UsageError("--workers and --scheduler say the same: give one of them.")
+    if args.scheduler is None and args.workers == 1:
+        yield None
+        return
+    from mlctl.forecast import executors
+
+    executors_ = (
+        executors.processes(args.workers)
+        if args.scheduler is None
+        else executors.cluster(args.scheduler)
+    )
+    try:
+        with executors_ as executor:
+            yield executor
+    except executors.WorkersError as error:
+        raise Permanent("NoWorkers", str(error)) from None

@@ -13,17 +13,18 @@ from mlctl.cli.forecast.args import (
     CloudArgs,
     HistoryArgs,
     SubjectArgs,
+    WorkerArgs,
+    executor_of,
     settings_of,
     tiers_of,
     weathers,
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject
-from mlctl.cli.forecast.workers import WorkerArgs, executor_of
-from mlctl.cli.local.setting_flags import DelayArgs
+from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.dataclasses import dataclass, replace
 from mlctl.render.terminal.terminal import clean

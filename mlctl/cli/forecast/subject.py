@@ -237,9 +237,9 @@ def _check_flags(document: Document, kind: Kind) -> None:
 
 
 def _counted(folder: str) -> int:
-    from mlctl.cli.az import input_files
+    from mlctl.cli.az import invoke
 
-    count = input_files.count_files({"inputs": {"input": {"path": folder}}})
+    count = invoke.count_files({"inputs": {"input": {"path": folder}}})
     if count is None:
         raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
     return count

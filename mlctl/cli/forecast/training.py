@@ -10,14 +10,15 @@ from mlctl.cli.forecast.args import (
     CloudArgs,
     FileArgs,
     HistoryArgs,
+    WorkerArgs,
+    executor_of,
     settings_of,
     tiers_of,
     weathers,
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast.subject import read_graph, stated_prices
-from mlctl.cli.forecast.workers import WorkerArgs, executor_of
-from mlctl.cli.local.setting_flags import DelayArgs
+from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.dataclasses import dataclass

@@ -11,7 +11,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog import prices
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, argument, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl.cli.local import capacity, cloud, faults, preemption, settings
-from mlctl.cli.local.fit import preemption_fit
+from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group
 from mlctl.cli.shell.command import Commands
 

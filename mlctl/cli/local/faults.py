@@ -7,7 +7,7 @@ from typing import Annotated
 
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.shell import ArgumentSpec, Exit, InvalidValue, Session, argument, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data

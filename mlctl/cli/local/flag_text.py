@@ -1,13 +1,15 @@
-"""What flags of the simulated cloud name or hold: text files, and numbers with commas between."""
+"""What flags of the simulated cloud hold: delays, texts of files, numbers, times of day."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from mlctl import files
-from mlctl.cli.shell import UsageError
+from mlctl.cli.shell import UsageError, flag
+from mlctl.dataclasses import dataclass
 from mlctl.service_errors import Permanent
 
 _T = TypeVar("_T")
@@ -71,3 +73,28 @@ def time_of_day(text: str, flag: str) -> float:
         if hour < _HOURS and minute < _MINUTES:
             return float(hour * 3600 + minute * 60)
     raise UsageError(f"argument {flag}: `{text}` is no time of day: write HH:MM.")
+
+
+_delay = partial(flag, metavar="S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayArgs:
+    """How long nodes take."""
+
+    allocation: str | None = _delay("From asking for a node to having it.")
+    preparation: str | None = _delay("From having a node until it can work.")
+    replacement: str | None = _delay("What allocation is for a node that was preempted.")
+    leave: str | None = _delay("From giving a node back to its being gone.")
+
+
+def pair(text: str) -> tuple[str, str]:
+    """The name and the value of `NAME=VALUE`.
+
+    Raises:
+        UsageError: the text is none.
+    """
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise UsageError(f"`{text}`: write NAME=VALUE, as cancel_grace_s=60.")
+    return name, value

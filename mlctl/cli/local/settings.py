@@ -7,10 +7,10 @@ from enum import Enum
 
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.setting_flags import DelayArgs, pair
+from mlctl.cli.local.flag_text import DelayArgs, pair
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
-from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from mlctl import files
 from mlctl.cli.rehearse import scoring as rehearse_scoring
 from mlctl.cli.rehearse import training as rehearse_training
-from mlctl.cli.rehearse.options import (
-    CodeArgs,
-    KillArgs,
-    RunArgs,
-    TrainingArgs,
-    command_words,
-)
-from mlctl.cli.rehearse.output import Output, RehearsalFormat
+from mlctl.cli.rehearse.options import CodeArgs, KillArgs, RunArgs, TrainingArgs, command_words
+from mlctl.cli.rehearse.stage import Output, RehearsalFormat
 from mlctl.cli.shell import ArgumentSpec, Exit, InvalidValue, OptionSpec, Session
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.service_errors import Permanent

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.rehearse.options import CodeArgs, RunArgs
-from mlctl.cli.rehearse.output import Output, RehearsalFormat
-from mlctl.cli.rehearse.stage import stage
+from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue, Session
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent

@@ -1,21 +1,26 @@
-"""Where a rehearsal runs: its folder, its interpreter, its bounds; in the end nothing is left."""
+"""Where a rehearsal runs, with its bounds, and where it is written; in the end nothing is left."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
+import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlctl import files
 from mlctl.cli.rehearse.options import RunArgs
-from mlctl.cli.shell import InvalidValue, Session
+from mlctl.cli.shell import Exit, InvalidValue, Session
+from mlctl.dataclasses import dataclass, replace
+from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
@@ -128,3 +133,60 @@ def _memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
         return 0
+
+
+class RehearsalFormat(StrEnum):
+    """How a rehearsal is written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    JUNIT = "junit"
+    HTML = "html"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a rehearsal is written, and how; `words` are those that ask for the same again.
+
+    With `strict` warnings fail, too.
+    """
+
+    session: Session
+    form: RehearsalFormat
+    words: Sequence[str]
+    strict: bool = False
+
+    def again(self, kill: int | None) -> str:
+        """How to run one kill again."""
+        return f"again: {shlex.join([*self.words, '--kill', str(kill)])}"
+
+    @contextmanager
+    def watched(self, stage: Stage) -> Iterator[Stage]:
+        """The stage with a table of nodes and mini-batches, where people sit at a terminal."""
+        if self.session.quiet or not self.session.color(sys.stderr):
+            yield stage
+            return
+        from mlctl.render.rehearsal.live import viewing
+
+        with viewing(sys.stderr) as view:
+
+            def begin(name: str, total: int) -> None:
+                stage.progress(name, total)
+                view.begin(name, total)
+
+            yield replace(stage, progress=begin, on_event=view.show)
+
+    def write(
+        self, report: Report, views: Mapping[RehearsalFormat, Callable[[], str]], summary: str
+    ) -> Exit:
+        """Write the view that was asked for; else the findings and a summary, for people."""
+        from mlctl.render.findings import diagnostics
+
+        view = views.get(self.form)
+        if view is not None:
+            self.session.out_data(view())
+        else:
+            color = self.session.color(sys.stdout)
+            text = diagnostics.report(report, color=color, width=self.session.width)
+            self.session.out(text + ("\n" if text else "") + summary)
+        return Exit.ERROR if report.failed else Exit.OK

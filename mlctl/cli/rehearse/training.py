@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl.cli.rehearse.options import RunArgs, TrainingArgs
-from mlctl.cli.rehearse.output import Output, RehearsalFormat
-from mlctl.cli.rehearse.stage import stage
+from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
-from mlctl.cli.parser.arguments import TypedFlag
+from mlctl import durations
+from mlctl.cli.parser.arguments import InvalidValue, TypedFlag
 from mlctl.cli.parser.declare import ARGUMENTS, CommandGroup, CommandSpec, OptionSpec, declared
 from mlctl.cli.parser.tree import SEVERAL
 from mlctl.cli.shell.exits import Exit
@@ -142,3 +143,17 @@ def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
 # They may stand before the command, too: `mlctl --backend azure plan`.
 GLOBAL_FLAGS = tuple(parameters(GlobalArgs))
 _GLOBAL_NAMES = frozenset(one.name for one in GLOBAL_FLAGS)
+
+
+def duration(text: str) -> float:
+    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
+
+    Raises:
+        InvalidValue: it is none of these.
+    """
+    try:
+        return durations.parse(text)
+    except ValueError:
+        raise InvalidValue(
+            f"`{text}` is no duration; write 90s, 15m, 1h30m, 30d or PT90S"
+        ) from None

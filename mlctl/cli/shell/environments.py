@@ -25,7 +25,7 @@ from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import PLACE, paths_of, project_file_of
 from mlctl.cli.shell.session import Session
 from mlctl.inert import as_json, prose
-from mlctl.planning.preflight.names import NAME_TAKEN
+from mlctl.planning.preflight.regions import NAME_TAKEN
 from mlctl.pointer import Data
 from mlctl.project.file import Project
 from mlctl.project.load import load_project

@@ -14,7 +14,7 @@ from pathlib import Path
 from mlctl.catalog import region
 from mlctl.kinds import Scope, kind_of
 from mlctl.planning.model import Plan
-from mlctl.planning.preflight.names import NAME_TAKEN
+from mlctl.planning.preflight.regions import NAME_TAKEN
 from mlctl.pointer import Data
 
 VARIABLE = "MLCTL_NEW_NAMES"  # the file in which a process writes them down

@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr that may be closed, full, or have lost their reader."""
+"""stdin, stdout and stderr: closed, full, without a reader; and how far local files are read."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import errno
 import io
 import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO, cast
 
+from mlctl.files import on_read
 from mlctl.render.terminal.terminal import clean_lines
 
 
@@ -94,3 +98,35 @@ def ask(prompt: str) -> None:
     """Print a prompt on stderr; the answer is typed behind it."""
     sys.stderr.write(clean_lines(prompt))
     sys.stderr.flush()
+
+
+_PATIENCE, _EVERY = 1.0, 0.5  # seconds before the first line, and between two
+
+
+@contextmanager
+def reading_shown(stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """While this runs, one line of a terminal says how much was read; then it is gone."""
+    if not stream.isatty():
+        yield
+        return
+    begun = last_shown = clock()
+    total, width = 0, 0
+
+    def add(count: int) -> None:
+        nonlocal total, last_shown, width
+        total += count
+        now = clock()
+        if now - begun >= _PATIENCE and now - last_shown >= _EVERY:
+            line = f"Reading local files: {total / 1e9:.1f} GB"
+            stream.write(f"\r{line}")
+            stream.flush()
+            last_shown, width = now, len(line)
+
+    token = on_read.set(add)
+    try:
+        yield
+    finally:
+        on_read.reset(token)
+        if width:
+            stream.write(f"\r{' ' * width}\r")
+            stream.flush()

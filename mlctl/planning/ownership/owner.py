@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from fnmatch import fnmatchcase
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
-from mlctl.dataclasses import dataclass
+from mlctl.config.graph import Graph
+from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Label
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
-from mlctl.kinds.values import Values, canonical_values, complete
+from mlctl.kinds.values import Values, canonical_values, complete, stored_values
+from mlctl.planning.live_state import LiveState
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.pointer import Data, Pointer
 
 TAGS: Pointer = ("tags",)
@@ -139,3 +143,82 @@ def is_unhashed(field: Field, kind: Kind) -> bool:
 
 def _taggable(resource: Resource) -> bool:
     return resource.owner is None and tags_field(resource.form) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """What may be pruned: at most `limit` resources, None for any number.
+
+    `elsewhere` are the addresses that other files of the project declare: they stay.
+    """
+
+    elsewhere: Set[Address] = field(default_factory=frozenset)
+    limit: int | None = None
+
+
+def prune_undeclared(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
+    """The deletes of what the project owns and no file declares."""
+    for live in undeclared(graph, live_state.owned, prune.elsewhere):
+        yield Change(live.address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
+
+
+def undeclared(graph: Graph, owned: Iterable[Live], elsewhere: Set[Address]) -> Iterator[Live]:
+    """What of the project's resources neither these files declare nor others do `elsewhere`.
+
+    A version of an asset is declared while any version of its name is: others may use it, and the
+    file only says which one is next.
+    """
+    for live in owned:
+        address = live.address
+        name = address.at(None) if kind_of(address).versioned else address
+        if not (graph.declared(name) or elsewhere & {address, name}):
+            yield live
+
+
+def adoption(plan: Plan, ownership: Ownership) -> Plan:
+    """Of a plan that was made of the files without tags, the one that only tags what is there.
+
+    What differs from its file gets no `mlctl.spec-hash`: it is not what the file says.
+    """
+    changes = tuple(_adopt(plan, ownership))
+    read = {change.address: plan.read[change.address] for change in changes}
+    return Plan(plan.backend, plan.scope, changes, read)
+
+
+def owned_by_others(
+    plan: Plan, ownership: Ownership, previous_owners: Collection[str]
+) -> dict[Address, str]:
+    """What belongs to other projects than the `previous_owners`, from whom it is taken."""
+    ours = {ownership.project, *previous_owners}
+    lives = [
+        (change.address, change.live) for change in plan.changes if change.resource and change.live
+    ]
+    theirs = ((address, owner(live)) for address, live in lives)
+    return {address: name for address, name in theirs if name is not None and name not in ours}
+
+
+def _adopt(plan: Plan, ownership: Ownership) -> Iterator[Change]:
+    for change in plan.changes:
+        resource, live = change.resource, change.live
+        if resource is None or live is None or resource.owner is not None or change.in_motion:
+            continue
+        live_tags = tags(live)
+        new = _tags(resource, ownership, plan.scope, differs=change.action is not Action.NO_OP)
+        fields = tuple(
+            FieldChange((*TAGS, key), live_tags.get(key), value)
+            for key, value in new.items()
+            if live_tags.get(key) != value
+        )
+        values = {
+            **stored_values(live.body, resource.form, plan.scope, with_service_fields=False),
+            TAGS: {**live_tags, **new},
+        }
+        if fields and resource.form.field(TAGS) is not None:
+            yield Change(live.address, Action.UPDATE, fields, resource, values, live)
+
+
+def _tags(
+    resource: Resource, ownership: Ownership, scope: Scope, *, differs: bool
+) -> Mapping[str, Data]:
+    project_tags: dict[str, Data] = {PROJECT: ownership.project}
+    return project_tags if differs else {**project_tags, SPEC_HASH: spec_hash(resource, scope)}

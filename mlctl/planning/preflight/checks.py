@@ -4,30 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mlctl import pointer
 from mlctl.assets.local_files import JOB_DEFINITION
-from mlctl.diagnostics import Diagnostic
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
-from mlctl.planning.preflight import (
-    immutability,
-    names,
-    pools,
-    protection,
-    quota,
-    references,
-    regions,
-)
+from mlctl.planning.preflight import protection, quota, references, regions
 from mlctl.planning.running_jobs import RUNNING_JOBS
+
+VERSION_TAKEN = Rule("MLC403", "immutable-version", Severity.ERROR)
+ALTERED = Rule("MLC404", "altered-property", Severity.ERROR)
+
+
+def immutable_version(change: Change, resource: Resource) -> Diagnostic:
+    """New content for a version that exists."""
+    fixed = [field for field in change.fields if field.forces_replacement]
+    names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
+    return Diagnostic(
+        VERSION_TAKEN,
+        f"{change.address} exists with another {names}; the content of a version never changes",
+        resource.label(("version",)),
+        hint="give the new content a new `version`",
+        address=str(change.address),
+    )
+
+
+def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
+    """Add-only properties with another value than the one that is there."""
+    for changed in change.fields:
+        field = resource.form.field(changed.at[:-1])
+        if field is not None and field.additive and changed.before is not None:
+            yield Diagnostic(
+                ALTERED,
+                f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot be altered",
+                resource.label(changed.at),
+                hint=f"write {changed.before!r}, or use another key",
+                address=str(change.address),
+            )
+
 
 PLAN_RULES = (
     references.MISSING,
-    immutability.VERSION_TAKEN,
-    immutability.ALTERED,
+    VERSION_TAKEN,
+    ALTERED,
     quota.QUOTA,
-    names.NAME_TAKEN,
+    regions.NAME_TAKEN,
     references.IN_USE,
     references.DEFAULT_DELETED,
-    pools.POOL_LIMIT,
+    quota.POOL_LIMIT,
     JOB_DEFINITION,
     protection.PROTECTED,
     protection.PRUNE_LIMIT,
@@ -44,9 +69,9 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
 
     Warnings are about what it takes and does not do.
     """
-    yield from names.taken(changes, live_state)
+    yield from regions.taken(changes, live_state)
     yield from quota.exceeded(before_pruning(changes, live_state), live_state)
-    yield from pools.too_large(changes, live_state)
+    yield from quota.too_large(changes, live_state)
     yield from regions.other(changes, live_state)
     yield from regions.no_cheaper_as_spot(changes, live_state)
     yield from references.in_use(changes, live_state)

@@ -15,7 +15,6 @@ from mlctl.kinds.facts import NOTHING, Claim, Claims, Quota
 from mlctl.kinds.values import claims, effective
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
-from mlctl.planning.preflight import pools
 from mlctl.schema.text import counted
 
 QUOTA = Rule("MLC405", "quota-exceeded", Severity.ERROR)
@@ -105,8 +104,8 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
 def _over(
     change: Change, resource: Resource, quota: Quota, limit: Usage, growth: int
 ) -> Diagnostic:
-    if quota == pools.POOLS:
-        return pools.too_many(change, resource, limit, growth)
+    if quota == POOLS:
+        return too_many(change, resource, limit, growth)
     counted, scaled_by = quota[1] == limits.COMPUTES_QUOTA, kind_of(change.address).quota.scaled_by
     explanation = (
         f"{limit.used} are taken and this plan asks for {growth} more"
@@ -222,3 +221,50 @@ def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
         return current, {}
     planned_values = {**(live_values if change.live else {}), **change.values}
     return current, claims(kind, effective(planned_values, form), live_state.location)
+
+
+POOL_LIMIT = Rule("MLC409", "pool-limit-exceeded", Severity.ERROR)
+
+POOLS = (limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA)
+
+
+def too_many(change: Change, resource: Resource, limit: Usage, extra: int) -> Diagnostic:
+    """More pools than the account allows."""
+    return Diagnostic(
+        POOL_LIMIT,
+        f"Batch Pools are limited to {limit.limit} in this account; it has {limit.used}, and this"
+        f" plan asks for {extra} more",
+        resource.label(("name",)),
+        hint="delete a pool that nobody uses, or have the limit raised",
+        address=str(change.address),
+    )
+
+
+def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
+    """Pools that would have more VMs than the account allows, and than they have now."""
+    usage = live_state.usage.get(limits.EVERYWHERE, ())
+    limit = next(
+        (quota.limit for quota in usage if quota.family == limits.VMS_PER_POOL_QUOTA), None
+    )
+    for change in changes:
+        at = kind_of(change.address).quota.capped.get(limits.VMS_PER_POOL_QUOTA)
+        vms = change.values.get(at) if at else None
+        if at is None or limit is None or not isinstance(vms, int) or change.resource is None:
+            continue
+        if vms > max(limit, _live_vms(change)):
+            yield Diagnostic(
+                POOL_LIMIT,
+                f"the VMs of a Batch Pool are limited to {limit} in this account, and this one"
+                f" asks for {vms}",
+                change.resource.label(at),
+                hint=f"write {limit} or fewer, or have the limit raised",
+                address=str(change.address),
+            )
+
+
+def _live_vms(change: Change) -> int:
+    """The VMs of the live pool; 0 if it is created or replaced."""
+    if change.live is None or change.action is Action.REPLACE:
+        return 0
+    count = pointer.get(change.live.body, ("properties", "vmCount"), 0)
+    return count if isinstance(count, int) else 0

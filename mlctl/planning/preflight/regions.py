@@ -1,4 +1,4 @@
-"""What a new cluster is where it is: far from its workspace, or no cheaper as Spot."""
+"""What a new resource is in its region: named as another, far off, no cheaper as Spot."""
 
 from __future__ import annotations
 
@@ -59,5 +59,22 @@ def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
                 " from one to the other takes longer and may cost more",
                 change.resource.label(("location",)),
                 hint=f"leave `location` out, or write {workspace_region}",
+                address=str(change.address),
+            )
+
+
+NAME_TAKEN = Rule("MLC406", "name-taken", Severity.ERROR)
+
+
+def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
+    """Names of new resources that somebody else in the region has."""
+    for change in changes:
+        holder = live_state.taken.get(change.address)
+        if holder is not None and change.action.creates and change.resource:
+            yield Diagnostic(
+                NAME_TAKEN,
+                f"the name `{change.address.name}` is taken in its region: {holder}",
+                change.resource.label(("name",)),
+                hint="choose another name; if Azure takes it all the same, --ignore MLC406",
                 address=str(change.address),
             )

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.az import input_files, invocation
-from mlctl.cli.az.invocation import BatchJobArgs, InputType
+from mlctl.cli.az import invoke
+from mlctl.cli.az.invoke import BatchJobArgs, InputType
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.tree import Option
 from mlctl.service_errors import Permanent, ServiceError
@@ -25,7 +25,7 @@ def several(*words: str) -> list[TypedFlag]:
 
 def body(**args: Any) -> Mapping[str, Any]:
     """ARM's body of a batch job."""
-    return invocation.body(invocation.document(BatchJobArgs(**args)))
+    return invoke.body(invoke.document(BatchJobArgs(**args)))
 
 
 def written(folder: Path, text: str) -> Path:
@@ -91,7 +91,7 @@ def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
 )
 def test_what_is_no_input_is_a_usage_error(args: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        invocation.document(BatchJobArgs(**args))
+        invoke.document(BatchJobArgs(**args))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_is_no_input_is_a_usage_error(args: dict[str, Any]) -> None:
 )
 def test_a_file_that_makes_no_sense_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(Permanent, match=re.escape(says)):
-        invocation.document(BatchJobArgs(file=written(tmp_path, text)))
+        invoke.document(BatchJobArgs(file=written(tmp_path, text)))
 
 
 def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
@@ -114,11 +114,11 @@ def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
     for name in ("in/a", "in/deep/b", "in/deep/c"):
         (tmp_path / name).write_text("x")
     here = str(tmp_path / "in")
-    assert input_files.count_files(invocation.document(BatchJobArgs(input=here))) == 3
+    assert invoke.count_files(invoke.document(BatchJobArgs(input=here))) == 3
     both = BatchJobArgs(inputs=several(f"a={here}", f"b={here}/a"))
-    assert input_files.count_files(invocation.document(both)) == 4
-    assert input_files.count_files(invocation.document(BatchJobArgs(input="azureml://d/x"))) is None
-    assert input_files.count_files(invocation.document(BatchJobArgs())) is None
+    assert invoke.count_files(invoke.document(both)) == 4
+    assert invoke.count_files(invoke.document(BatchJobArgs(input="azureml://d/x"))) is None
+    assert invoke.count_files(invoke.document(BatchJobArgs())) is None
 
 
 def test_one_word_about_the_time_of_a_mini_batch_says_all_about_it() -> None:

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.cli.az.documents import form_schema
-from mlctl.cli.az.field_paths import ItemFilter, parse_path, split_assignment
-from mlctl.cli.az.update import GenericUpdate, UpdateError, UpdateFlag, update
+from mlctl.cli.az.update import (
+    GenericUpdate,
+    ItemFilter,
+    UpdateError,
+    UpdateFlag,
+    parse_path,
+    split_assignment,
+    update,
+)
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.kinds import KINDS
 from mlctl.pointer import Data, dotted

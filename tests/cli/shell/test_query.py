@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.shell.query import compiled
+from mlctl.cli.shell.output import compiled
 from tests.builders.shell import Run
 
 CREATE = ("compute", "create", "--name", "cpu", "--type", "amlcompute", "--max-instances", "2")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlctl import files
-from mlctl.cli.shell.reading import reading_shown
+from mlctl.cli.shell.streams import reading_shown
 
 
 class Terminal(io.StringIO):

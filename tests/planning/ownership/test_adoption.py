@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given, settings
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.planning.ownership.adoption import adoption, owned_by_others
-from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, Ownership, tags
+from mlctl.planning.ownership.owner import (
+    PROJECT,
+    SPEC_HASH,
+    Ownership,
+    adoption,
+    owned_by_others,
+    tags,
+)
 from mlctl.planning.steps.work import work
 from tests.builders.azure import azure, emulated
 from tests.builders.generated import Declared, resources, workspace, worlds

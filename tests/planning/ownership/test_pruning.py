@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning.ownership.owner import Ownership, owner
-from mlctl.planning.ownership.pruning import Prune
+from mlctl.planning.ownership.owner import Ownership, Prune, owner
 from tests.builders.azure import azure, emulated
 from tests.builders.generated import Declared, resources, workspace, worlds
 from tests.builders.plans import Planned, actions, applied, codes, planned, succeeded, writes

@@ -13,8 +13,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning import cost
 from mlctl.planning.blue_green.renaming import CannotRename, to_rename
 from mlctl.planning.model import Action
-from mlctl.planning.ownership.owner import NOBODY, Ownership
-from mlctl.planning.ownership.pruning import Prune
+from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune
 from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.pointer import Data
 from mlctl.render.plan import blocks as render

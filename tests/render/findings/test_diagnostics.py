@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, SourceText, Span
-from mlctl.render.findings import diagnostics, machine, sarif
+from mlctl.render.findings import diagnostics, machine
 from mlctl.render.terminal.terminal import cells, clean, width
 from mlctl.source.rules import SOURCE_RULES
 from tests.builders.paths import TESTS
@@ -55,7 +55,7 @@ def as_json(*found: Diagnostic) -> Any:
 
 
 def as_sarif(*found: Diagnostic) -> Any:
-    log = json.loads(sarif.report(reported(*found)))
+    log = json.loads(machine.sarif(reported(*found)))
     schema = TESTS / "data" / "sarif-2.1.0.schema.json"
     jsonschema.validate(log, json.loads(schema.read_text()))
     return log["runs"][0]
@@ -205,7 +205,7 @@ def test_under_strict_a_warning_is_an_error_in_every_form() -> None:
     assert diagnostics.report(report).startswith("error[MLC301]")
     assert json.loads(machine.as_json(report))["diagnostics"][0]["severity"] == "error"
     assert machine.github(report).startswith("::error ")
-    assert '"level": "error"' in sarif.report(report)
+    assert '"level": "error"' in machine.sarif(report)
 
 
 def test_json_has_terraforms_shape() -> None:

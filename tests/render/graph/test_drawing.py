@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.render.graph import markup, text
+from mlctl.render.graph import markup
 from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape, in_order, panels
 from tests.builders.findings import TODAY
 from tests.builders.paths import SAMPLES
@@ -73,11 +73,11 @@ def pipeline(tmp_path: Path) -> list[Panel]:
 
 
 def test_a_pipeline_is_a_tree_of_steps_in_the_order_of_their_data(pipeline: list[Panel]) -> None:
-    assert text.text(pipeline) == TREE
+    assert markup.text(pipeline) == TREE
 
 
 def test_resources_stand_below_what_refers_to_them() -> None:
-    tree = text.text(drawn(SAMPLES / "low-priority-batch"))
+    tree = markup.text(drawn(SAMPLES / "low-priority-batch"))
     assert tree.startswith("classifier-xgboost (model deployment)\n├─ endpoint_name: ")
     assert "compute: low-pri-cluster (compute cluster)" in tree
 
@@ -87,7 +87,7 @@ def test_what_no_file_declares_is_told(tmp_path: Path) -> None:
     (tmp_path / "deployment.yml").write_text(re.sub("(?m)^(code|environment).*", "", deployment))
     (whole,) = panels(Loader(Report(), TODAY).load([str(tmp_path)]).graph, lambda _path: None)
     assert {one.shape for one in whole.nodes.values()} == {Shape.RESOURCE, Shape.MISSING}
-    assert "low-pri-cluster (compute, not in these files)" in text.text([whole])
+    assert "low-pri-cluster (compute, not in these files)" in markup.text([whole])
 
 
 def test_mermaid_has_every_node_and_arrow(pipeline: list[Panel]) -> None:
@@ -127,7 +127,7 @@ def pictures(draw: st.DrawFn) -> Panel:
 def test_whatever_the_names_and_arrows_a_picture_can_be_read(panel: Panel) -> None:
     assert markup.mermaid([panel]).count("\n") == len(panel.nodes) + len(panel.arrows) + 4
     assert len(markup.dot([panel]).splitlines()) == len(panel.nodes) + len(panel.arrows) + 8
-    assert text.text([panel])
+    assert markup.text([panel])
 
 
 @given(pictures())
