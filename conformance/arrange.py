@@ -46,15 +46,17 @@ class Arranger:
         request, response = card.request, card.response
         if request.host is not None and not response.is_error:
             self._ensure(get(response.body, ("id",), ""), None, version, parents_only=True)
+        why = str(get(response.body, ("error", "message")))
         for path in ids(request.body, self.place):
-            self._ensure(path, None, version)
+            if path not in why:  # otherwise it was missing
+                self._ensure(path, None, version)
         if not request.path.casefold().startswith(self.place.path.casefold() + "/"):
             for row in (*_rows(response.body), response.body):
                 if get(row, ("id",)) == self.place.path:
                     self._put(self.place.path, _writable(row), version)
             return
         self._ensure(request.path, None, version, parents_only=True)
-        immutable = _IMMUTABLE.search(str(get(response.body, ("error", "message"))))
+        immutable = _IMMUTABLE.search(why)
         if not response.is_error:
             self._target(card, version)
         elif immutable:

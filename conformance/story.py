@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from conformance.card import Card, CardRequest, CardResponse
 from mlctl import catalog
-from mlctl.pointer import Data
+from mlctl.pointer import Data, get
 
 _PLACE = re.compile(
     r'/locations/([a-z0-9]+)|"location": "([a-z0-9]+)"|"Location", "info": \{"value": "([a-z0-9]+)"'
@@ -154,11 +154,18 @@ def _rewritten(card: Card, replacements: Mapping[str, str]) -> Card:
 
 def filled(card: Card, place: Place, learned: Learned) -> Card:
     """A card with the names of a place; in the request every placeholder is a plain name."""
-    card_here = _with_text(card, place.fill(_as_text(card)))
+    card_here = _with_text(_named(card), place.fill(_as_text(_named(card))))
     request = _PLACEHOLDER.sub(
         r"\1", learned.translate(json.dumps(_request_data(card_here.request)))
     )
     return replace(card_here, request=CardRequest(**json.loads(request)))
+
+
+def _named(card: Card) -> Card:
+    """The card; a name that was blotted out of its URL is the one that the answer has."""
+    path = str(get(card.response.body, ("id",)))
+    blotted = card.request.path == f"{path.rpartition('/')[0]}/any"
+    return replace(card, request=replace(card.request, path=path)) if blotted else card
 
 
 def ids(data: Data, place: Place) -> Iterator[str]:

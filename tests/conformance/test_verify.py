@@ -75,6 +75,22 @@ def test_what_was_not_there_is_not_written() -> None:
     assert not [path for path in put(seen) if path]
 
 
+def test_what_an_error_calls_missing_is_not_written() -> None:
+    service, seen = counting()
+    (wanted,) = (each for each in load() if each.id == "job-put-404-no-component")
+    (verdict,) = verify([wanted], lambda: service, load(), "1")
+    assert verdict.deviations == ()
+    assert not [path for path in put(seen) if path.startswith("components/")]
+
+
+def test_a_name_that_was_blotted_out_of_a_url_is_that_of_the_answer() -> None:
+    service, seen = counting()
+    (wanted,) = (each for each in load() if each.id == "component-put-anonymous")
+    (verdict,) = verify([wanted], lambda: service, load(), "1")
+    assert "/body/name" not in [each.at for each in verdict.deviations]
+    assert next(path for path in put(seen) if path.startswith("components/")).count("-") == 4
+
+
 def test_a_poll_of_an_operation_that_no_card_began_is_of_one_begun_now() -> None:
     service, _ = counting()
     (wanted,) = (each for each in load() if each.id == "batch-endpoint-put-poll-running")

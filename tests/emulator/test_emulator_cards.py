@@ -11,7 +11,7 @@ from conformance.expected import Direction, listed
 from conformance.verify import Score, Verdict, verify
 from tests.builders import cards
 
-_WHOLE = 0.94  # of the cards, at least
+_WHOLE = 0.9  # of the cards, at least; all others deviate as listed
 
 
 @lru_cache

@@ -39,9 +39,8 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
     settings = dict(resource.body["properties"]) if resource else {}
     note = job.row.note
     nodes = note.get("compute") if isinstance(note.get("compute"), dict) else {}
-    names = ("miniBatchSize", "errorThreshold", "outputFileName", "retrySettings", "loggingLevel")
     stored = {
-        **{name: note.get(name, settings.get(name)) for name in names},
+        "retrySettings": note.get("retrySettings", settings.get("retrySettings")),
         **{name: note[name] for name in ("inputData", "outputData") if name in note},
         "compute": {**(nodes or {}), "target": note.get("computeId")},
         "status": _status(job),
@@ -53,6 +52,8 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
         "name": display_name(call, job),
     }
     head = _head(call, job)
+    author = head["systemData"]["createdBy"]
+    head["systemData"] |= {"lastModifiedAt": clock.iso(job.modified), "lastModifiedBy": author}
     identity = {
         "id": f"{deployment.id(call.scope)}/jobs/{job.row.name}",
         "type": f"{PROVIDER}/workspaces/batchEndpoints/deployments/jobs",
@@ -131,22 +132,33 @@ def _status(job: JobRecord) -> str:
 
 
 def _tags(job: JobRecord) -> dict[str, Data]:
-    run_tags = {"azureml.batchrun": "true", "azureml.deploymentname": job.row.deployment}
+    run_tags = {
+        "azureml.batchrun": "true",
+        "azureml.deploymentname": job.row.deployment,
+        "azureml.jobtype": "azureml.batchjob",
+    }
     return {**run_tags, **(job.row.note.get("tags") or {})}
 
 
 def _run_properties(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, Data]:
     """What the service says of the run of a job of an endpoint."""
     note = job.row.note
+
+    def setting(name: str) -> Data:
+        return note.get(name, settings.get(name))
+
     retry = {**(settings.get("retrySettings") or {}), **(note.get("retrySettings") or {})}
     nodes = get(note, ("compute", "instanceCount")) or get(settings, ("resources", "instanceCount"))
     arguments = {
         "run_max_try": retry.get("maxRetries"),
         "run_invocation_timeout": str(retry.get("timeout") or "").strip("PTS"),
-        "mini_batch_size": note.get("miniBatchSize", settings.get("miniBatchSize")),
-        "logging_level": str(note.get("loggingLevel", settings.get("loggingLevel"))).upper(),
+        "mini_batch_size": setting("miniBatchSize"),
+        "error_threshold": setting("errorThreshold"),
+        "logging_level": str(setting("loggingLevel")).upper(),
+        "process_count_per_node": settings.get("maxConcurrencyPerInstance"),
+        "legacy_model_job": False,
         "NodeCount": nodes,
-        "append_row_file_name": note.get("outputFileName", settings.get("outputFileName")),
+        "append_row_file_name": setting("outputFileName"),
     }
     texts = {name: str(value) for name, value in arguments.items() if value is not None}
     return {

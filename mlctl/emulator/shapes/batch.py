@@ -5,6 +5,9 @@ And batch deployments, as recorded in July 2024 with api-version 2024-04-01.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from mlctl.emulator.shapes.shape import (
     Phase,
     ResponseField,
@@ -42,6 +45,14 @@ def _scoring_uri(field: ResponseField) -> Data:
     return f"{occasion.call.request.base}{occasion.address.id(occasion.call.scope)}/jobs"
 
 
+def identity(field: ResponseField) -> Data:
+    """Where there are only identities of users, the principal of the endpoint's own is zeros."""
+    if not isinstance(field.stored, Mapping) or field.stored.get("type") != "UserAssigned":
+        return if_set(field)
+    nobody = {"principalId": str(UUID(int=0)), "tenantId": field.occasion.call.guid("tenant")}
+    return {**field.stored, **nobody}
+
+
 BATCH_ENDPOINT: Shape = {
     "id": stored,
     "name": stored,
@@ -60,7 +71,7 @@ BATCH_ENDPOINT: Shape = {
     "systemData": section(SYSTEM_DATA),
     "tags": otherwise({}),
     "location": stored,
-    "identity": if_set,
+    "identity": identity,
 }
 
 

@@ -20,6 +20,7 @@ from mlctl.emulator.shapes.shape import (
     or_null,
     otherwise,
     section,
+    since,
     state,
     stored,
     time,
@@ -55,6 +56,7 @@ def compute_state(field: ResponseField) -> Data:
     return "Creating" if overwritten and field.occasion.phase is Phase.CHANGING else state(field)
 
 
+_LATER = "2022"  # the first api-versions with warnings, property bags and links of Batch
 _COUNTS = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 _ACCOUNT: Shape = {
     "adminUserName": stored,
@@ -84,8 +86,8 @@ _NODES: Shape = {
     "virtualMachineImage": stored,
     "isolatedNetwork": stored,
     "enableNodePublicIp": stored,
-    "enableBatchPrivateLink": always(value=False),
-    "propertyBag": when_done(otherwise({}), omitted),
+    "enableBatchPrivateLink": since(_LATER, always(value=False)),
+    "propertyBag": since(_LATER, when_done(otherwise({}), omitted)),
 }
 COMPUTE: Shape = {
     "id": stored,
@@ -106,7 +108,7 @@ COMPUTE: Shape = {
             "computeLocation": once_created(stored, omitted),
             "provisioningState": compute_state,
             "provisioningErrors": or_null,
-            "provisioningWarnings": once_created(always({})),
+            "provisioningWarnings": since(_LATER, once_created(always({}))),
             "isAttachedCompute": stored,
             "properties": section(_NODES),
         }

@@ -1,7 +1,8 @@
 """Jobs, as recorded: command jobs, jobs of endpoints read back, and answers to invocations.
 
 The service runs a job of an endpoint as a pipeline job, whose experiment is the endpoint. Cards:
-job-get-command, job-get-failed, job-put-create, job-get-of-invoke, invoke-uri-file.
+job-get-command, job-get-failed, job-put-create, job-get-of-invoke, invoke-uri-folder-2023-04 (that
+of March 2023, invoke-uri-file, is an earlier shape).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mlctl.emulator.shapes.shape import (
     if_any,
     if_set,
     null,
+    omitted,
     otherwise,
     preview_since,
     render,
@@ -165,8 +167,6 @@ _INVOCATION: Shape = {
         }
     ),
     "outputData": if_set,
-    "miniBatchSize": stored,
-    "errorThreshold": stored,
     "compute": section(
         {
             "target": stored,
@@ -177,10 +177,9 @@ _INVOCATION: Shape = {
             "properties": null,
         }
     ),
-    "outputFileName": stored,
+    "output": always({"datastoreId": None, "path": None}),
     "retrySettings": stored,
     "status": stored,
-    "loggingLevel": stored,
     "interactionEndpoints": _each_value(_service("jobEndpointType", properties=null)),
     "tags": otherwise({}),
     "properties": otherwise({}),
@@ -188,13 +187,13 @@ _INVOCATION: Shape = {
 }
 
 
-def _job(properties: Shape) -> Shape:
+def _job(properties: Shape, system_data: Shape = SYSTEM_DATA) -> Shape:
     return {
         "id": stored,
         "name": stored,
         "type": stored,
         "properties": section(properties),
-        "systemData": section(SYSTEM_DATA),
+        "systemData": section(system_data),
     }
 
 
@@ -205,7 +204,16 @@ JOB_PROPERTIES: Mapping[str, Shape] = {
 }
 JOBS: Mapping[str, Shape] = {kind: _job(shape) for kind, shape in JOB_PROPERTIES.items()}
 CHILD: Shape = {key: rule for key, rule in JOBS["Pipeline"].items() if key != "properties"}
-INVOCATION: Shape = _job(_INVOCATION)
+INVOCATION: Shape = _job(
+    _INVOCATION,
+    {
+        "createdAt": time,
+        "createdBy": stored,
+        "lastModifiedAt": time,
+        "lastModifiedBy": stored,
+        "createdByType": omitted,
+    },
+)
 
 
 # Runs, as the run history keeps them, from the recordings of azure-ai-ml's tests (pipeline_job,

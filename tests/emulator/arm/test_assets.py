@@ -167,6 +167,22 @@ def test_an_archived_version_is_listed_on_demand(view: str, names: list[str]) ->
     assert here.get(f"{WS}/models/m/versions?listViewType={view}").names == names
 
 
+def test_a_component_keeps_no_type_of_instances_and_the_version_that_a_label_means() -> None:
+    here, where = world(), f"{WS}/components/step/versions/1"
+    spec = {
+        "type": "command",
+        "environment": "azureml:AzureML-acpt-pytorch@latest",
+        "resources": {"instance_type": "Standard_D3_v2"},
+    }
+    shown = here.made(where, {"properties": {"componentSpec": spec}}).data["properties"]
+    kept = shown["componentSpec"]
+    assert kept["resources"] == {"instance_count": "1"}
+    assert re.fullmatch(
+        r"azureml://registries/azureml/environments/AzureML-acpt-pytorch/versions/\d+",
+        kept["environment"],
+    )
+
+
 def test_a_container_is_deleted_with_its_versions() -> None:
     here = with_versions("1", "2")
     here.put(f"{WS}/models/m", {"properties": {"description": "mine"}})

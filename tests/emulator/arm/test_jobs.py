@@ -32,7 +32,11 @@ def test_a_scoring_uri_needs_no_api_version_and_begins_a_job() -> None:
     assert made.header("azureml-model-deployment") == "blue"
     job = here.get(f"{WS}/jobs/{made.data['name']}").data["properties"]
     assert (job["jobType"], job["experimentName"]) == ("Pipeline", "scoring")
-    assert job["tags"] == {"azureml.batchrun": "true", "azureml.deploymentname": "blue"}
+    assert job["tags"] == {
+        "azureml.batchrun": "true",
+        "azureml.deploymentname": "blue",
+        "azureml.jobtype": "azureml.batchjob",
+    }
 
 
 def test_jobs_are_listed_by_endpoint_deployment_and_workspace_and_paged() -> None:
@@ -100,6 +104,27 @@ def test_the_cancellation_of_a_pipeline_job_leads_to_its_result() -> None:
     assert (first.status, first.data, first.header("location")) == (202, {}, url)
     assert (second.status, second.response.body) == (200, b"")
     assert here.get(url.replace(":batchjob", ":other")).status == 404
+
+
+def test_a_pipeline_job_whose_component_is_not_there_is_refused_at_submission() -> None:
+    here, component = with_deployment(), f"{WS}/components/step/versions/7"
+    steps = {"one": {"type": "command", "componentId": component}}
+    refused = here.put(f"{WS}/jobs/p", {"properties": {"jobType": "Pipeline", "jobs": steps}})
+    assert (refused.status, refused.code) == (404, "NotFound")
+    assert refused.data["error"]["message"] == (
+        f"key: {component}, Message: Not found component step (version: 7)."
+    )
+    assert here.get(f"{WS}/jobs/p").status == 404
+
+
+def test_an_invocation_is_answered_as_since_april_2023() -> None:
+    here = with_deployment()
+    began = here.ask("POST", f"{WS}/batchEndpoints/scoring/jobs", {"properties": {}}, headers=NAMED)
+    properties = began.data["properties"]
+    assert properties["output"] == {"datastoreId": None, "path": None}
+    assert properties["tags"]["azureml.jobtype"] == "azureml.batchjob"
+    assert '"error_threshold":"-1"' in properties["properties"]["azureml.parameters"]
+    assert "miniBatchSize" not in properties
 
 
 def test_a_job_runs_while_somebody_asks_for_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from uuid import UUID
 
 import pytest
 
@@ -173,3 +174,21 @@ def test_a_job_runs_on_a_compute_instance() -> None:
     here.made(INSTANCE, MACHINE)
     asked = {"jobType": "Command", "command": "true", "computeId": INSTANCE}
     assert here.put(f"{WS}/jobs/train", {"properties": asked}).status == 201
+
+
+def test_an_identity_of_users_alone_has_a_principal_of_zeros() -> None:
+    here, where = world(), f"{WS}/batchEndpoints/scoring"
+    provider = "/subscriptions/s/resourceGroups/r/providers/Microsoft.ManagedIdentity"
+    user = f"{provider}/userAssignedIdentities/u"
+    identity = {"type": "UserAssigned", "userAssignedIdentities": {user: {}}}
+    here.made(where, {"location": "eastus", "identity": identity, "properties": {}})
+    shown = here.get(where).data["identity"]
+    assert (shown["type"], shown["principalId"]) == ("UserAssigned", str(UUID(int=0)))
+    assert list(shown["userAssignedIdentities"][user]) == ["principalId", "clientId"]
+
+
+def test_old_api_versions_show_fewer_keys_of_a_cluster() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    (row,) = here.get(f"{WS}/computes?api-version=2020-08-01").data["value"]
+    assert not {"propertyBag", "enableBatchPrivateLink"} & row["properties"]["properties"].keys()

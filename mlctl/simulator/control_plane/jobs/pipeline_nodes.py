@@ -13,9 +13,11 @@ from sqlite3 import Connection
 
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import replay
-from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, records, training_jobs
+from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, training_jobs
 from mlctl.simulator.control_plane.resources import arm_body
+from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
@@ -145,7 +147,10 @@ def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[s
     address = batch_jobs.address_in(state, str(component or ""), "component")
     if address is None:
         return {}
-    resource = records.require_resource(db, state, address)
+    resource = rows.find(db, state.id, address)
+    if resource is None:
+        text = f"Not found component {address.name} (version: {address.version})."
+        raise NotFound("NotFound", f"key: {address.id(state.scope)}, Message: {text}")
     return arm_body.section(resource.body["properties"], "componentSpec")
 
 

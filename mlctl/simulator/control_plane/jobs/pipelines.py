@@ -198,6 +198,7 @@ def _run_properties(settings: Mapping[str, Data], compute: Data) -> dict[str, st
     )
     return {
         "azureml.DevPlatv2": "true",
+        "azureml.DatasetAccessMode": "Asset",
         "azureml.runsource": "azureml.PipelineRun",
         "runSource": "MFE",
         "runType": "HTTP",

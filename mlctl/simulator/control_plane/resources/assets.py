@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mlctl import catalog
 from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.component_hash import ANONYMOUS
@@ -117,7 +118,8 @@ def _keep_content(
 
 _SPEC = "componentSpec"  # where it is, of the properties of a component
 _DROPPED = ("_source",)
-_SHORT = re.compile(r"azureml:([^/:@]+):([^/:]+)")
+_CURATED = "azureml://registries/azureml/environments"
+_SHORT = re.compile(r"azureml:(?P<name>[^/:@]+)(?::(?P<version>[^/:]+)|@latest)")
 _OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PUT may change these
 
 
@@ -127,7 +129,8 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
 
     An anonymous component keeps the name and version of its spec; its steps are known by that name
     (test_anonymous_registration_from_load_component of azure-sdk-for-python). An environment that
-    is not in the workspace is one of the registry of Azure Machine Learning.
+    is not in the workspace is one of the registry of Azure Machine Learning, whose label stands for
+    a version; the type of instances is dropped (recorded: component-put-anonymous-instance-type).
     """
     if not isinstance(spec, Mapping):
         return spec
@@ -139,15 +142,16 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
         else {**_texts(fields), **identity}
     )
     short = _SHORT.fullmatch(str(out.get("environment", "")))
-    if (
-        short is not None
-        and context.find(Address("environment", short[1], version=short[2]), None) is None
-    ):
-        name, version = short.groups()
-        out["environment"] = f"azureml://registries/azureml/environments/{name}/versions/{version}"
+    if short is not None:
+        named = Address("environment", short["name"], version=short["version"])
+        if context.find(named, None) is None:
+            listed = catalog.registry_assets("azureml", named.kind).get(named.name.casefold())
+            version = named.version or (listed.version if listed else "1")
+            out["environment"] = f"{_CURATED}/{named.name}/versions/{version}"
     resources = out.get("resources") or {}
     if out.get("type") == "command" and isinstance(resources, dict):
-        out["resources"] = {"instance_count": "1", **resources}
+        kept = {key: value for key, value in resources.items() if key != "instance_type"}
+        out["resources"] = {"instance_count": "1", **kept}
     return out
 
 
