@@ -96,6 +96,25 @@ def leads_out(file: Path, named: frozenset[Path]) -> bool:
     return named.isdisjoint((target, *target.parents))
 
 
+def checkout(folder: Path | str) -> str | None:
+    """The real path of the git checkout that a folder is in, with a slash; None outside of any.
+
+    What a checkout names or links to elsewhere is not its own: what lies there may be secret.
+    """
+    place = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(place, ".git")):  # noqa: PTH118
+        place, below = os.path.dirname(place), place  # noqa: PTH120
+        if place == below:
+            return None
+    return os.path.join(place, "")  # noqa: PTH118
+
+
+def leaves_checkout(path: Path, folder: Path) -> bool:
+    """Whether a file lies outside of the git checkout that a folder is in."""
+    root = checkout(folder)
+    return root is not None and not os.path.realpath(path).startswith(root)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Files:
     """Files as they are on the disk, but for those with contents that are yet to be written."""

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import is_file, is_folder
+from mlctl.files import is_file, is_folder, leaves_checkout
 from mlctl.kinds import KINDS, Address
 from mlctl.pointer import Data, Pointer
 from mlctl.policies.policy import read
-from mlctl.project.file import ENVIRONMENTS, Project, ProjectError
+from mlctl.project.file import ALL, ENVIRONMENTS, Project, ProjectError
 from mlctl.project.plugins import Plugins
 from mlctl.project.rules import unknown_rule
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+from mlctl.source.files import left_checkout
 from mlctl.source.rules import UNREADABLE
+
+_NAME = re.compile(r"\w[\w.-]*")
 
 
 def findings(document: Document) -> Iterator[Diagnostic]:
     """Rules to ignore, kinds to protect and files that there are not."""
+    yield from _wrong_environments(document)
     yield from _unknown_rules(document)
     yield from _unknown_kinds(document)
     yield from _absent_files(document)
     yield from _unusable_prices(document)
     yield from _wrong_moves(document)
+
+
+def _wrong_environments(document: Document) -> Iterator[Diagnostic]:
+    """Names of environments that `--env` would take for something else."""
+    for name in document.data.get(ENVIRONMENTS, {}):
+        if name == ALL or not _NAME.fullmatch(name):
+            message = f"`{name}` is no name of an environment"
+            hint = f"letters, digits, `_`, `.` and `-`; `--env {ALL}` means each of them"
+            label = document.label((ENVIRONMENTS, name), key=True)
+            yield Diagnostic(VALUE_NOT_ALLOWED, message, label, hint)
 
 
 def _wrong_moves(document: Document) -> Iterator[Diagnostic]:
@@ -104,6 +119,9 @@ def _unusable_prices(document: Document) -> Iterator[Diagnostic]:
     }
     for at, name in places.items():
         try:
+            if name is not None and leaves_checkout(document.folder / name, document.folder):
+                yield left_checkout(name, document.label(at))
+                continue
             Project({"prices": name}, document).price_list()
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
@@ -120,3 +138,5 @@ def _absent_files(document: Document) -> Iterator[Diagnostic]:
                 label = document.label((*at, number))
                 hint = "paths in mlctl.yml are relative to its folder"
                 yield Diagnostic(UNREADABLE, f"there is no file `{path}`", label, hint)
+            elif leaves_checkout(path, document.folder):
+                yield left_checkout(path, document.label((*at, number)))

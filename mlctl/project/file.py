@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mlctl.planning.ownership.owner import Ownership
 
 ENVIRONMENTS = "environments"
+ALL = "all"  # of `--env`: each of them, so that none is called so
+_LONGEST_LIST = 1 << 24  # bytes of a price list
 
 
 class ProjectError(Exception):
@@ -130,7 +132,7 @@ class Project:
         from mlctl.catalog import prices  # few projects have one
 
         (path,) = self._below([name])
-        return prices.parse(path.read_text(encoding="utf-8"))
+        return prices.parse(ON_DISK.read(path, _LONGEST_LIST).decode())
 
     @property
     def plugins(self) -> list[tuple[str, Label | None]]:

@@ -12,13 +12,14 @@ from mlctl import schema, source
 from mlctl.config.loader import Loader
 from mlctl.config.variables import Unchosen, Variables
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import ON_DISK, Files
+from mlctl.files import ON_DISK, Files, leaves_checkout
 from mlctl.kinds import Kind
 from mlctl.masking import Secrets
 from mlctl.pointer import Data
 from mlctl.project.file import ENVIRONMENTS, Project, ProjectError
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+from mlctl.source.files import left_checkout
 from mlctl.source.rules import EMPTY
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def load_project(path: Path) -> Project:
     if not os.path.lexists(path):
         return Project()
     report = Report()
+    if leaves_checkout(path, path.parent):
+        report.add(left_checkout(path))
+        raise ProjectError(report)
     documents = source.read(path, report, explicit=False)
     if not documents and not report.failed:
         report.add(Diagnostic(EMPTY, f"`{path}` says nothing", None, _WRITE))

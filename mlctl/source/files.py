@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mlctl.dataclasses import dataclass
-from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import ON_DISK, Files, open_any, open_regular
+from mlctl.diagnostics import Diagnostic, Label, Report
+from mlctl.files import ON_DISK, Files, checkout, open_any, open_regular
 from mlctl.source.decode import MAX_BYTES, too_big
 from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
@@ -66,8 +66,12 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
     files_by_path: dict[str, SourceFile] = {}
     for path in paths:
         matches = list(_matches(path, report, own=own))
+        root = checkout(path) if os.path.isdir(path) else None
         for match in matches:
             identity = match.path if match.path == STDIN else os.path.realpath(match.path)
+            if root is not None and not identity.startswith(root):
+                report.add(left_checkout(match.path))
+                continue
             earlier = files_by_path.setdefault(identity, match)
             if match.explicit and not earlier.explicit:
                 files_by_path[identity] = match
@@ -161,6 +165,12 @@ def _kernels() -> set[int]:
     """The devices of what the kernel shows as files, unless they are part of the root's."""
     devices = {os.stat(path).st_dev for path in ("/proc", "/sys", "/dev") if os.path.isdir(path)}
     return devices - {os.stat("/").st_dev}
+
+
+def left_checkout(name: Path | str, place: Label | None = None) -> Diagnostic:
+    """The finding that a file is not read, because it lies outside of the git checkout."""
+    message = f"`{name}` is not read: it lies outside of the git checkout"
+    return Diagnostic(UNREADABLE, message, place, "copy it into the checkout")
 
 
 def _unreadable(name: str, error: Exception) -> Diagnostic:

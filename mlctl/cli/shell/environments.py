@@ -27,10 +27,9 @@ from mlctl.cli.shell.session import Session
 from mlctl.inert import as_json, prose
 from mlctl.planning.preflight.regions import NAME_TAKEN
 from mlctl.pointer import Data
-from mlctl.project.file import Project
+from mlctl.project.file import ALL, Project
 from mlctl.project.load import load_project
 
-ALL = "all"
 _FLAG = "--env"
 _IN_ORDER = "--in-order"
 _VARIABLE = "MLCTL_ENV"
