@@ -57,33 +57,23 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     ends = time.monotonic() + patience
     interpreter = Interpreter(exe, alone, _memory(), mark, ends, session.note)
     begun: list[str] = []
-
-    def begin(name: str, _total: int) -> None:
-        begun.append(name)
-
     try:
-        with _signals(patience), swept(mark), _told_of_calm_runs(begun, session):
-            yield Stage(interpreter, folder, session.environment, runs.keep is not None, begin)
-    except TooLate:
+        with _signals(patience), swept(mark):
+            yield Stage(
+                *(interpreter, folder, session.environment, runs.keep is not None),
+                progress=lambda name, _total: begun.append(name),
+            )
+    except (KeyboardInterrupt, TooLate) as error:
+        if begun and not begun[-1].startswith(_LOSSY_RUNS):  # of later runs a report tells
+            ended = f"{', '.join(begun[:-1])} ended without an error" if begun[1:] else "none ended"
+            session.note(f"note: stopped in the calm run `{begun[-1]}`, before any kill; {ended}")
+        if isinstance(error, KeyboardInterrupt):
+            raise
         why = "the rehearsal took too long; --timeout gives it more"
         raise Permanent("TooLate", why) from None
     finally:
         if runs.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _told_of_calm_runs(begun: Sequence[str], session: Session) -> Iterator[None]:
-    """Say how far a rehearsal came that is stopped before its first kill; later its report does."""
-    from mlctl.rehearsal.process import TooLate
-
-    try:
-        yield
-    except (KeyboardInterrupt, TooLate):
-        if begun and not begun[-1].startswith(_LOSSY_RUNS):
-            ended = f"{', '.join(begun[:-1])} ended without an error" if begun[1:] else "none ended"
-            session.note(f"note: stopped in the calm run `{begun[-1]}`, before any kill; {ended}")
-        raise
 
 
 @contextmanager
