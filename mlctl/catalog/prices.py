@@ -56,7 +56,10 @@ class PriceList:
 
     def price(self, size: str, region: str) -> Price:
         """The prices of a size in a region, each by any of its spellings."""
-        return self.of(size, region).prices.get(_pair(size, region), UNKNOWN)
+        pair = size.casefold(), catalog.region(region)
+        if pair in self.prices or self.below is None:
+            return self.prices.get(pair, UNKNOWN)
+        return self.below.price(size, region)
 
     def of(self, size: str, region: str) -> PriceList:
         """The list that has the prices of a size in a region; this one where none has."""

@@ -36,7 +36,11 @@ class MeterError(ValueError):
 
 
 def filter_of(sizes: Iterable[str], regions: Iterable[str]) -> str:
-    """The OData filter for sizes and regions (none: all); values are case-sensitive."""
+    """The OData filter for sizes and regions (none: all).
+
+    The service tells cases apart: a known size is spelt as the catalog spells it.
+    """
+    sizes = [size.name if (size := catalog.find_size(name)) else name for name in sizes]
     clauses = ["serviceName eq 'Virtual Machines'", "priceType eq 'Consumption'"]
     for name, values in (("armRegionName", regions), ("armSkuName", sizes)):
         terms = [f"{name} eq '{value}'" for value in values]

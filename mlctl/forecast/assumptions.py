@@ -38,8 +38,12 @@ def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
     yield assumption("price", scenario.price_of(Tier.DEDICATED), "D", why)
     name, price = "low_priority_price", scenario.low_priority_price
     if scenario.price_ratio is None:
-        spot = f"USD for an hour of a Spot VM, which moves; the price list is of {origin}"
-        yield assumption(name, price, "D", spot)
+        rate, source = scenario.spot_rate, f"the price list is of {origin}"
+        if rate and rate.ends:
+            source = f"--spot-price {rate.ends[0]:g}..{rate.ends[1]:g}"
+        if rate and rate.ends and rate.as_of:
+            source = f"known since {rate.as_of}; the price list is of {origin}"
+        yield assumption(name, price, "D", f"USD for an hour of a Spot VM, which moves; {source}")
     else:
         stated = f"--low-priority-ratio {scenario.price_ratio:g} of the dedicated price, as given"
         yield assumption(name, price, "A", stated)

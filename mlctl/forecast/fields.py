@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import isfinite
 
 from mlctl import catalog
 from mlctl.catalog.prices import MOST_PRICE, PriceList, listed
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
+from mlctl.forecast.scenario import SpotRate
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
@@ -88,13 +90,17 @@ def cores_of(size: str) -> int:
 class StatedPrices:
     """What a user says of prices: that of a dedicated node-hour, what of it low priority costs.
 
-    What is None is read in the list. `region` is where a cluster is that does not say it.
+    What is None is read in the list. `region` is where a cluster is that does not say it. The rate
+    of Spot may be said to lie between two `ends`, or be read in the list that `spot` gives for a
+    size and a region.
     """
 
     price: float | None = None
     ratio: float | None = None
     prices: PriceList | None = None
     region: str = DEFAULT_REGION
+    ends: tuple[float, float] | None = None
+    spot: Callable[[str, str], PriceList] | None = None
 
     @property
     def price_list(self) -> PriceList:
@@ -112,8 +118,11 @@ class StatedPrices:
         return self.price_list.of(own_size, self.region_of(cluster)).origin
 
 
-def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tuple[float, float]:
+def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tuple[float, SpotRate]:
     """The prices of a node-hour in USD, dedicated and low priority: as stated, else of the list.
+
+    A rate between two ends is the list's where that lies between them, else the nearer end, or the
+    higher one where the list has none. No rate is above the dedicated price.
 
     Raises:
         ForecastError: one is not known, with the place of `label`.
@@ -131,11 +140,19 @@ def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tup
     if dedicated > MOST_PRICE:
         raise ForecastError(f"the price of an hour must be {MOST_PRICE:g} USD at most")
     if stated.ratio is not None:
-        return dedicated, stated.ratio * dedicated
-    if known.spot is None:
+        return dedicated, SpotRate(stated.ratio * dedicated)
+    known_list = stated.spot(size, region) if stated.spot else stated.price_list
+    rate = known_list.price(size, region).spot
+    if stated.ends is not None:
+        low, high = (min(end, dedicated) for end in stated.ends)
+        return dedicated, SpotRate(high if rate is None else min(max(rate, low), high), (low, high))
+    if rate is None:
         raise ForecastError(
-            f"the price of Spot for `{size}` is not known in {region}: say --low-priority-ratio"
-            " with what it is of the dedicated price",
+            f"the price of Spot for `{size}` is not known in {region}: say --spot-price with USD"
+            " for an hour, LOW..HIGH, or --low-priority-ratio with what it is of the dedicated"
+            " price",
             label,
         )
-    return dedicated, min(known.spot, dedicated)
+    rate, earlier = min(rate, dedicated), min(known.spot or rate, dedicated)
+    ends = None if stated.spot is None else (min(rate, earlier), max(rate, earlier))
+    return dedicated, SpotRate(rate, ends, known_list.of(size, region).as_of.isoformat())

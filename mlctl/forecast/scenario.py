@@ -19,12 +19,24 @@ Spec = TypeVar("Spec", BatchSpec, TrainingSpec)
 
 
 @dataclass(frozen=True, slots=True)
+class SpotRate:
+    """USD for an hour of a low-priority node; between which ends it may move, where that is said.
+
+    It is known since the day `as_of`; None: it is as a user stated it.
+    """
+
+    usd: float
+    ends: tuple[float, float] | None = None
+    as_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobScenario(Generic[Spec]):
     """A job on a cluster, with the processes that take low-priority nodes away.
 
     The cluster's price is that of a node-hour of a dedicated node, `low_priority_price` that of a
     low-priority one; `price_ratio` is what of the former a user said that it is,
-    and `price_list` is where the prices are from.
+    `price_list` is where the prices are from, and `spot_rate` is how well that of Spot is known.
     """
 
     cluster: ClusterSpec
@@ -34,6 +46,7 @@ class JobScenario(Generic[Spec]):
     processes: tuple[PreemptionProcess, ...] = ()
     price_ratio: float | None = None
     price_list: str = ""
+    spot_rate: SpotRate | None = None
 
     def on(self, tier: Tier, processes: tuple[PreemptionProcess, ...] = ()) -> Self:
         """The same on a tier, where these processes take nodes away."""

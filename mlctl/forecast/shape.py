@@ -142,12 +142,29 @@ class OutlookData(TypedDict):
     spent: float | None
 
 
+class RateEndData(TypedDict):
+    """A rate of Spot that may be, in USD an hour, and what the main row costs until done at it."""
+
+    usd: float
+    cost: float | None
+
+
+class RateData(TypedDict):
+    """The rate of Spot by which the main row is billed; None is "not said"."""
+
+    usd: float
+    as_of: str | None
+    low: RateEndData | None
+    high: RateEndData | None
+
+
 class SentenceData(TypedDict):
     """The numbers of the one sentence."""
 
     row: str | None
     low_priority: OutlookData | None
     dedicated: OutlookData | None
+    rate: RateData | None
 
 
 class AssumptionData(TypedDict):

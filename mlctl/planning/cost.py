@@ -73,7 +73,9 @@ class PlanCost:
     def price_lists(self) -> list[PriceList]:
         """The lists that the prices are of, the oldest first."""
         whole = self.prices or listed()
-        lists = [whole.of(change.nodes.size, change.region) for change in self.changes] or [whole]
+        if whole.below is None or not self.changes:
+            return [whole]
+        lists = [whole.of(change.nodes.size, change.region) for change in self.changes]
         return sorted({part.origin: part for part in lists}.values(), key=lambda part: part.as_of)
 
     @property

@@ -94,10 +94,10 @@ def test_a_field_that_is_no_text_is_said(name: str) -> None:
 
 
 def test_the_filter_spells_values_as_the_service_does() -> None:
-    assert retail.filter_of(["Standard_D2s_v3", "Standard_B1s"], ["eastus"]) == (
+    assert retail.filter_of(["STANDARD_ds3_v2", "Standard_B1s"], ["eastus"]) == (
         "serviceName eq 'Virtual Machines' and priceType eq 'Consumption'"
         " and (armRegionName eq 'eastus')"
-        " and (armSkuName eq 'Standard_D2s_v3' or armSkuName eq 'Standard_B1s')"
+        " and (armSkuName eq 'Standard_DS3_v2' or armSkuName eq 'Standard_B1s')"
     )
 
 

@@ -95,7 +95,6 @@ def refresh(
     elif not names:
         names, used = _used(session)
         places = places or used
-    names = [size.name if (size := catalog.find_size(name)) else name for name in names]
     _check(names, "SIZE")
     _check(places, "--region")
     fetched = _fetch(session, names, places)
@@ -177,8 +176,9 @@ def _report(
     priced, regions = ({*names} for names in zip(*fetched, strict=True))
     of = f"{counted(len(priced), 'size')} in {counted(len(regions), 'region')}"
     session.out(clean(f"Wrote the prices of {of}, of {session.today.isoformat()}, to {path}"))
+    known = {size.casefold() for size in priced}
     for text, lacking in (
-        ("price", {*sizes} - priced),
+        ("price", {size for size in sizes if size.casefold() not in known}),
         ("price of Spot", {size for (size, _), price in fetched.items() if price.spot is None}),
     ):
         if lacking:

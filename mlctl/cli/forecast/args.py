@@ -67,6 +67,11 @@ class FileArgs:
         max=1,
         metavar="R",
     )
+    spot_price: str | None = flag(
+        "What an hour of a low-priority node costs: now (Azure is asked), a price list (FILE), or"
+        " two ends in USD (0.03..0.12); the cost at both ends is told.",
+        metavar="RATE",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

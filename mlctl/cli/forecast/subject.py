@@ -110,7 +110,14 @@ def stated_prices(session: Session, args: FileArgs) -> StatedPrices:
     from mlctl.forecast.fields import DEFAULT_REGION, StatedPrices
 
     region = session.settings.configured(LOCATION) or DEFAULT_REGION
-    return StatedPrices(args.price, args.low_priority_ratio, session.price_list, region)
+    stated = StatedPrices(args.price, args.low_priority_ratio, session.price_list, region)
+    if args.spot_price is None:
+        return stated
+    if args.low_priority_ratio is not None:
+        raise UsageError("--spot-price and --low-priority-ratio say the same: give one of them.")
+    from mlctl.cli.forecast.spot_price import with_spot_price
+
+    return with_spot_price(session, stated, args.spot_price)
 
 
 def _address(text: str) -> Address:

@@ -77,9 +77,10 @@ def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
 
 
 def _of_price(scenario: Scenario) -> Factor:
-    """The price of low priority, which is never above the dedicated one."""
+    """The price of low priority, which is never above the dedicated one; its ends, where said."""
     price, most = scenario.low_priority_price, scenario.price_of(Tier.DEDICATED)
-    low, high = (min(scale * price, most) for scale in (_HALF, _TWICE))
+    ends = scenario.spot_rate.ends if scenario.spot_rate else None
+    low, high = ends or (min(scale * price, most) for scale in (_HALF, _TWICE))
     sides = [(to, replace(scenario, low_priority_price=to)) for to in (low, high)]
     return Factor("low_priority_price", price, sides[0], sides[1])
 

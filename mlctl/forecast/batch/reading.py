@@ -20,7 +20,7 @@ from mlctl.forecast.fields import (
     written,
 )
 from mlctl.forecast.history import LONGEST_S
-from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.scenario import Scenario, SpotRate
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
@@ -103,7 +103,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         )
     if files < 1:
         raise ForecastError("there is nothing to score: the number of files must be 1 or more")
-    spec, low_priority_price = cluster_spec(cluster, wanted.prices)
+    spec, rate = cluster_spec(cluster, wanted.prices)
     job = BatchSpec(
         f"1/{JOB}",
         spec.name,
@@ -120,25 +120,24 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         spec,
         job,
         wanted.settings,
-        low_priority_price,
+        rate.usd,
         price_ratio=wanted.prices.ratio,
         price_list=wanted.prices.origin_for(cluster),
+        spot_rate=rate,
     )
     subject = Subject(scenario, deployment, cluster, wanted.workspace)
     _check(subject, timeout_grows=wanted.timeout_grows)
     return subject
 
 
-def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, float]:
-    """A declared cluster, as the event engine knows it, and the price of a low-priority node.
+def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, SpotRate]:
+    """A declared cluster, as the event engine knows it, and the rate of a low-priority node.
 
     Raises:
         ForecastError: no price is known.
     """
     size = str(value_of(cluster, "size") or "")
-    dedicated, low_priority = prices_of(
-        size, stated.region_of(cluster), stated, cluster.label(("size",))
-    )
+    dedicated, rate = prices_of(size, stated.region_of(cluster), stated, cluster.label(("size",)))
     spec = ClusterSpec(
         f"1/{cluster.address.name}",
         Tier.LOW_PRIORITY if is_low_priority(value_of(cluster, "tier")) else Tier.DEDICATED,
@@ -149,7 +148,7 @@ def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, 
         dedicated,
         _ANY_REGION,
     )
-    return spec, low_priority
+    return spec, rate
 
 
 def _check(subject: Subject, *, timeout_grows: bool) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mlctl.dataclasses import dataclass, fields
-from mlctl.forecast import assumptions
+from mlctl.dataclasses import dataclass, fields, replace
+from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.assumptions import assumption
 from mlctl.forecast.batch import timeline
 from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
@@ -84,7 +84,7 @@ def document(
         "rows": row_documents,
         "timelines": list(_timelines(summaries, main)),
         "sensitivity": None if tornado is None else list(tornado),
-        "sentence": _sentence(row_documents, main),
+        "sentence": _sentence(row_documents, main, _rate(summaries, main)),
         "assumptions": list(all_assumptions(subject, [row for row, _ in summaries])),
     }
 
@@ -136,7 +136,26 @@ def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[
                 yield timeline.document(row.name, name, run, study.scenario, study.seed_of(run))
 
 
-def _sentence(rows_: Sequence[shape.RowData], main: str) -> shape.SentenceData:
+def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData | None:
+    """The rate of Spot in the main row, with what the same histories cost at its ends."""
+    row, summary = next(
+        ((row, summary) for row, summary in summaries if row.name == main), (None, None)
+    )
+    rate = row.study.scenario.spot_rate if row is not None else None
+    if row is None or summary is None or rate is None:
+        return None
+    ends: list[shape.RateEndData] = []
+    for usd in rate.ends or ():
+        study = replace(row.study, scenario=replace(row.study.scenario, low_priority_price=usd))
+        mean = statistics.finite_mean(study.summary(list(summary.histories)).costs_until_done)
+        ends.append({"usd": usd, "cost": None if mean is None else mean["value"]})
+    low, high = ends or (None, None)
+    return {"usd": rate.usd, "as_of": rate.as_of, "low": low, "high": high}
+
+
+def _sentence(
+    rows_: Sequence[shape.RowData], main: str, rate: shape.RateData | None
+) -> shape.SentenceData:
     """The numbers of the one sentence: low priority in the main row beside dedicated."""
     low, full = (
         next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
@@ -145,6 +164,7 @@ def _sentence(rows_: Sequence[shape.RowData], main: str) -> shape.SentenceData:
         "row": main if low is not None else None,
         "low_priority": None if low is None else _said(low),
         "dedicated": None if full is None else _said(full),
+        "rate": rate,
     }
 
 

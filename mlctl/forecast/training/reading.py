@@ -15,6 +15,7 @@ from mlctl.forecast.fields import (
     prices_of,
     value_of,
 )
+from mlctl.forecast.scenario import SpotRate
 from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
@@ -56,7 +57,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
     if not work.seconds_per_step:
         raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
     cluster_resource = cluster_of(graph, job)
-    cluster, low_priority_price, size = (
+    cluster, rate, size = (
         _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
     )
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
@@ -91,7 +92,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
         cluster,
         spec,
         wanted.settings,
-        low_priority_price,
+        rate.usd,
         price_ratio=wanted.prices.ratio,
         price_list=wanted.prices.origin_for(cluster_resource, size),
     )
@@ -114,21 +115,21 @@ def _job(graph: Graph) -> Resource:
     return jobs[0]
 
 
-def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, float, str]:
-    spec, low_priority_price = cluster_spec(cluster, wanted.prices)
-    return spec, low_priority_price, str(value_of(cluster, "size") or "")
+def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:
+    spec, rate = cluster_spec(cluster, wanted.prices)
+    return spec, rate, str(value_of(cluster, "size") or "")
 
 
-def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, float, str]:
+def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:
     """The nodes that a job gets for itself; their tier is that of its queue."""
     size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
     label = job.label(("resources", "instance_type"))
-    price, low_priority = prices_of(size, wanted.prices.region, wanted.prices, label)
+    price, rate = prices_of(size, wanted.prices.region, wanted.prices, label)
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     spec = ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price)
-    return spec, low_priority, size
+    return spec, rate, size
 
 
 def _seconds(timeout: object) -> float | None:

@@ -85,9 +85,23 @@ def sentence(data: Mapping[str, Any]) -> str:
     )
     if low["late"] is not None:
         text += f", and it is late in {chance(low['late'])}"
-    text += "."
+    text += "." + _at_rate(numbers["rate"])
     text += forecast_tornado.hangs(data["sensitivity"])
     return text if full is None else f"{text} {_dedicated(full, low)}"
+
+
+def _at_rate(rate: Mapping[str, Any] | None) -> str:
+    """At which rate of Spot, known since when, and what it costs at the ends of the rate."""
+    if rate is None or not (rate["as_of"] or rate["low"]):
+        return ""
+    text = f" That is at the rate of {rate['usd']:g} USD an hour of a node"
+    if rate["as_of"]:
+        text += f", known since {rate['as_of']}"
+    if rate["low"]:
+        low, high = rate["low"], rate["high"]
+        costs = f"{plain_usd(low['cost'])} to {usd(high['cost'])}"
+        text += f"; at {low['usd']:g} to {high['usd']:g} it costs {costs}"
+    return f"{text}."
 
 
 def _outcome(of: Mapping[str, Any]) -> str:

@@ -105,7 +105,7 @@ def test_refreshed_prices_lie_over_the_list_of_mlctl(
 ) -> None:
     asked = answering(monkeypatch, DS3)
     done = mlctl("catalog", "refresh", "standard_ds3_V2", "--region", "West Europe")
-    assert asked == [(retail.URL, ["Standard_DS3_v2"], ["westeurope"])]
+    assert asked == [(retail.URL, ["standard_ds3_V2"], ["westeurope"])]
     assert "Wrote the prices of 1 size in 1 region" in done.out
     assert (tmp_path / ".cache" / "mlctl" / "prices.csv").exists()
     (tmp_path / "cpu.yml").write_text(CLUSTER.format(region="westeurope"))

@@ -116,7 +116,7 @@ def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
         mlctl, sample, *FILES
     )
     assert (
-        "the price of Spot for `Standard_Q9_v7` is not known in eastus: say --low-pri"
+        "the price of Spot for `Standard_Q9_v7` is not known in eastus: say --spot-price"
         in refused(mlctl, sample, *FILES, "--price", "1")
     )
     stated = ("--price", "1", "--low-priority-ratio", "0.3")
