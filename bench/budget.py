@@ -154,6 +154,7 @@ def single_commands(scratch: Path) -> Iterator[tuple[str, int]]:
     for topic, words in {
         "--version": ("--version",),
         "validate one file": ("validate", "files/00000.yml"),
+        "plan one file": ("plan", "files/00000.yml"),
         "simulate a sample": (
             *("simulate", str(SAMPLE), "--files", "100", "--seconds-per-file", "8"),
         ),
@@ -208,7 +209,7 @@ def azure(scratch: Path) -> Iterator[tuple[str, int]]:
 
 
 TOPICS: Mapping[str, Callable[[Path], Iterator[tuple[str, int]]]] = {
-    "--version, validate one file, simulate": single_commands,
+    "--version, validate and plan one file, simulate": single_commands,
     "per file: validate, apply, plan, drift": clusters_per_file,
     "validate ten kinds": ten_kinds,
     "plan on azure": azure,

@@ -38,7 +38,7 @@ from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.shape import Forecast
 from mlctl.kinds import Address, Scope
 from mlctl.masking import Secrets
-from mlctl.planning.blue_green.renaming import CannotRename
+from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.planning.unfinished.journal import Journals
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError, UnknownEnvironment

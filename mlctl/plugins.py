@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import site
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint, distributions
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlctl.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 BACKENDS, RULES, POLICIES = "mlctl.backends", "mlctl.rules", "mlctl.policies"
 
@@ -62,6 +64,8 @@ def load(group: str, name: str) -> Plugin | None:
 
 def _installed(group: str) -> Iterator[EntryPoint]:
     """The entry points of a group in the site-packages of this interpreter and this user."""
+    from importlib.metadata import distributions  # noqa: PLC0415 - brings `email` and `zipfile`
+
     folders = site.getsitepackages()
     if site.ENABLE_USER_SITE:
         folders.append(site.getusersitepackages())

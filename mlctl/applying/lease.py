@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -135,6 +134,8 @@ def keep_renewed(
 
 def holder(command: str, environment: Mapping[str, str]) -> Holder:
     """This process, as others see it; `command` must have no secrets."""
+    import socket  # noqa: PLC0415 - a plan imports this module, and has no lease
+
     user = next(filter(None, map(environment.get, _USERS)), "") or _user()
     run = _run_url(environment)
     return Holder(f"{user}@{socket.gethostname()}", os.getpid(), command[:_LONGEST], run)

@@ -6,7 +6,6 @@ A task is a generator. It yields its events, and a `WaitUntil` before each of it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from heapq import heappop, heappush
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
@@ -40,6 +39,8 @@ class ThreadScheduler(Generic[T]):
     """Runs each task in a thread: for backends on real time."""
 
     def __init__(self, parallelism: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - brings `logging`
+
         self._executor = ThreadPoolExecutor(parallelism, thread_name_prefix="apply")
         self._events: SimpleQueue[T | BaseException] = SimpleQueue()
 

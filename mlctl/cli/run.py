@@ -29,8 +29,9 @@ _PLAN_FAMILY = (
 # Flags with a value that may stand before the verb.
 _BEFORE = (
     *("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w"),
-    *("--env", "--var", "--var-file"),
+    *("--env", "--var", "--var-file", "--auth", "--cloud", "--timeout"),
 )
+_SWITCHES_BEFORE = ("--only-show-errors", "--verbose", "--debug")
 _AZ = "az"  # what the executable of `mlctl az-shim` says first
 _COMPLETION = "_MLCTL_COMPLETE"  # the variable with which a shell completes a line
 _MAX_ARGUMENTS = 8 << 20  # bytes of an `@FILE`
@@ -61,7 +62,7 @@ def _run(args: Sequence[str]) -> int:
         from mlctl.cli.az import stand_in
 
         return stand_in.run(args[1:], _run)
-    verb = args[0] if args and args[0] in VERBS else None
+    verb = _verb(args)
     if verb and VERBS[verb] == AZ_VERBS:
         args = arguments.expand_files(args, _read)
     line = arguments.read(args, build(verb), _absent(verb))
@@ -218,6 +219,17 @@ def _usage_code(args: Sequence[str]) -> Exit:
 def _not_found_code(args: Sequence[str]) -> Exit:
     """A missing resource is 3 of the az-style verbs, and an error of the plan family."""
     return Exit.ERROR if _is_plan_family(args) else Exit.NOT_FOUND
+
+
+def _verb(args: Sequence[str]) -> str | None:
+    """The verb, behind flags that may stand before it; None where that is not certain."""
+    words = iter(args)
+    for word in words:
+        if word in _BEFORE:
+            next(words, None)
+        elif word not in _SWITCHES_BEFORE and "=" not in word:
+            return word if word in VERBS else None
+    return None
 
 
 def _is_plan_family(args: Sequence[str]) -> bool:

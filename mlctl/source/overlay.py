@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shlex
 from collections.abc import Iterable, Mapping
 
 from mlctl import pointer
@@ -130,6 +129,8 @@ def with_flag_values(
     data: dict[str, Data], typed: Iterable[FlagValue], *below: Document
 ) -> OverlaidDocument:
     """A document of `data`, whose findings about `typed` values point at the command line."""
+    import shlex  # noqa: PLC0415 - few command lines have such values
+
     line, places = "", dict[Pointer, tuple[int, int]]()
     for value in typed:
         line += f"{' ' if line else ''}{value.flag} "

@@ -15,14 +15,13 @@ from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Address, kind_of
 from mlctl.planning.blue_green.renaming import (
     NO_SUCCESSOR,
-    CannotRename,
     left_over,
     mentions,
     new_address,
     renamed_texts,
     to_rename,
 )
-from mlctl.planning.blue_green.successors import NONE, Successors
+from mlctl.planning.blue_green.successors import NONE, CannotRename, Successors
 from mlctl.render.terminal.terminal import clean
 from mlctl.source.decode import encoded
 from mlctl.source.files import STDIN

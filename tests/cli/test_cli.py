@@ -1,4 +1,4 @@
-"""The command before anything is imported: the version, and a package of the same name."""
+"""The command before anything is imported: the version, a package of the same name, the verb."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlctl import __version__
-from mlctl.cli import main
+from mlctl.cli import main, run
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,21 @@ def test_a_package_of_this_name_that_is_somebody_elses_is_warned_of(
     else:
         assert f"warning: the package `mlctl` {version} is somebody else's" in printed.err
         assert "pip uninstall mlctl" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("line", "verb"),
+    [
+        ("plan .", "plan"),
+        ("--backend local plan .", "plan"),
+        ("--backend=local --debug plan .", "plan"),
+        ("--env plan apply .", "apply"),
+        ("--timeout 30 -g compute validate", "validate"),
+        ("--back local plan .", None),  # cut short: what it is, only all commands say
+        ("plam .", None),
+        ("--help", None),
+        ("", None),
+    ],
+)
+def test_the_verb_is_known_behind_flags_of_every_command(line: str, verb: str | None) -> None:
+    assert run._verb(line.split()) == verb

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlctl import masking, planfile
+from mlctl import masking
 from mlctl.cli.change.planning import (
     PlanFormat,
     PruneArgs,
@@ -20,12 +21,12 @@ from mlctl.cli.forecast.of_plan import PlanForecast, PlanForecastArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import RuleArgs
-from mlctl.cli.shell.streams import OutputError
 from mlctl.dataclasses import dataclass
-from mlctl.planfile_types import MadeFrom
 from mlctl.planning.model import ActionReason
 from mlctl.workflow.model import Planned, PlanOptions, Strategy
-from mlctl.workflow.renaming import WriteError, write_texts
+
+if TYPE_CHECKING:
+    from mlctl.planfile_types import MadeFrom
 
 _ORDINARY = (
     "\nThe ordinary plan of these files, with --prune, does the rest but this: what no file says"
@@ -123,6 +124,9 @@ def _write_or_say(session: Session, planned: Planned, args: PlanArgs) -> None:
             "\nThe files are as they were: --write writes the new names, and so does apply."
         )
         return
+    from mlctl.cli.shell.streams import OutputError
+    from mlctl.workflow.renaming import WriteError, write_texts
+
     try:
         write_texts(planned.texts, session.note)
     except WriteError as error:
@@ -135,6 +139,8 @@ def _made_from(
     session: Session, planned: Planned, args: PlanArgs, pruning: PruneArgs, paths: Sequence[str]
 ) -> MadeFrom:
     """What the plan can be made from again; variables that may be secrets have to be given then."""
+    from mlctl.planfile_types import MadeFrom
+
     changes = planned.plan.changes
     return MadeFrom(
         paths=[*paths],
@@ -160,6 +166,8 @@ def _holds_secret(variable: str) -> bool:
 
 
 def _save(session: Session, planned: Planned, out: Path, made_from: MadeFrom) -> None:
+    from mlctl import planfile
+
     project = session.settings.project.document
     project_file = project.source.name if project else None
     planfile.save(planned.plan, planned.work, out, project_file, made_from)

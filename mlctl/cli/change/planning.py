@@ -14,9 +14,8 @@ from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import json_pieces
-from mlctl.planning.blue_green.renaming import CannotRename
+from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.pointer import Data
-from mlctl.render.plan.patch import patch_of
 from mlctl.workflow.model import (
     InvalidFiles,
     InvalidOption,
@@ -112,7 +111,11 @@ def show_plan(
     forecast: dict[str, Data] | None = None,
 ) -> None:
     """The plan on stdout, and its forecast where one was asked for; first what files will say."""
-    plan, patch = planned.plan, patch_of({path: new.after for path, new in planned.texts.items()})
+    plan, patch = planned.plan, ""
+    if planned.texts:
+        from mlctl.render.plan.patch import patch_of
+
+        patch = patch_of({path: new.after for path, new in planned.texts.items()})
     if output is PlanFormat.JSON:
         from mlctl.render.plan import plan_json
 

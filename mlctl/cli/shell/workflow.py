@@ -10,17 +10,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from mlctl.applying.events import StepEvent
-from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.shell.session import Session
 from mlctl.cli.shell.streams import OutputError
 from mlctl.config.loader import LoadedConfig
 from mlctl.render.terminal.terminal import clean
-from mlctl.workflow.applying import Execution, Show, apply_plan, collect_silently
 from mlctl.workflow.model import LONGEST_WAIT_S, PlanContext
-from mlctl.workflow.renaming import WriteError
+
+if TYPE_CHECKING:
+    from mlctl.applying.events import StepEvent
+    from mlctl.applying.outcome import Outcome
+    from mlctl.workflow.applying import Execution, Show
 
 
 def plan_context(session: Session) -> PlanContext:
@@ -59,6 +61,8 @@ def perform(
         LeaseHeld: another apply of the project runs.
         OutputError: a file cannot be written.
     """
+    from mlctl.workflow.applying import apply_plan, collect_silently
+    from mlctl.workflow.renaming import WriteError
 
     def print_events(events: Iterator[StepEvent], execution: Execution) -> Outcome:
         from mlctl.render.apply import progress

@@ -13,6 +13,7 @@ from mlctl.config.graph import Graph, build
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Address, Resource, kind_of
+from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.planning.model import Action, Plan
 from mlctl.pointer import Pointer
 from mlctl.schema import Schema, resolved
@@ -27,14 +28,6 @@ _TRIES = 100
 
 Renames = Mapping[Address, Address]
 """Old addresses and new ones, which differ in their names."""
-
-
-class CannotRename(Exception):
-    """Something cannot be replaced under a new name; `diagnostic` says what, where and why."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        super().__init__(diagnostic.message)
-        self.found = diagnostic
 
 
 @dataclass(frozen=True, slots=True)

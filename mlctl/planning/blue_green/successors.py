@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from mlctl.backends.ports.backend import Live
+from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import Address, Resource, Scope, kind_of, routes
 from mlctl.kinds.routes import Shares
 from mlctl.kinds.values import decode
@@ -21,6 +22,14 @@ Successors = Mapping[Address, Address]
 """For each resource the one that takes its place."""
 _TYPE: Pointer = ("type",)
 NONE: Successors = MappingProxyType({})
+
+
+class CannotRename(Exception):
+    """Something cannot be replaced under a new name; `diagnostic` says what, where and why."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.found = diagnostic
 
 
 def inheritable(predecessor: Live | None, resource: Resource, scope: Scope) -> Live | None:

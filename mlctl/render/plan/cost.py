@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -45,6 +44,8 @@ def human(cost: PlanCost, width: int) -> Iterator[str]:
         )
         floor, ceiling = " ".join(amounts[:2]), " ".join(amounts[2:])
         yield "  ".join((name, floor, ceiling, remark)).rstrip()
+    import textwrap  # noqa: PLC0415 - few plans have a note on prices
+
     yield from textwrap.wrap(_note(cost), max(width, _NARROW), break_on_hyphens=False)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,8 @@ _FIRST = "These files change first:"
 
 def patch_of(texts: Mapping[Path, str]) -> str:
     """The patch that makes files say the texts; "" without any."""
+    import difflib  # noqa: PLC0415 - few plans change files
+
     lines: list[str] = []
     for path, text in texts.items():
         name = str(path)

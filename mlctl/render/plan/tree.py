@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -238,6 +237,8 @@ def _flow(value: Mapping[str, Data]) -> str:
 
 def _items(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Signed items; an item without a sign is the number of those left out."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - few plans change a list
+
     for tag, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             yield "", str(high - low)

@@ -8,7 +8,8 @@ import pytest
 
 from mlctl.config import graph
 from mlctl.kinds.address import Address
-from mlctl.planning.blue_green.renaming import CannotRename, left_over, mentions, new_address
+from mlctl.planning.blue_green.renaming import left_over, mentions, new_address
+from mlctl.planning.blue_green.successors import CannotRename
 from tests.builders.resources import compute, deployment
 
 

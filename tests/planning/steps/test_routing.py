@@ -11,7 +11,8 @@ from mlctl.kinds.facts import Effective
 from mlctl.kinds.records.online_deployment import KIND as ONLINE_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.planning import cost
-from mlctl.planning.blue_green.renaming import CannotRename, to_rename
+from mlctl.planning.blue_green.renaming import to_rename
+from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.planning.model import Action
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune
 from mlctl.planning.steps.work import PlanStep, StepRole
