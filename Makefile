@@ -59,8 +59,10 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(EXTRAS:%=,%)]'
 	@touch $@
 
-# Without the tests that are marked slow; `make check ALL=1`, as CI runs it, with them.
-check: lint types contracts budget
+# Without the tests that are marked slow; `make check ALL=1`, as CI runs it, with them. What comes
+# before the tests runs side by side.
+check: $(READY)
+	@$(MAKE) --no-print-directory -j $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) lint types contracts budget
 	$(BIN)/python -m pytest $(PARALLEL) $(if $(ALL),,-m "not slow")
 
 lint: $(READY)
