@@ -146,7 +146,6 @@ class Loader:
         components: list[Resource] = []
         if not named.new:
             return components
-        from mlctl.config.rules.steps import ignored_fields  # noqa: PLC0415 - few name any
         from mlctl.kinds.records.component import KIND as COMPONENT  # noqa: PLC0415
 
         while named.new:
@@ -158,7 +157,6 @@ class Loader:
                 values = form.written(document.data)
                 component = Resource(whole, COMPONENT, form, document, values)
                 built = graph.build([component])
-                self.report.extend(ignored_fields(component))
                 self.report.extend(rules.check(built, context))
                 named.check(built)
                 components.append(component)

@@ -87,16 +87,13 @@ class Form:
 
     @cached_property
     def lenient(self) -> Schema:
-        """The schema of a document that another one names: the SDK reads neither name nor more."""
-        rest_of_schema = {
-            key: value for key, value in self.schema.items() if key != "additionalProperties"
-        }
+        """The schema of a document that another one names, whose name the SDK does not read."""
         free: dict[str, Schema] = {
             name: {} for name in _NAMES if name in self.schema.get("properties", {})
         }
         required = [name for name in self.schema.get("required", ()) if name not in _NAMES]
         properties = {**self.schema.get("properties", {}), **free}
-        return {**rest_of_schema, "properties": properties, "required": required}
+        return {**self.schema, "properties": properties, "required": required}
 
     @cached_property
     def nested(self) -> tuple[Field, ...]:

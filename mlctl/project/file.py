@@ -186,7 +186,7 @@ class Project:
 def _overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, ...]:
     from mlctl.config.overlays import check_overlay
 
-    report, documents = Report(), list[Document]()
+    report, documents = Report(strict=True), list[Document]()
     for path in paths:
         documents += source.read(path, report, files)
     for document in documents:

@@ -41,7 +41,7 @@ def load_project(path: Path) -> Project:
     """
     if not os.path.lexists(path):
         return Project()
-    report = Report()
+    report = Report(strict=True)
     if leaves_checkout(path, path.parent):
         report.add(left_checkout(path))
         raise ProjectError(report)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
 from mlctl import pointer
-from mlctl.diagnostics import Diagnostic
+from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.pointer import Pointer
 from mlctl.schema import rules
 from mlctl.schema.files import load, names
@@ -15,14 +16,19 @@ from mlctl.schema.text import enumerated, example, listed, nearest, with_article
 from mlctl.schema.values import breach
 from mlctl.schema.violation import Violation
 
+# What nobody refuses in a component, or in a step that runs one.
+IGNORED_FIELD = Rule("MLC358", "ignored-field", Severity.WARNING)
 _FEW = 12
 
 
 def unknown(violation: Violation) -> Iterator[Diagnostic]:
     """One diagnostic for each key that the schema does not have."""
     for key in violation.value:
-        if key not in _known(violation.schema):
-            yield _misplaced(violation, key) or _misspelt(violation, key)
+        if key in _known(violation.schema):
+            continue
+        refused = _misplaced(violation, key) or _misspelt(violation, key)
+        ignored = violation.schema.get("x-mlctl-unknown") == "ignored"
+        yield replace(refused, rule=IGNORED_FIELD) if ignored else refused
 
 
 def missing(violation: Violation) -> Iterator[Diagnostic]:

@@ -190,14 +190,9 @@ class Builder:
         self._report(rules.YAML_1_1_VALUE, f"`{text}` is read as {read}", event, hint)
 
     def _repeated(self, name: str, first: ScalarEvent, second: ScalarEvent) -> None:
-        earlier = Label(self.span(first), "also here")
-        self._report(
-            rules.REPEATED_KEY,
-            f"the key `{name}` stands here twice",
-            second,
-            "keep one of the two",
-            earlier,
-        )
+        earlier = Label(self.span(first), "has no effect")
+        message = f"the key `{name}` stands here twice: az and mlctl take the last"
+        self._report(rules.REPEATED_KEY, message, second, "keep one of the two", earlier)
 
     def _report(
         self, rule: Rule, message: str, node: YamlNode, hint: str | None = None, *related: Label

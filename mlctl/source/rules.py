@@ -3,7 +3,7 @@
 from mlctl.diagnostics import Rule, Severity
 
 SYNTAX = Rule("MLC001", "yaml-syntax", Severity.ERROR)
-REPEATED_KEY = Rule("MLC002", "repeated-key", Severity.ERROR)
+REPEATED_KEY = Rule("MLC002", "repeated-key", Severity.WARNING)
 ALIAS_LOOP = Rule("MLC003", "alias-loop", Severity.ERROR)
 BAD_MERGE_KEY = Rule("MLC004", "bad-merge-key", Severity.ERROR)
 YAML_1_1_VALUE = Rule("MLC005", "yaml-1.1-value", Severity.WARNING)

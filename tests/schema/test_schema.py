@@ -329,7 +329,19 @@ def test_what_is_wrong_inside_an_inline_asset_is_said_there() -> None:
     assert (found.rule.code, underlined(found)) == ("MLC101", "local_path")
 
 
-@pytest.mark.parametrize("line", ["location:", "size: ''", "tags: {team: ''}", "tags:"])
+def test_an_empty_tag_passes_as_the_sdk_lets_it_pass() -> None:
+    assert check("amlCompute", "name: cpu\ntype: amlcompute\ntags: {Preview: ''}\n") == []
+
+
+def test_a_field_that_a_component_ignores_is_a_warning_with_its_right_place() -> None:
+    text = "name: a_b\ncommand: ls\nenvironment: azureml:e:1\nshm_size: 4g\nversoin: 2\n"
+    ignored, misspelt = check("component", text)
+    assert {ignored.rule.code, misspelt.rule.code} == {"MLC358"}
+    assert not ignored.is_error
+    assert (ignored.hint, misspelt.hint) == ("move it there", "did you mean `version`?")
+
+
+@pytest.mark.parametrize("line", ["location:", "size: ''", "tags: {team: }", "tags:"])
 def test_an_empty_value_is_refused(line: str) -> None:
     assert the("amlCompute", CLUSTER + line + "\n").rule.code == "MLC108"
 

@@ -15,6 +15,7 @@ from mlctl.schema.text import listed
 
 READ_ONLY = Rule("MLC330", "read-only-field", Severity.WARNING)
 OLD_SCHEMA = Rule("MLC331", "old-schema-url", Severity.WARNING)
+EMPTY_TAG = Rule("MLC335", "empty-tag-of-an-endpoint", Severity.WARNING)
 
 
 def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -53,6 +54,19 @@ def old_schema(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
+def empty_tags(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC335."""
+    for endpoint in declared(graph, "batch-endpoint"):
+        tags = endpoint.document.data.get("tags")
+        if not isinstance(tags, dict) or "" not in tags.values():
+            continue
+        for name, value in tags.items():
+            if value == "":
+                message = f"the tag `{name}` is empty, and batch endpoints refuse empty tags"
+                hint = "give it a value, or remove it"
+                yield finding(EMPTY_TAG, endpoint, endpoint.label(("tags", name)), message, hint)
+
+
 @cache
 def _with_outputs(kind: Kind) -> frozenset[str]:
     """The top-level keys, in any form, that are read-only or have read-only fields within."""
@@ -87,4 +101,4 @@ def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[
             yield from _outputs(root, whole["items"], value, (*at, index))
 
 
-CHECKS = (read_only, old_schema)
+CHECKS = (read_only, old_schema, empty_tags)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mlctl.config.graph import Graph
-from mlctl.config.pipelines import VALUES, Pipeline, Port, pipelines, steps, type_of
+from mlctl.config.pipelines import VALUES, Pipeline, Port, Step, pipelines, steps, type_of
 from mlctl.config.rules.base import RuleContext, finding
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Rule, Severity
@@ -59,10 +59,17 @@ def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
     for pipeline in pipelines(graph, context.read):
         for step in pipeline.steps.values():
             step_type = str(step.part.data.get("type", "")).casefold()
+            inline = step.part.data.get("component")
+            if isinstance(inline, dict):
+                yield from _inline_of_another_type(pipeline, step, step_type, inline)
+                continue
             expected = _COMPONENTS.get(step_type)
             if expected is None or step.runs is None or step.written:
                 continue
-            component_type = str(step.runs.data.get("type") or "command").casefold()
+            component_type = str(step.runs.data.get("type", "")).casefold()
+            if not component_type and step_type == "pipeline":
+                continue  # the SDK does not look at what has no type
+            component_type = component_type or "command"
             if component_type != expected and component_type in _COMPONENTS.values():
                 yield finding(
                     OTHER_COMPONENT,
@@ -73,6 +80,34 @@ def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
                     f"write `type: {component_type}`",
                     step.runs.label(("type",), "it is this"),
                 )
+
+
+def _inline_of_another_type(
+    pipeline: Pipeline, step: Step, step_type: str, component: Mapping[str, Data]
+) -> Iterator[Diagnostic]:
+    """A component in the step itself: a parallel one says its `type`, a pipeline has a file."""
+    component_type = str(component["type"]).casefold() if "type" in component else ""
+    content = "pipeline" if "jobs" in component else "parallel" if "task" in component else ""
+    content = content or ("spark" if "entry" in component else "command")
+    expected = _COMPONENTS.get(step_type) if step_type else None
+    if "pipeline" in (component_type, content) and expected in (None, "pipeline"):
+        message, hint = "is a pipeline, which has a file of its own", "name the file"
+    elif not component_type and content == "parallel" and expected in (None, content):
+        message, hint = "is a parallel one without a `type`", "write `type: parallel` in it"
+    elif expected not in (None, component_type or content):
+        message = (
+            f"is {with_article(component_type or content)}, and the step {with_article(step_type)}"
+        )
+        hint = f"write `type: {component_type or content}` in the step"
+    else:
+        return
+    yield finding(
+        OTHER_COMPONENT,
+        pipeline.resource,
+        step.part.label(("component",), key=True),
+        f"the component in step `{step.name}` {message}",
+        hint,
+    )
 
 
 def called(kind: str) -> str:

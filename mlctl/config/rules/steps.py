@@ -24,6 +24,7 @@ from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, SEARCH_SPACE, SIDES, spelt
 from mlctl.pointer import Pointer
 from mlctl.schema import Schema, places
+from mlctl.schema.fields import IGNORED_FIELD
 from mlctl.schema.text import listed, nearest, with_article
 
 UNKNOWN_BINDING = Rule("MLC350", "unknown-binding", Severity.ERROR)
@@ -31,7 +32,6 @@ STEP_CYCLE = Rule("MLC351", "cycle-of-steps", Severity.ERROR)
 MISSING_STEP_INPUT = Rule("MLC352", "missing-step-input", Severity.ERROR)
 UNKNOWN_STEP_PORT = Rule("MLC353", "unknown-step-input-or-output", Severity.ERROR)
 NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.WARNING)
-UNKNOWN_FIELD = Rule("MLC358", "unknown-field-of-a-step", Severity.WARNING)
 
 _FEW = 2  # a branch that knows less of a mapping is not what it is
 _OWN_COMPUTE = ("pipeline", "spark", "import", "data_transfer")  # steps that need none
@@ -61,13 +61,6 @@ def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                     yield _ignored(resource, (*at, name), level)
 
 
-def ignored_fields(component: Resource) -> Iterator[Diagnostic]:
-    """MLC358, of a component in a file that a step names: there the SDK takes any field."""
-    for name in component.document.data:
-        if name not in component.form.schema["properties"]:
-            yield _ignored(component, (name,), component.form.schema)
-
-
 def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
     """The finding about a key that a schema does not have."""
     name = str(at[-1])
@@ -77,7 +70,7 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
     title = str(schema.get("title", resource.kind.name)).lower()
     owner = f"`{at[-2]}`" if title.endswith("s") and len(at) > 1 else with_article(title)
     return finding(
-        UNKNOWN_FIELD,
+        IGNORED_FIELD,
         resource,
         resource.label(at, key=True),
         f"{owner} has no field `{name}`",

@@ -272,9 +272,11 @@ def test_fewer_nodes_at_most_than_at_least_are_refused(local: LocalBackend) -> N
     assert "must not be larger" in str(refused(local.put, CPU, cluster(1, least=2)))
 
 
-def test_an_empty_tag_is_refused_by_its_place(local: LocalBackend) -> None:
-    tagged = cluster() | {"tags": {"b": "", "a": "1"}}
-    assert "Tags.Values[1] must not be null or empty" in str(refused(local.put, CPU, tagged))
+def test_an_empty_tag_is_refused_by_batch_endpoints_alone(local: LocalBackend) -> None:
+    tags = {"tags": {"b": "", "a": "1"}}
+    local.put(CPU, cluster() | tags).wait()
+    error = refused(local.put, ENDPOINT, endpoint() | tags)
+    assert "Tags.Values[1] must not be null or empty" in str(error)
 
 
 def test_an_asset_without_content_is_refused(local: LocalBackend) -> None:

@@ -79,6 +79,40 @@ def test_a_finding_has_an_action_an_address_and_a_place(folder: Path) -> None:
     assert not any(one.message.endswith(".") for one in found)
 
 
+COMMAND = "{command: ls, environment: azureml:e:1}"
+PARALLEL = "{task: {type: run_function, code: ., entry_script: a.py, environment: azureml:e:1}}"
+NESTED = "{jobs: {a: {command: ls, environment: azureml:e:1}}}"
+
+
+@pytest.mark.parametrize(
+    ("step", "component", "expected"),
+    [
+        ("", COMMAND, []),
+        ("type: sweep", COMMAND, []),
+        ("", PARALLEL, ["is a parallel one without a `type`"]),
+        ("type: parallel", PARALLEL, ["is a parallel one without a `type`"]),
+        ("", "{type: parallel, " + PARALLEL[1:], []),
+        ("", NESTED, ["is a pipeline, which has a file of its own"]),
+        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which has a file of its own"]),
+        ("type: parallel", COMMAND, ["is a command, and the step a parallel"]),
+    ],
+)
+def test_a_component_in_a_step_gets_the_verdict_of_the_sdk(
+    step: str, component: str, expected: list[str]
+) -> None:
+    lines = [
+        "$schema: pipelineJob.schema.json",
+        "type: pipeline",
+        "settings: {default_compute: azureml:c}",
+        "jobs:",
+        "  a:",
+    ]
+    lines += [f"    {line}" for line in (step, f"component: {component}") if line]
+    findings = [one for one in check("\n".join(lines) + "\n") if one.rule.code == "MLC359"]
+    messages = [one.message.removeprefix("the component in step `a` ") for one in findings]
+    assert messages == expected
+
+
 @pytest.mark.parametrize("name", ["MLC312-password-in-file", "MLC313-private-key-in-file"])
 def test_a_secret_is_never_printed(name: str) -> None:
     printed = rules_case(RULES / name)

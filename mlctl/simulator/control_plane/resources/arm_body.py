@@ -138,12 +138,12 @@ def text_map(holder: Mapping[str, Data], name: str, *, empty: bool = True) -> di
     return out
 
 
-def normalize_tags(top: dict[str, Data]) -> None:
-    """Normalize the tags of a body; empty values are refused.
+def normalize_tags(top: dict[str, Data], *, empty: bool = True) -> None:
+    """Normalize the tags of a body; batch endpoints take no `empty` values.
 
-    Source: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
+    Source: "Tag values must not be null or empty" (Azure/azure-sdk-for-python#41586, #44114).
     """
-    top["tags"] = text_map(top, "tags", empty=False)
+    top["tags"] = text_map(top, "tags", empty=empty)
 
 
 def region_name(text: Data) -> str:

@@ -37,7 +37,7 @@ def accept_endpoint(
     for name in _ENDPOINT_READ_ONLY:
         properties.pop(name, None)
     arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
-    arm_body.normalize_tags(top)
+    arm_body.normalize_tags(top, empty=False)
     arm_body.normalize_identity(context, address, top)
     arm_body.keep_immutable(context, address, old, top, [("location",)])
     properties["authMode"] = arm_body.enum_value(
