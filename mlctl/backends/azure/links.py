@@ -11,6 +11,7 @@ from mlctl.backends.azure import errors
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
+_USUAL_PORTS = {"https": ":443", "http": ":80"}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # Host and port. Of `evil.test\.azure.test`, parsers disagree on where the host ends.
 _NETLOC = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?")
@@ -30,6 +31,16 @@ def split(url: str) -> SplitResult:
     if parts.scheme not in ("http", "https") or not _NETLOC.fullmatch(parts.netloc):
         raise Permanent("InvalidUrl", f"`{errors.redact(url)}` is no URL of a host")
     return parts
+
+
+def origin(url: str) -> tuple[str, str]:
+    """Scheme and host of a URL as they compare: in lower case, without the scheme's own port.
+
+    Raises:
+        Permanent: it is no URL of a host.
+    """
+    scheme, host = split(url)[:2]
+    return scheme, host.lower().removesuffix(_USUAL_PORTS[scheme])
 
 
 def uses_tls(base: str) -> bool:
@@ -71,7 +82,7 @@ class SameHostPolicy:
     next: Any
 
     def __init__(self, base: str) -> None:
-        self._scheme, self._host = split(base)[:2]
+        self._scheme, self._host = origin(base)
 
     def send(self, request: Any) -> Any:
         """Send a request.
@@ -79,7 +90,7 @@ class SameHostPolicy:
         Raises:
             Permanent: its URL is of another host, or is none.
         """
-        scheme, host = split(request.http_request.url)[:2]
+        scheme, host = origin(request.http_request.url)
         if scheme != self._scheme or not f".{host}".endswith(f".{self._host}"):
             message = f"an answer leads to another host ({host}), which gets no token from here"
             raise Permanent("ForeignLink", message)

@@ -31,8 +31,8 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
     Raises:
         Permanent: the URL is of another host.
     """
-    parts, base_parts = links.split(url), links.split(arm.base)
-    if (parts.scheme, parts.netloc) == (base_parts.scheme, base_parts.netloc):
+    parts = links.split(url)
+    if links.origin(url) == links.origin(arm.base):
         return arm
     domains = _DOMAINS.get(cloud.name.casefold())
     if domains and parts.scheme == "https" and _within(parts.hostname, domains):
@@ -51,7 +51,7 @@ def data_plane_token(arm: ArmClient, cloud: Cloud) -> str:
 def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
     """Where a cloud describes its registries; one that is not Azure's does so at its manager."""
     name = cloud.name.casefold()
-    of_azure = name in CLOUDS and links.split(arm.base) == links.split(CLOUDS[name].manager)
+    of_azure = name in CLOUDS and links.origin(arm.base) == links.origin(CLOUDS[name].manager)
     return _DISCOVERIES[name] if of_azure else arm.base
 
 
