@@ -61,7 +61,24 @@ def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
     """Whether two YAML values of the field mean different things; None is absent."""
     if left is None or right is None:
         return not says_nothing(right if left is None else left, field)
-    return bool(canonical(left, field, scope) != canonical(right, field, scope))
+    left, right = canonical(left, field, scope), canonical(right, field, scope)
+    return bool(left != right) and not (_is_labelled(left, right) or _is_labelled(right, left))
+
+
+_LABEL = re.compile(r'(/labels/[^/"]+)')
+
+
+def _is_labelled(text: Data, other: Data) -> bool:
+    """Whether `text` differs from `other` in nothing but labels where that has versions.
+
+    The service keeps the version that a label stood for when it was written.
+    """
+    if not (isinstance(text, str) and isinstance(other, str) and "/labels/" in text):
+        return False
+    parts = _LABEL.split(text)
+    parts[::2] = map(re.escape, parts[::2])
+    parts[1::2] = (rf'(?:{re.escape(label)}|/versions/[^/"]+)' for label in parts[1::2])
+    return re.fullmatch("".join(parts), other, re.IGNORECASE) is not None
 
 
 def inner_fields(field: Field, value: Data) -> Iterator[Field]:

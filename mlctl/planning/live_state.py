@@ -14,7 +14,7 @@ from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Form, read_field
 from mlctl.kinds.values import Values, decode, fingerprint_of_values, form_of_body, own_of_form
 from mlctl.planning.model import Unfinished
-from mlctl.pointer import Data
+from mlctl.pointer import Data, Pointer
 from mlctl.schema import places
 
 
@@ -32,6 +32,15 @@ class DecodedBodies:
             # The body is kept, too: its id is its own as long as it is.
             self._values[key] = body, decode(body, form, self.scope, with_service_fields=False)
         return self._values[key][1]
+
+    def version_of_label(self, live: Live | None, resource: Resource, at: Pointer) -> Data:
+        """What a live resource has where its file names the same asset by a label; else None."""
+        form_field = resource.form.field(at)
+        value = self.values(live.body, resource.form).get(at) if live is not None else None
+        if form_field is None or value is None:
+            return None
+        differs = codec.differ(resource.values[at], value, form_field, self.scope)
+        return None if differs else value
 
     def fingerprint(self, live: Live) -> str:
         """As `kinds.values.fingerprint`."""
@@ -51,8 +60,9 @@ class LiveState:
     else has a name that must be unique in its region. `used_by` gives the live
     deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
     the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
-    `unfinished` is what applies that did not end have yet to put back. `prices` are what nodes cost
-    (None: by the list of mlctl).
+    `unfinished` is what applies that did not end have yet to put back. `resolved` are the versions
+    that labels of registries stand for, where the registry can be read. `prices` are what nodes
+    cost (None: by the list of mlctl).
     """
 
     scope: Scope
@@ -66,6 +76,7 @@ class LiveState:
     owned: tuple[Live, ...] = ()
     unfinished: Mapping[Address, Unfinished] = field(default_factory=dict)
     decoded: DecodedBodies | None = None
+    resolved: Mapping[str, str] = field(default_factory=dict)
     prices: PriceList | None = None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
@@ -10,6 +11,7 @@ from mlctl.backends.ports.backend import (
     Live,
     SupportsCode,
     SupportsNames,
+    SupportsRegistries,
     SupportsUsage,
     Usage,
 )
@@ -22,8 +24,11 @@ from mlctl.planning.diff import differences
 from mlctl.planning.live_state import DecodedBodies, LiveState, named_by, region, users_of
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import owner
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import Permanent, ServiceError
 
+_OF_REGISTRY = re.compile(
+    r"azureml://registries/(?P<registry>[^/]+)/(?P<collection>[^/]+)/(?P<name>[^/]+)/labels/latest"
+)
 _GONE = 410  # the HTTP status of a service that is retired
 
 
@@ -85,7 +90,38 @@ def refresh(
         owned,
         _remaining(unfinished, live),
         decoded,
+        {} if destroying else _resolved(graph, live, backend, decoded),
     )
+
+
+def _resolved(
+    graph: Graph, live: Mapping[Address, Live], backend: Backend, decoded: DecodedBodies
+) -> dict[str, str]:
+    """`azureml://registries/R/models/M/labels/latest`, as files say it -> `.../versions/14`.
+
+    What has a version of the asset keeps it. A registry that cannot be read is left out: the
+    service finds the version then.
+    """
+    labels = {
+        value
+        for resource in graph.resources.values()
+        for at, value in resource.values.items()
+        if type(value) is str and "/labels/" in value
+        if decoded.version_of_label(live.get(resource.address), resource, at) is None
+    }
+    versions = {}
+    for text, match in ((label, _OF_REGISTRY.fullmatch(label)) for label in sorted(labels)):
+        if match is None or not isinstance(backend, SupportsRegistries):
+            continue
+        kinds = (kind for kind in KINDS.values() if kind.collection == match["collection"])
+        try:
+            newest = backend.registry(match["registry"]).read(
+                Address(next(kinds).name, match["name"])
+            )
+        except (ServiceError, StopIteration):
+            continue
+        versions[text] = f"{text.partition('/labels/')[0]}/versions/{newest.address.version}"
+    return versions
 
 
 def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mlctl import pointer
+from mlctl import catalog, pointer
 from mlctl.kinds import Kind
 from mlctl.kinds.address import LATEST, Address, Reference, Scope
 from mlctl.kinds.registry import ALL
@@ -18,7 +18,8 @@ from mlctl.simulator.control_plane.state.errors import bad
 def resolve(context: RequestContext, text: Data, kind: str) -> str:
     """The ARM id of the resource that `text` names; without a version, the newest.
 
-    References to registries, and to what the service brings along, stay as written.
+    What the service brings along stays as written; a label of a registry becomes the version that
+    it stands for, which is what Azure keeps (live tests of alchemy-run/alchemy, OnlineDeployment).
 
     Raises:
         ServiceError: it is not a reference, or nothing has that name (404).
@@ -26,7 +27,9 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
     reference = _parse(text, kind)
     if reference is None:
         raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
-    if reference.address is None or reference.label not in (None, LATEST):
+    if reference.address is None:
+        return _resolved(reference.text, kind)
+    if reference.label not in (None, LATEST):
         return reference.text
     other_scope = (
         reference.scope if reference.scope and not _same(reference.scope, context.scope) else None
@@ -48,6 +51,19 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
             status=404,
         )
     return resource.address.id(other_scope or context.scope)
+
+
+def _resolved(text: str, kind: str) -> str:
+    """A URI of a registry with the version that its label stands for; other texts as they are.
+
+    What no registry lists has one version: an assumption.
+    """
+    head, label, name = text.partition("/labels/")
+    registry, _, asset = head.removeprefix("azureml://registries/").partition("/")
+    if not label or not asset or name.casefold() != LATEST:
+        return text
+    listed = catalog.registry_assets(registry, kind).get(asset.rpartition("/")[2].casefold())
+    return f"{head}/versions/{listed.version if listed else 1}"
 
 
 def references_of(own_scope: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:
