@@ -7,11 +7,10 @@ import json
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field
+from mlctl.kinds.records.online_deployment import OWN_VARIABLES
 from mlctl.pointer import Data
 
 _MILLI = 1000
-# What the service adds (as recorded in online-deployment-get).
-_OWN_VARIABLES = ("AZUREML_MODEL_DIR", "AZUREML_ENTRY_SCRIPT", "AML_APP_ROOT")
 
 
 def encode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -35,7 +34,7 @@ def canonical_variables(value: Data, _field: Field, _scope: Scope) -> Data:
     return {
         key: variable if isinstance(variable, str) else json.dumps(variable)
         for key, variable in variables.items()
-        if key not in _OWN_VARIABLES
+        if key not in OWN_VARIABLES
     }
 
 

@@ -21,8 +21,12 @@ from mlctl.kinds.facts import (
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
-# As recorded: online-deployment-get.
-_OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
+# What the service adds (recorded: online-deployment-get): variables only where there is a script.
+OWN_VARIABLES = ("AZUREML_MODEL_DIR", "AZUREML_ENTRY_SCRIPT", "AML_APP_ROOT")
+_OWN = {
+    "properties": ("AzureAsyncOperationUri", "azureml.onlineendpointid"),
+    "environmentVariables": OWN_VARIABLES,
+}
 _LOCAL = "of deployments in Docker on this machine; the local backend simulates a workspace"
 _LOGS = "mlctl reads no logs of containers: `az ml online-deployment get-logs` does"
 _VERBS = ("create", "delete", "list", "show", "update")
@@ -68,7 +72,7 @@ KIND = Kind(
     arm=ArmFacts(
         tracked=True,
         patchable=(("tags",), ("sku",)),
-        service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+        service_fields=tuple(("properties", at, key) for at, keys in _OWN.items() for key in keys),
         delay="deployment",
     ),
     quota=QuotaFacts(

@@ -10,7 +10,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import Address, Kind, Scope, codec, kind_of
 from mlctl.kinds.field import Absent, Field, Form
-from mlctl.kinds.values import applies, form_of_body, stored_values
+from mlctl.kinds.values import applies, form_of_body, own_of_form, stored_values
 from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, TAGS
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema.key_order import ordered
@@ -61,7 +61,8 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     """
     kind, address = kind_of(live.address), live.address
     form = form_of_body(kind, live.body, scope)
-    values = stored_values(live.body, form, scope, with_service_fields=False)
+    body = pointer.without(live.body, own_of_form(kind, form))
+    values = stored_values(body, form, scope, with_service_fields=False)
     if isinstance(values.get(TAGS), dict):
         values[TAGS] = {
             key: tag for key, tag in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
