@@ -82,7 +82,8 @@ class Transient(ServiceError):
     """Asking again may help, after `retry_after` seconds where the service says so.
 
     `ambiguous` says that the request may have been carried out although no answer came
-    (a time-out, a lost connection): read back before calling it failed.
+    (a time-out, a lost connection): read back before calling it failed. `outlasted` says that what
+    was in the way has been waited for: the next request is a first attempt.
     """
 
     default_status = 503
@@ -98,12 +99,14 @@ class Transient(ServiceError):
         request_id: str | None = None,
         retry_after: float | None = None,
         ambiguous: bool = False,
+        outlasted: bool = False,
     ) -> None:
         super().__init__(
             code, message, status=status, target=target, details=details, request_id=request_id
         )
         self.retry_after = retry_after
         self.ambiguous = ambiguous
+        self.outlasted = outlasted
 
 
 def from_status(

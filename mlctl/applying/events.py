@@ -63,7 +63,8 @@ class RetryOptions:
 
     The delay is the service's `Retry-After`, else it doubles from `base` up to `longest`. While an
     operation that somebody else began runs on the target, the target is read every `poll` seconds,
-    for `operation_timeout` seconds at most.
+    for `operation_timeout` seconds at most. A read after a write that still shows what was there
+    before is asked again for `stale` seconds: online deployments were seen to answer so.
     """
 
     attempts: int = 6
@@ -71,6 +72,7 @@ class RetryOptions:
     longest: float = 60.0
     poll: float = 5.0
     operation_timeout: float = 3600.0
+    stale: float = 60.0
 
     def delay(self, attempt: int, error: Transient) -> float | None:
         """Seconds to wait after the failed `attempt` (counted from 1); None to give up."""

@@ -86,6 +86,8 @@ class _Progress:
     work: Work
     expected: dict[Address, str | None] = field(init=False)
     _failed: dict[int, PlanStep] = field(default_factory=dict)
+    _held: list[PlanStep] = field(default_factory=list)
+    _busy: set[Address] = field(default_factory=set)  # the endpoints with a step that runs
     _sorter: TopologicalSorter[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,8 +110,21 @@ class _Progress:
     def active(self) -> bool:
         return self._sorter.is_active()
 
-    def ready(self) -> list[PlanStep]:
-        return [self._by_id[number] for number in self._sorter.get_ready()]
+    def ready(self) -> Iterator[PlanStep]:
+        """The steps that may start now: of those under one endpoint the first, while none runs.
+
+        An endpoint on which an operation runs refuses every other one
+        (how-to-troubleshoot-online-endpoints).
+        """
+        self._held += (self._by_id[number] for number in self._sorter.get_ready())
+        steps, self._held = self._held, []
+        for step in steps:
+            top = step.target.up or step.target
+            if top in self._busy:
+                self._held.append(step)
+            else:
+                self._busy.add(top)
+                yield step
 
     def assignment(self, step: PlanStep, *, waits: bool) -> Assignment:
         """The step, and what is known of its target."""
@@ -140,4 +155,5 @@ class _Progress:
             self.expected[step.target] = None if step.deletes else WRITTEN
         elif event.state is not StepState.CANCELLED:  # what needs it is cancelled too
             self._failed[step.id] = event.because or step
+        self._busy.discard(step.target.up or step.target)
         self._sorter.done(step.id)

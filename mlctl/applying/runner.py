@@ -25,10 +25,13 @@ from mlctl.backends.ports.lease import LeaseLost
 from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import moving, state
+from mlctl.planning.diff import failed_operation
+from mlctl.planning.model import FieldChange
 from mlctl.planning.steps.work import PlanStep
 from mlctl.planning.unfinished.snapshots import Snapshots
 from mlctl.pointer import Data
 from mlctl.service_errors import (
+    CONFLICT,
     PRECONDITION_FAILED,
     TIMED_OUT,
     NotFound,
@@ -107,7 +110,8 @@ class StepRunner:
             if shared.stop.is_set() and not self._accepted:
                 yield StepEvent(step, StepState.CANCELLED, error)
                 return
-            self._note_outage()
+            if error.status != CONFLICT:
+                self._note_outage()
             yield StepEvent(step, StepState.FAILED, error, wrote=self._accepted, verified=False)
         except Unavailable as error:
             self._note_outage()
@@ -144,7 +148,7 @@ class StepRunner:
         if not waits:
             return StepEvent(step, StepState.DONE, wrote=self._wrote, waited=False)
         try:
-            result = yield from self._read(step.target)
+            result, mismatches = yield from self._read_back(step, written)
         except ServiceError as error:
             if error.code == TIMED_OUT:
                 raise
@@ -153,7 +157,6 @@ class StepRunner:
             return StepEvent(step, StepState.DONE, error, wrote=self._wrote, verified=False)
         if result is None and not step.deletes:
             raise NotEffective(step.target, [])
-        mismatches = mismatches_of(step, result, self.scope, written)
         if mismatches or (step.deletes and result is not None):
             raise NotEffective(step.target, mismatches)
         return StepEvent(step, StepState.DONE, wrote=self._wrote)
@@ -220,6 +223,25 @@ class StepRunner:
             yield from self._wait(self.retry.poll)
             waited += self.retry.poll
 
+    def _read_back(
+        self, step: PlanStep, written: Mapping[str, Data]
+    ) -> _StepTask[tuple[Live | None, list[FieldChange]]]:
+        """What the target is after the write, and where it differs from what was written.
+
+        It is read again for a while where it differs: the first reads may show what was there
+        before, as Succeeded.
+        """
+        waited = 0.0
+        while True:
+            result = yield from self._read(step.target)
+            mismatches = mismatches_of(step, result, self.scope, written)
+            stale = (result is None) != step.deletes or mismatches
+            failed = result is not None and failed_operation(result)
+            if not stale or failed or waited >= self.retry.stale:
+                return result, mismatches
+            yield from self._wait(self.retry.poll)
+            waited += self.retry.poll
+
     def _write(self, step: PlanStep, live: Live | None) -> _StepTask[Mapping[str, Data]]:
         """Write once, retrying after transient errors; the body that was written.
 
@@ -246,7 +268,9 @@ class StepRunner:
                     if as_planned(step, live, self.scope):
                         self._wrote = True
                         return body
-                yield from self._pause(attempt, error)
+                if error.outlasted:
+                    attempt -= 1
+                yield from self._pause(max(attempt, 1), error)
             except Permanent as error:
                 if error.status != PRECONDITION_FAILED or attempt >= self.retry.attempts:
                     raise

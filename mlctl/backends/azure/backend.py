@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Lock
+from typing import Any
 
 from mlctl import catalog, pointer
 from mlctl.backends.azure import activity, capacity, errors, metrics, report
@@ -33,16 +34,18 @@ from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
 from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
-from mlctl.kinds import codec, kind_of
+from mlctl.kinds import children, codec, kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Upload
-from mlctl.kinds.values import decode, form_of_body
+from mlctl.kinds.values import decode, form_of_body, moving
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
 
 _DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
+_BUSY_POLL_S = 10.0  # ... at an endpoint on which another operation runs
+_QUIET_S, _LONGEST_QUIET_S = 5.0, 60.0  # before the next write where none is seen to run
 
 
 class AzureBackend:
@@ -61,6 +64,7 @@ class AzureBackend:
         self._leases = BlobLeases(store, arm.clock.elapsed, arm.clock.wall)
         self._lease: Lease | None = None  # the one that writes are made under
         self._seen: dict[Address, Live] = {}
+        self._refused: dict[Address, tuple[float, int]] = {}  # until when, and how often
         self._location: str | None = None
         self._asking = Lock()
 
@@ -124,11 +128,11 @@ class AzureBackend:
             patch: dict[str, Data] = {}
             for wire in kind.arm.patchable:
                 pointer.put(patch, wire, pointer.get(body, wire))
-            return self.arm.begin("PATCH", at, patch, etag=etag)
+            return self._begin(address, "PATCH", at, patch, etag=etag)
         if kind.arm.tracked and not sent.get("location"):
             sent["location"] = self.location
         try:
-            return self.arm.begin("PUT", at, sent, etag=etag)
+            return self._begin(address, "PUT", at, sent, etag=etag)
         except NotFound as error:
             raise errors.name_in_use(error) from None
 
@@ -142,7 +146,7 @@ class AzureBackend:
         _refuse_retired([address.kind])
         self._check_lease()
         query, at = kind_of(address).arm.delete_query, resource_path(address, self.scope)
-        running = self.arm.begin("DELETE", at, **query)
+        running = self._begin(address, "DELETE", at, **query)
         if running.about_nothing:
             raise NotFound("ResourceNotFound", f"The resource `{address}` was not found.")
         return DeleteOperation(self.arm, at, running)
@@ -286,6 +290,72 @@ class AzureBackend:
         fenced = copy.copy(self)
         fenced._lease = lease  # noqa: SLF001  # our own
         return fenced
+
+    def _begin(
+        self, address: Address, method: str, at: str, body: Data = None, **options: Any
+    ) -> AzureOperation:
+        """Start a write.
+
+        Raises:
+            Transient: another operation runs on its endpoint, or did so until a moment ago.
+            ServiceError: refused at once.
+        """
+        try:
+            operation = self.arm.begin(method, at, body, **options)
+        except ServiceError as error:
+            endpoint = address.up or address
+            if not (children(endpoint.kind) and errors.endpoint_is_busy(error)):
+                raise
+            raise self._once_quiet(address, endpoint, error) from None
+        self._refused.pop(address, None)
+        return operation
+
+    def _once_quiet(self, address: Address, endpoint: Address, error: ServiceError) -> ServiceError:
+        """What refused a write, once nothing at the endpoint moves: no second write would do.
+
+        "When an operation is already in progress, any new operation on that same online endpoint
+        responds with a 409" (how-to-troubleshoot-online-endpoints); it was seen for a while after
+        the endpoint had said Succeeded (azure-sdk-for-net#36961).
+        """
+        clock = self.arm.clock
+        deadline, quiet = self._refused.get(address, (clock.deadline(), 0))
+        moved = False
+        while self._is_moving(endpoint):
+            moved = True
+            if clock.now() > deadline:
+                return clock.overdue(f"another operation on {endpoint}")
+            clock.pause(_BUSY_POLL_S)
+        self._refused[address] = deadline, 0 if moved else quiet + 1
+        if clock.now() > deadline:
+            return clock.overdue(f"another operation on {endpoint}")
+        return Transient(
+            error.code,
+            error.message,
+            status=error.status,
+            target=error.target,
+            details=error.details,
+            request_id=error.request_id,
+            retry_after=min(_QUIET_S * 2**quiet, _LONGEST_QUIET_S),
+            outlasted=moved,
+        )
+
+    def _is_moving(self, endpoint: Address) -> bool:
+        """Whether an operation runs on an endpoint or on anything under it."""
+        try:
+            beneath = [
+                live
+                for kind in children(endpoint.kind)
+                for live in self._reader.every(kind.name, endpoint.name)
+            ]
+        except NotFound:
+            beneath = []
+        return any(
+            moving(live.body)
+            for live in (
+                *beneath,
+                *run_concurrently(self._reader.questions([endpoint]))[0].values(),
+            )
+        )
 
     def _check_lease(self) -> None:
         if self._lease is not None:

@@ -44,6 +44,11 @@ _UNAUTHORIZED = 401
 # Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are those of the
 # resource manager's and the machine learning service's documentation, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
+# Codes and words of a 409 at or under an endpoint that passes: `Conflict` is documented
+# (how-to-troubleshoot-online-endpoints), the others were reported (azure-sdk-for-net#36961).
+_ENDPOINT_BUSY = re.compile(
+    r"\((Conflict|ResourceConflict|ResourceNotReady|EndpointNotReady)\)|provisioning state"
+)
 _ENDPOINTS_SAY = "InferencingClientCallFailed"
 _SOON = 30.0
 _LONGEST = 2000
@@ -112,6 +117,13 @@ def name_in_use(error: NotFound) -> ServiceError:
         request_id=error.request_id,
         retry_after=_SOON,
     )
+
+
+def endpoint_is_busy(error: ServiceError) -> bool:
+    """Whether a write at or under an endpoint was refused because of another one that goes on."""
+    if error.status != CONFLICT:
+        return False
+    return isinstance(error, Transient) or bool(_ENDPOINT_BUSY.search(str(error)))
 
 
 @contextmanager
