@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.batch import SYSTEM_DATA
 from mlctl.emulator.shapes.protocols import operation_url
 from mlctl.emulator.shapes.shape import (
@@ -19,7 +22,7 @@ from mlctl.emulator.shapes.shape import (
     until,
     when_done,
 )
-from mlctl.kinds.address import PROVIDER
+from mlctl.kinds.address import PROVIDER, Reference
 from mlctl.pointer import Data
 
 _BRIEF = "2024-04-01"
@@ -27,12 +30,12 @@ _LATER = "2023"  # before it a new deployment was Updating, without probes, time
 
 
 def _operation(field: ResponseField) -> dict[str, Data]:
-    """The property with the address of the operation that made it."""
+    """The property with the address of the operation that wrote it last."""
     occasion = field.occasion
     address, call = occasion.address, occasion.call
-    if address is None:
+    if address is None or occasion.operation is None:
         return {}
-    url = operation_url(call, address.kind, occasion.operation or 0)
+    url = operation_url(call, address.kind, occasion.operation)
     return {"AzureAsyncOperationUri": url}
 
 
@@ -134,32 +137,57 @@ _PROBE = {
     "period": "PT10S",
     "initialDelay": "PT10S",
 }
+_DEPLOYMENT_PROPERTIES: Shape = {
+    "description": stored,
+    "properties": lambda field: {**(field.stored or {}), **_operation(field)},
+    "codeConfiguration": stored,
+    "environmentId": stored,
+    "environmentVariables": otherwise({}),
+    "scaleSettings": otherwise({"scaleType": "Default"}),
+    "requestSettings": _request_settings,
+    "modelMountPath": stored,
+    "appInsightsEnabled": otherwise(default=False),
+    "livenessProbe": _probe,
+    "readinessProbe": _probe,
+    "provisioningState": _deployment_state,
+    "instanceType": stored,
+    "model": stored,
+    "egressPublicNetworkAccess": otherwise("Enabled"),
+    "privateNetworkConnection": until(_LATER, otherwise(default=False)),
+    "dataCollector": since(_LATER, stored),
+    "endpointComputeType": otherwise("Managed"),
+}
+
+
+def _with_variables(field: ResponseField) -> Data:
+    """The properties of a deployment, with the variables of a script once it is there.
+
+    What a request has said of them stays (recorded: online-deployment-get).
+    """
+    shown = section(_DEPLOYMENT_PROPERTIES)(field)
+    code = shown.get("codeConfiguration") or {}
+    if field.occasion.phase is not Phase.CREATING and code:
+        variables = dict(_variables(field.occasion.call, shown.get("model"), code))
+        shown["environmentVariables"] = variables | shown["environmentVariables"]
+    return shown
+
+
+def _variables(call: Call, model: Data, code: Mapping[str, Data]) -> Iterator[tuple[str, Data]]:
+    root = "/var/azureml-app"
+    if model:
+        yield "AZUREML_MODEL_DIR", "/".join((root, "azureml-models", *str(model).split("/")[-3::2]))
+    yield "AZUREML_ENTRY_SCRIPT", code.get("scoringScript")
+    reference = Reference.parse(f"azureml:{code.get('codeId')}", "code")
+    stored_code = call.peek(reference.address) if reference and reference.address else None
+    uri = stored_code.body["properties"]["codeUri"] if stored_code else ""
+    yield "AML_APP_ROOT", f"{root}/{uri.rstrip('/').rpartition('/')[2]}".rstrip("/")
+
+
 ONLINE_DEPLOYMENT: Shape = {
     "id": stored,
     "name": stored,
     "type": stored,
-    "properties": section(
-        {
-            "description": stored,
-            "properties": lambda field: {**(field.stored or {}), **_operation(field)},
-            "codeConfiguration": stored,
-            "environmentId": stored,
-            "environmentVariables": otherwise({}),
-            "scaleSettings": otherwise({"scaleType": "Default"}),
-            "requestSettings": _request_settings,
-            "modelMountPath": stored,
-            "appInsightsEnabled": otherwise(default=False),
-            "livenessProbe": _probe,
-            "readinessProbe": _probe,
-            "provisioningState": _deployment_state,
-            "instanceType": stored,
-            "model": stored,
-            "egressPublicNetworkAccess": otherwise("Enabled"),
-            "privateNetworkConnection": until(_LATER, otherwise(default=False)),
-            "dataCollector": since(_LATER, stored),
-            "endpointComputeType": otherwise("Managed"),
-        }
-    ),
+    "properties": _with_variables,
     "systemData": section(SYSTEM_DATA),
     "tags": otherwise({}),
     "location": stored,

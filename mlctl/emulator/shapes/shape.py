@@ -35,7 +35,7 @@ class Phase(Enum):
 class Occasion:
     """What an answer is about: the call, and the resource with its provisioning state.
 
-    `operation` is the number of the running operation, None if there is none.
+    `operation` is the number of the last operation, None if there was none.
     """
 
     call: Call

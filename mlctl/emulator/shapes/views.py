@@ -38,7 +38,7 @@ def resource_body(call: Call, resource: StoredResource) -> dict[str, Data]:
         resource.body["properties"]["provisioningState"] = resource.state
         return resource.body
     phase = _phase(call, resource)
-    occasion = Occasion(call, resource.address, resource.state, resource.operation, phase)
+    occasion = Occasion(call, resource.address, resource.state, resource.last_operation, phase)
     sent = call.data if call.request.method in _WRITES else None
     return render(shape, resource.body, occasion, sent)
 

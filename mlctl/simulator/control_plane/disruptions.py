@@ -51,6 +51,11 @@ _OWN = {
         "R",
         "min: max(min_instances, 1) nodes must fit the limit; max: max_instances what others leave",
     ),
+    "busy_endpoints": (
+        "CC",
+        "which endpoints refuse a write while another operation goes on at or under them:"
+        " online, all, none",
+    ),
     "reuse_steps": (
         "R",
         "a step of a pipeline that ran with the same component and inputs does not run again",

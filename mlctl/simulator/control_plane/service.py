@@ -17,7 +17,7 @@ from mlctl.simulator.control_plane import activity, command_log, faults, leases,
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
-from mlctl.simulator.control_plane.resources.checks import refuse_busy
+from mlctl.simulator.control_plane.resources.checks import refuse_busy, refuse_busy_endpoint
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -119,6 +119,7 @@ def put(
         old = writes.find_exact(write, address)
         address = old.address if old else address
         locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
+        refuse_busy_endpoint(db, state, address)
         refuse_busy(db, old, write.state.now)
         new = writes.accepted_body(write, address, body, old)
         number = None

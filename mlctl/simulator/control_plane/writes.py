@@ -145,6 +145,7 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
         beneath = rows.list_resources(db, state.id, child.name, old.address.name)
         deleted += [resource for resource in beneath if resource.state != "Deleting"]
     locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
+    checks.refuse_busy_endpoint(db, state, old.address)
     for resource in deleted:
         checks.refuse_busy(db, resource, state.now)
     checks.refuse_used(db, state, old)

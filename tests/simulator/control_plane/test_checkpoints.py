@@ -199,6 +199,7 @@ def test_a_state_of_an_older_version_is_read_and_goes_on(tmp_path: Path) -> None
     with closing(sqlite3.connect(path)) as db:
         for table in ("activity", "ended_jobs", "leases"):
             db.execute(f"DROP TABLE {table}")
+        db.execute("ALTER TABLE resources DROP COLUMN last_operation")
         db.execute("PRAGMA user_version = 6")
     again = LocalBackend(path, SCOPE)
     assert seen(again) == seen(whole)

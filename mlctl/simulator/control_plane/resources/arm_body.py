@@ -281,7 +281,12 @@ def merge_properties(
     Raises:
         ServiceError: one was altered, and the settings say to refuse that.
     """
-    declared = text_map(properties, "properties")
+    service_fields = RECORDS[address.kind].arm.service_fields  # sent back by who has read them
+    declared = {
+        key: text
+        for key, text in text_map(properties, "properties").items()
+        if ("properties", "properties", key) not in service_fields
+    }
     stored: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
     for key, was in stored.items():
         now = declared.get(key, was)

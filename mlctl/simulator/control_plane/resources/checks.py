@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from sqlite3 import Connection
 
-from mlctl.kinds import routes
+from mlctl.kinds import children, routes
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.facts import NOTHING, Claims
 from mlctl.kinds.values import claims, effective_in_body
@@ -17,7 +17,7 @@ from mlctl.simulator.control_plane.state import quota_usage, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import busy, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.settings import InUsePolicy
+from mlctl.simulator.control_plane.state.settings import BusyPolicy, InUsePolicy
 
 _NAMED = 3  # at most as many users are named in a message
 
@@ -31,6 +31,27 @@ def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
     if old is not None and old.operation is not None:
         running = operations.find(db, old.operation)
         raise busy(old.address, old.state, running.due - now if running else 0.0)
+
+
+def refuse_busy_endpoint(db: Connection, state: WorkspaceState, address: Address) -> None:
+    """Check that no operation runs on the endpoint that a write is at or under.
+
+    Raises:
+        ServiceError: one runs on it, or on anything under it.
+    """
+    endpoint, policy = address.up or address, state.settings.busy_endpoints
+    if policy is not BusyPolicy.ALL and not endpoint.kind.startswith(policy.value):
+        return
+    beneath = (
+        resource
+        for kind in children(endpoint.kind)
+        for resource in rows.list_resources(db, state.id, kind.name, endpoint.name)
+    )
+    for resource in (rows.find(db, state.id, endpoint), *beneath):
+        if resource is not None and resource.operation is not None:
+            running = operations.find(db, resource.operation)
+            seconds = running.due - state.now if running else 0.0
+            raise busy(resource.address, resource.state, seconds, "Conflict")
 
 
 def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region: str) -> None:

@@ -79,8 +79,8 @@ def begin(db: Connection, resources: list[int], operation: NewOperation) -> int:
         ),
     ).lastrowid
     db.executemany(
-        "UPDATE resources SET state = ?, operation = ? WHERE id = ?",
-        [(operation.verb.value, number, resource) for resource in resources],
+        "UPDATE resources SET state = ?, operation = ?, last_operation = ? WHERE id = ?",
+        [(operation.verb.value, number, number, resource) for resource in resources],
     )
     return int(number or 0)
 

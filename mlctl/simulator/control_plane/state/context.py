@@ -17,7 +17,8 @@ class StoredResource:
     """A resource in the database.
 
     `address` has the spelling of the first write. `state` is the provisioning state, which `body`
-    does not contain. `operation` is the number of the running operation, None if there is none.
+    does not contain. `operation` is the number of the running operation, None if there is none;
+    `last_operation` that of the last one, whether it runs or not.
     """
 
     id: int
@@ -25,6 +26,7 @@ class StoredResource:
     state: str
     operation: int | None
     body: dict[str, Data]
+    last_operation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ def missing(address: Address, *, as_container: bool = False) -> Missing:
     return Missing(address, as_container=as_container)
 
 
-def busy(address: Address, state: str, seconds: float) -> Transient:
+def busy(
+    address: Address, state: str, seconds: float, code: str = "OperationInProgress"
+) -> Transient:
     """409 while another operation on the resource runs, for `seconds` more."""
     text = f"The resource `{address}` is {state.lower()}; try again when that has ended."
-    return Transient("OperationInProgress", text, status=CONFLICT, retry_after=max(seconds, 0.0))
+    return Transient(code, text, status=CONFLICT, retry_after=max(seconds, 0.0))

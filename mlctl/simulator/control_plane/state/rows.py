@@ -19,7 +19,9 @@ from mlctl.simulator.control_plane.state import clock, settings
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 
-_FOUND = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
+_FOUND = (
+    "SELECT id, kind, name, parent, version, state, operation, last_operation, body FROM resources "
+)
 NO_WORKSPACE = 0  # the row id of a workspace that does not exist; no resource has it
 
 
@@ -128,10 +130,9 @@ def find(db: Connection, workspace_id: int, address: Address) -> StoredResource 
 
 
 def _resource(row: tuple[Any, ...]) -> StoredResource:
-    number, kind, name, parent, version, state, operation, text = row
-    return StoredResource(
-        number, Address(kind, name, parent, version), state, operation, json.loads(text)
-    )
+    number, kind, name, parent, version, state, operation, last_operation, text = row
+    address = Address(kind, name, parent, version)
+    return StoredResource(number, address, state, operation, json.loads(text), last_operation)
 
 
 def find_all(

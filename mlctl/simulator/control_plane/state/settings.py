@@ -31,6 +31,17 @@ class InUsePolicy(Enum):
     ALLOW = "allow"
 
 
+class BusyPolicy(Enum):
+    """Under which endpoints a write is refused while another operation goes on there.
+
+    Documented of online endpoints (how-to-troubleshoot-online-endpoints, "409 Conflict error").
+    """
+
+    ONLINE = "online"
+    ALL = "all"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Delays:
     """The duration of each long-running operation, in seconds of virtual time (assumptions)."""
@@ -72,6 +83,7 @@ class CloudSettings:
     immutable: ImmutablePolicy = ImmutablePolicy.REFUSE
     in_use: InUsePolicy = InUsePolicy.ALLOW  # as a replacement must delete what is in use
     quota_refuses: QuotaRefusal = QuotaRefusal.MIN
+    busy_endpoints: BusyPolicy = BusyPolicy.ONLINE
     gpu_family_cores: int = 100
     reuse_steps: bool = True
 
@@ -90,6 +102,7 @@ _POLICIES: dict[str, type[Enum]] = {
     "immutable": ImmutablePolicy,
     "in_use": InUsePolicy,
     "quota_refuses": QuotaRefusal,
+    "busy_endpoints": BusyPolicy,
 }
 
 

@@ -74,3 +74,5 @@ CREATE TABLE leases (
   workspace TEXT NOT NULL, project TEXT NOT NULL, token INTEGER NOT NULL, id TEXT NOT NULL,
   holder TEXT NOT NULL, since REAL NOT NULL, renewed REAL NOT NULL, duration REAL NOT NULL,
   PRIMARY KEY (workspace, project)) WITHOUT ROWID;
+-- version 10
+ALTER TABLE resources ADD COLUMN last_operation INTEGER;
