@@ -16,6 +16,7 @@ from mlctl.applying.runner import WRITTEN, Assignment, SharedState, StepRunner
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.dataclasses import dataclass, field
+from mlctl.kinds import AT_ENDPOINTS
 from mlctl.kinds.address import Address
 from mlctl.planning.steps.work import PlanStep, Work
 from mlctl.planning.unfinished.snapshots import Journal, Snapshots
@@ -110,21 +111,24 @@ class _Progress:
     def active(self) -> bool:
         return self._sorter.is_active()
 
-    def ready(self) -> Iterator[PlanStep]:
+    def ready(self) -> list[PlanStep]:
         """The steps that may start now: of those under one endpoint the first, while none runs.
 
         An endpoint on which an operation runs refuses every other one
         (how-to-troubleshoot-online-endpoints).
         """
-        self._held += (self._by_id[number] for number in self._sorter.get_ready())
-        steps, self._held = self._held, []
+        steps = self._held + [self._by_id[number] for number in self._sorter.get_ready()]
+        self._held = []
         for step in steps:
-            top = step.target.up or step.target
-            if top in self._busy:
-                self._held.append(step)
-            else:
-                self._busy.add(top)
-                yield step
+            if step.target.kind in AT_ENDPOINTS:
+                endpoint = step.target.up or step.target
+                if endpoint in self._busy:
+                    self._held.append(step)
+                self._busy.add(endpoint)
+        if not self._held:
+            return steps
+        held = {step.id for step in self._held}
+        return [step for step in steps if step.id not in held]
 
     def assignment(self, step: PlanStep, *, waits: bool) -> Assignment:
         """The step, and what is known of its target."""
@@ -155,5 +159,6 @@ class _Progress:
             self.expected[step.target] = None if step.deletes else WRITTEN
         elif event.state is not StepState.CANCELLED:  # what needs it is cancelled too
             self._failed[step.id] = event.because or step
-        self._busy.discard(step.target.up or step.target)
+        if step.target.kind in AT_ENDPOINTS:
+            self._busy.discard(step.target.up or step.target)
         self._sorter.done(step.id)

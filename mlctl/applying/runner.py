@@ -148,7 +148,10 @@ class StepRunner:
         if not waits:
             return StepEvent(step, StepState.DONE, wrote=self._wrote, waited=False)
         try:
-            result, mismatches = yield from self._read_back(step, written)
+            result = yield from self._read(step.target)
+            mismatches = mismatches_of(step, result, self.scope, written)
+            if mismatches or (result is None) != step.deletes:
+                result, mismatches = yield from self._read_again(step, written)
         except ServiceError as error:
             if error.code == TIMED_OUT:
                 raise
@@ -223,19 +226,18 @@ class StepRunner:
             yield from self._wait(self.retry.poll)
             waited += self.retry.poll
 
-    def _read_back(
+    def _read_again(
         self, step: PlanStep, written: Mapping[str, Data]
     ) -> _StepTask[tuple[Live | None, list[FieldChange]]]:
-        """What the target is after the write, and where it differs from what was written.
+        """What the target is after the write, and where it still differs from what was written.
 
-        It is read again for a while where it differs: the first reads may show what was there
-        before, as Succeeded.
+        For a while reads may show what was there before, as Succeeded.
         """
         waited = 0.0
         while True:
             result = yield from self._read(step.target)
             mismatches = mismatches_of(step, result, self.scope, written)
-            stale = (result is None) != step.deletes or mismatches
+            stale = mismatches or (result is None) != step.deletes
             failed = result is not None and failed_operation(result)
             if not stale or failed or waited >= self.retry.stale:
                 return result, mismatches

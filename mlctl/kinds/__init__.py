@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from mlctl.kinds.address import Address, Reference, Scope, kind_of
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.registry import ALL, DOCUMENTS, KINDS, children, kind_of_schema
+from mlctl.kinds.registry import ALL, AT_ENDPOINTS, DOCUMENTS, KINDS, children, kind_of_schema
 from mlctl.kinds.resource import Resource
 
 __all__ = [
     "ALL",
+    "AT_ENDPOINTS",
     "DOCUMENTS",
     "KINDS",
     "Address",

@@ -65,9 +65,6 @@ def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
     return bool(left != right) and not (_is_labelled(left, right) or _is_labelled(right, left))
 
 
-_LABEL = re.compile(r'(/labels/[^/"]+)')
-
-
 def _is_labelled(text: Data, other: Data) -> bool:
     """Whether `text` differs from `other` in nothing but labels where that has versions.
 
@@ -75,7 +72,7 @@ def _is_labelled(text: Data, other: Data) -> bool:
     """
     if not (isinstance(text, str) and isinstance(other, str) and "/labels/" in text):
         return False
-    parts = _LABEL.split(text)
+    parts = re.split(r'(/labels/[^/"]+)', text)
     parts[::2] = map(re.escape, parts[::2])
     parts[1::2] = (rf'(?:{re.escape(label)}|/versions/[^/"]+)' for label in parts[1::2])
     return re.fullmatch("".join(parts), other, re.IGNORECASE) is not None

@@ -106,6 +106,8 @@ _ONLINE = {
     "data_collector",
 }  # a batch deployment has none at its top level
 _ONLINE_KINDS = ("online-endpoint", "online-deployment")
+# Endpoints and what is under one; written out, as records are imported when they are used.
+AT_ENDPOINTS = ("batch-endpoint", "batch-deployment", *_ONLINE_KINDS)
 # How the names of Azure ML's other schemas end (learn.microsoft.com/azure/machine-learning/
 # reference-yaml-overview): a document of one of them is never taken for something else.
 _OTHER_SCHEMA = (

@@ -60,8 +60,8 @@ class LiveState:
     else has a name that must be unique in its region. `used_by` gives the live
     deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
     the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
-    `unfinished` is what applies that did not end have yet to put back. `resolved` are the versions
-    that labels of registries stand for, where the registry can be read. `prices` are what nodes
+    `unfinished` is what applies that did not end have yet to put back. `labels` says what
+    stands for the labels of registries in files. `prices` are what nodes
     cost (None: by the list of mlctl).
     """
 
@@ -76,7 +76,7 @@ class LiveState:
     owned: tuple[Live, ...] = ()
     unfinished: Mapping[Address, Unfinished] = field(default_factory=dict)
     decoded: DecodedBodies | None = None
-    resolved: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[Address, Mapping[Pointer, Data]] = field(default_factory=dict)
     prices: PriceList | None = None
 
     @property

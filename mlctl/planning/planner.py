@@ -190,11 +190,9 @@ class _Planner:
         live = self._find_same_content(resource, values) or self._live_state.live.get(
             resource.address
         )
-        for at, value in resource.values.items():
-            if type(value) is str and "/labels/" in value:
-                version = self._decoded.version_of_label(live, resource, at)
-                values[at] = version or self._live_state.resolved.get(value, value)
-                notes[at] = f"@{value.rpartition('/')[2]}"
+        if self._live_state.labels:
+            for at, version in self._live_state.labels.get(resource.address, {}).items():
+                values[at], notes[at] = version, f"@{resource.values[at].rpartition('/')[2]}"
         desired: Values = complete(values, resource.form)
         if live is None:
             new = resource.kind.versioned and resource.address.version is None

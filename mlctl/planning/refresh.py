@@ -24,9 +24,10 @@ from mlctl.planning.diff import differences
 from mlctl.planning.live_state import DecodedBodies, LiveState, named_by, region, users_of
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import owner
+from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent, ServiceError
 
-_OF_REGISTRY = re.compile(
+_OF_REGISTRY = (
     r"azureml://registries/(?P<registry>[^/]+)/(?P<collection>[^/]+)/(?P<name>[^/]+)/labels/latest"
 )
 _GONE = 410  # the HTTP status of a service that is retired
@@ -90,38 +91,49 @@ def refresh(
         owned,
         _remaining(unfinished, live),
         decoded,
-        {} if destroying else _resolved(graph, live, backend, decoded),
+        {} if destroying else _versions_of_labels(graph, live, backend, decoded),
     )
 
 
-def _resolved(
+def _versions_of_labels(
     graph: Graph, live: Mapping[Address, Live], backend: Backend, decoded: DecodedBodies
-) -> dict[str, str]:
-    """`azureml://registries/R/models/M/labels/latest`, as files say it -> `.../versions/14`.
+) -> dict[Address, dict[Pointer, Data]]:
+    """What stands for each `azureml://registries/R/models/M/labels/latest` of the files.
 
-    What has a version of the asset keeps it. A registry that cannot be read is left out: the
-    service finds the version then.
+    That is the version of the asset which the live resource has; else the one that the registry
+    tells; and the label itself where the registry cannot be read: the service finds the version.
     """
-    labels = {
-        value
+    labels = [
+        (resource, at, resource.values[at])
         for resource in graph.resources.values()
-        for at, value in resource.values.items()
-        if type(value) is str and "/labels/" in value
-        if decoded.version_of_label(live.get(resource.address), resource, at) is None
-    }
-    versions = {}
-    for text, match in ((label, _OF_REGISTRY.fullmatch(label)) for label in sorted(labels)):
-        if match is None or not isinstance(backend, SupportsRegistries):
-            continue
-        kinds = (kind for kind in KINDS.values() if kind.collection == match["collection"])
-        try:
-            newest = backend.registry(match["registry"]).read(
-                Address(next(kinds).name, match["name"])
-            )
-        except (ServiceError, StopIteration):
-            continue
-        versions[text] = f"{text.partition('/labels/')[0]}/versions/{newest.address.version}"
+        for at in resource.values
+        if resource.values[at].__class__ is str and "/labels/" in resource.values[at]
+    ]  # no function is called here: there are many values
+    newest: dict[str, str] = {}
+    versions = defaultdict[Address, dict[Pointer, Data]](dict)
+    for resource, at, text in labels:
+        version = decoded.version_of_label(live.get(resource.address), resource, at)
+        if version is None and text not in newest:
+            newest[text] = _newest_of_registry(text, backend)
+        versions[resource.address][at] = version or newest[text]
     return versions
+
+
+def _newest_of_registry(label: str, backend: Backend) -> str:
+    """The URI of the version that a label stands for; the label where that cannot be told."""
+    match = re.fullmatch(_OF_REGISTRY, label)
+    if match is None or not isinstance(backend, SupportsRegistries):
+        return label
+    kind = next((kind for kind in KINDS.values() if kind.collection == match["collection"]), None)
+    try:
+        live = (
+            backend.registry(match["registry"]).read(Address(kind.name, match["name"]))
+            if kind
+            else None
+        )
+    except ServiceError:
+        return label
+    return f"{label.partition('/labels/')[0]}/versions/{live.address.version}" if live else label
 
 
 def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:

@@ -12,7 +12,7 @@ from mlctl import pointer
 from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.field import Form, Mutability
 from mlctl.kinds.records.code import KIND as CODE
-from mlctl.kinds.registry import by_schema, infer
+from mlctl.kinds.registry import ALL, AT_ENDPOINTS, by_schema, infer
 from mlctl.kinds.values import (
     Values,
     complete,
@@ -535,3 +535,8 @@ def test_every_builder_of_the_tests_has_an_address() -> None:
         "model/heart:1",
         "environment/torch:1",
     ]
+
+
+def test_what_is_at_endpoints_is_what_has_a_parent_or_is_one() -> None:
+    names = {name for kind in ALL.values() if kind.parent for name in (kind.name, kind.parent)}
+    assert set(AT_ENDPOINTS) == names

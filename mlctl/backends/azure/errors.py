@@ -46,9 +46,8 @@ _UNAUTHORIZED = 401
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
 # Codes and words of a 409 at or under an endpoint that passes: `Conflict` is documented
 # (how-to-troubleshoot-online-endpoints), the others were reported (azure-sdk-for-net#36961).
-_ENDPOINT_BUSY = re.compile(
-    r"\((Conflict|ResourceConflict|ResourceNotReady|EndpointNotReady)\)|provisioning state"
-)
+_ENDPOINT_BUSY = ("Conflict", "ResourceConflict", "ResourceNotReady", "EndpointNotReady")
+_IN_MOTION = "provisioning state"
 _ENDPOINTS_SAY = "InferencingClientCallFailed"
 _SOON = 30.0
 _LONGEST = 2000
@@ -123,7 +122,8 @@ def endpoint_is_busy(error: ServiceError) -> bool:
     """Whether a write at or under an endpoint was refused because of another one that goes on."""
     if error.status != CONFLICT:
         return False
-    return isinstance(error, Transient) or bool(_ENDPOINT_BUSY.search(str(error)))
+    busy = error.code in _ENDPOINT_BUSY or _IN_MOTION in error.message
+    return busy or isinstance(error, Transient)
 
 
 @contextmanager

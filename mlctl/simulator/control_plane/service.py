@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from sqlite3 import Connection
 from typing import NamedTuple
 
+from mlctl.kinds import AT_ENDPOINTS
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
@@ -119,7 +120,8 @@ def put(
         old = writes.find_exact(write, address)
         address = old.address if old else address
         locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
-        refuse_busy_endpoint(db, state, address)
+        if address.kind in AT_ENDPOINTS:
+            refuse_busy_endpoint(db, state, address)
         refuse_busy(db, old, write.state.now)
         new = writes.accepted_body(write, address, body, old)
         number = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sqlite3 import Connection
 
 from mlctl.dataclasses import dataclass, replace
-from mlctl.kinds import children
+from mlctl.kinds import AT_ENDPOINTS, children
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
@@ -145,7 +145,8 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
         beneath = rows.list_resources(db, state.id, child.name, old.address.name)
         deleted += [resource for resource in beneath if resource.state != "Deleting"]
     locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
-    checks.refuse_busy_endpoint(db, state, old.address)
+    if old.address.kind in AT_ENDPOINTS:
+        checks.refuse_busy_endpoint(db, state, old.address)
     for resource in deleted:
         checks.refuse_busy(db, resource, state.now)
     checks.refuse_used(db, state, old)

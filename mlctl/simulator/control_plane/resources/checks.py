@@ -39,9 +39,10 @@ def refuse_busy_endpoint(db: Connection, state: WorkspaceState, address: Address
     Raises:
         ServiceError: one runs on it, or on anything under it.
     """
-    endpoint, policy = address.up or address, state.settings.busy_endpoints
-    if policy is not BusyPolicy.ALL and not endpoint.kind.startswith(policy.value):
+    policy = state.settings.busy_endpoints
+    if policy is not BusyPolicy.ALL and not address.kind.startswith(policy.value):
         return
+    endpoint = address.up or address
     beneath = (
         resource
         for kind in children(endpoint.kind)
