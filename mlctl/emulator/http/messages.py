@@ -94,11 +94,7 @@ def json_response(
     data: Data, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A JSON response."""
-    return raw(_encode(data), status, headers)
-
-
-def raw(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A response of JSON text."""
+    text = _encode(data)
     kind = {"content-type": "application/json; charset=utf-8"}
     return Response(status, {**kind, **(headers or {})}, text.encode())
 

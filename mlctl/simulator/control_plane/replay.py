@@ -146,7 +146,9 @@ def run_job(
             events = tuple(engine.wait(turn.world, job, slice_end, detail=detail))
             ended = engine.job_of(turn.world, job).ended is not None
             finished = ended or turn.world.now >= limit
-            _advance_clock(turn, arrived=finished)
+            operations.advance(turn.db, turn.world.now)
+            if checkpoints.is_due(turn.cache, arrived=finished):
+                checkpoints.save(turn.db, turn.cache)
             time_slice = TimeSlice(turn.world.now, events, ended)
         length *= (
             2
@@ -249,10 +251,3 @@ def _apply(world: World, engine_command: Command) -> list[LoggedEvent]:
 
 
 _SCHEDULED = (AddCluster, ResizeCluster, DeleteCluster, SetLock, AddPool, ResizePool, DeletePool)
-
-
-def _advance_clock(transaction: EngineTransaction, *, arrived: bool) -> None:
-    """Set the clock to the engine's time."""
-    operations.advance(transaction.db, transaction.world.now)
-    if checkpoints.is_due(transaction.cache, arrived=arrived):
-        checkpoints.save(transaction.db, transaction.cache)

@@ -94,6 +94,15 @@ def enum_value(value: Data, words: Iterable[str], name: str) -> str:
     raise bad(f"`{value}` is not a valid {name}: it must be one of {', '.join(words)}.")
 
 
+def set_enum(holder: dict[str, Data], name: str, words: Iterable[str], default: Data) -> None:
+    """Set the field called `name` to the service's spelling of its value, or of the default.
+
+    Raises:
+        ServiceError: it is not one of `words`.
+    """
+    holder[name] = enum_value(holder.get(name, default), words, name)
+
+
 def whole_number(value: Data, least: int, name: str, greatest: int = 2**31 - 1) -> int:
     """`value` as a whole number between two bounds.
 

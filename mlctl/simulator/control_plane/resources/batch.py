@@ -21,7 +21,6 @@ _CREATE_ONLY = [
     ("properties", "codeConfiguration", "scoringScript"),
     ("properties", "deploymentConfiguration", "deploymentConfigurationType"),
 ]
-_OUTPUT = ("AppendRow", "SummaryOnly")
 
 
 def accept_endpoint(
@@ -40,9 +39,7 @@ def accept_endpoint(
     arm_body.normalize_tags(top, empty=False)
     arm_body.normalize_identity(context, address, top)
     arm_body.keep_immutable(context, address, old, top, [("location",)])
-    properties["authMode"] = arm_body.enum_value(
-        properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode"
-    )
+    arm_body.set_enum(properties, "authMode", ("AADToken", "Key", "AMLToken"), "AADToken")
     _check_default(context, address, properties)
     arm_body.merge_properties(
         context,
@@ -135,16 +132,12 @@ def _normalize(properties: dict[str, Data]) -> None:
     properties["errorThreshold"] = arm_body.whole_number(
         properties.get("errorThreshold", -1), -1, "errorThreshold"
     )
-    properties["loggingLevel"] = arm_body.enum_value(
-        properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel"
-    )
+    arm_body.set_enum(properties, "loggingLevel", ("Info", "Warning", "Debug"), "Info")
     for name, default in (("maxConcurrencyPerInstance", 1), ("miniBatchSize", 10)):
         properties[name] = arm_body.whole_number(
             properties.get(name, default), 1, name, greatest=2**63 - 1
         )
-    properties["outputAction"] = arm_body.enum_value(
-        properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction"
-    )
+    arm_body.set_enum(properties, "outputAction", ("AppendRow", "SummaryOnly"), "AppendRow")
     if properties["outputAction"] == "SummaryOnly":
         properties.pop("outputFileName", None)
     else:
@@ -166,17 +159,11 @@ def _normalize_kinds(properties: dict[str, Data]) -> None:
     model = arm_body.section(properties, "model")
     if model:
         properties["model"] = model
-        words = ("Id", "DataPath", "OutputPath")
-        model["referenceType"] = arm_body.enum_value(
-            model.get("referenceType", "Id"), words, "referenceType"
-        )
+        arm_body.set_enum(model, "referenceType", ("Id", "DataPath", "OutputPath"), "Id")
     configured = arm_body.section(properties, "deploymentConfiguration")
     if configured:
         properties["deploymentConfiguration"] = configured
-        configured["deploymentConfigurationType"] = arm_body.enum_value(
-            configured.get("deploymentConfigurationType"),
-            ("Model", "PipelineComponent"),
-            "deploymentConfigurationType",
-        )
+        types = ("Model", "PipelineComponent")
+        arm_body.set_enum(configured, "deploymentConfigurationType", types, None)
         if not configured.get("settings"):  # none and an empty object say the same
             configured.pop("settings", None)

@@ -52,7 +52,9 @@ def accept(
     """
     kind = kind_of(address)
     if old is None:
-        _check_name(kind, address.name)
+        pattern = kind.forms[-1].schema.get("properties", {}).get("name", {}).get("pattern", "")
+        if not re.search(pattern, address.name):
+            raise bad(f"The {kind.title} name `{address.name}` is invalid.", "InvalidResourceName")
     if address.up is not None and context.find(address.up, None) is None:
         raise NotFound("ParentResourceNotFound", f"`{address.up}` does not exist.")
     top, properties = arm_body.read_body(body)
@@ -80,9 +82,3 @@ def accept(
     ]
     arm_body.keep_immutable(context, address, old, top, fixed)
     return arm_body.stored_body(context, address, old, top)
-
-
-def _check_name(kind: Kind, name: str) -> None:
-    pattern = kind.forms[-1].schema.get("properties", {}).get("name", {}).get("pattern", "")
-    if not re.search(pattern, name):
-        raise bad(f"The {kind.title} name `{name}` is invalid.", "InvalidResourceName")

@@ -29,11 +29,8 @@ def accept_endpoint(
     top, properties = arm_body.read_body(body)
     for name in ("scoringUri", "swaggerUri", "keys"):
         properties.pop(name, None)
-    properties["authMode"] = arm_body.enum_value(
-        properties.get("authMode", "Key"), ("Key", "AMLToken", "AADToken"), "authMode"
-    )
-    access = properties.get("publicNetworkAccess", "Enabled")
-    properties["publicNetworkAccess"] = arm_body.enum_value(access, _ACCESS, "publicNetworkAccess")
+    arm_body.set_enum(properties, "authMode", ("Key", "AMLToken", "AADToken"), "Key")
+    arm_body.set_enum(properties, "publicNetworkAccess", _ACCESS, "Enabled")
     properties["traffic"] = _shares(context, address, properties, "traffic")
     properties["mirrorTraffic"] = _shares(context, address, properties, "mirrorTraffic")
     _check_sums(properties["traffic"], properties["mirrorTraffic"])
@@ -59,17 +56,11 @@ def accept_deployment(
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
     top, properties = arm_body.read_body(body)
-    kind = properties.get("endpointComputeType", "Managed")
-    properties["endpointComputeType"] = arm_body.enum_value(
-        kind, ("Managed",), "endpointComputeType"
-    )
+    arm_body.set_enum(properties, "endpointComputeType", ("Managed",), "Managed")
     size = properties.get("instanceType")
     if old is None and isinstance(size, str):
         compute.check_size(context, size)
-    access = properties.get("egressPublicNetworkAccess", "Enabled")
-    properties["egressPublicNetworkAccess"] = arm_body.enum_value(
-        access, _ACCESS, "egressPublicNetworkAccess"
-    )
+    arm_body.set_enum(properties, "egressPublicNetworkAccess", _ACCESS, "Enabled")
     _normalize_times(properties)
     _normalize_collector(properties)
     if "environmentVariables" in properties:
