@@ -156,7 +156,16 @@ def single_commands(scratch: Path) -> Iterator[tuple[str, int]]:
         "validate one file": ("validate", "files/00000.yml"),
         "plan one file": ("plan", "files/00000.yml"),
         "simulate a sample": (
-            *("simulate", str(SAMPLE), "--files", "100", "--seconds-per-file", "8"),
+            *(
+                "simulate",
+                str(SAMPLE),
+                "--files",
+                "100",
+                "--seconds-per-file",
+                "8",
+                "--runs",
+                "1000",
+            ),
         ),
     }.items():
         work = mlctl.run(*words)

@@ -169,7 +169,7 @@ def rows(scratch: Path, effort: Effort) -> Iterator[Row]:
     yield Row(name, "check-jsonschema, one kind", 0.4, validate_mixed, lambda: checker(many))
     sample = ROOT / "samples" / "low-priority-batch"
     name, validate_sample = "simulate, 1,000 runs, cold", mlctl(one, "validate", sample)
-    work = ("--files", "100", "--seconds-per-file", "8")
+    work = ("--files", "100", "--seconds-per-file", "8", "--runs", "1000")
     simulate = mlctl(one, "simulate", sample, *work)
     yield Row(name, "mlctl validate", 2.5, simulate, lambda: validate_sample)
     apply, plan = applying(many), planning(many)

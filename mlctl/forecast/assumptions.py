@@ -27,8 +27,15 @@ def assumption(name: str, value: Data, source: str, why: str) -> AssumptionData:
 
 def of_weathers(weathers: Iterable[Weather]) -> Iterator[AssumptionData]:
     """What takes nodes away: each weather once."""
-    for weather in dict.fromkeys(weathers):
+    known = list(dict.fromkeys(weathers))
+    for weather in known:
         yield assumption(f"weather {weather.name}", weather.document(), "A", weather.source)
+    for weather in [weather for weather in known if weather.has_gaps][:1]:
+        moment = (
+            "with nodes to be had" if weather.available else "at any moment, with nodes or without"
+        )
+        start = "available" if weather.available else "any"
+        yield assumption("start", start, "A", f"when the job is submitted: {moment}")
 
 
 def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:

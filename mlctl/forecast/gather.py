@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FIRST = 100  # histories of a row before those of the next one
 _TASKS, _MOST_TASKS = 32, 512  # so many, for workers to end at about the same time
+_AT_ONCE = 25  # histories between two notes of how far this process is
 _ENOUGH = 100  # histories of a task, where there are not too many of them: some take very long
 
 R = TypeVar("R")
@@ -47,7 +48,8 @@ def histories(
     tasks = list(_tasks(parts))
     if executor is None:
         for at, runs in chain.from_iterable(tasks):
-            yield at, [*parts[at][0].histories(runs)]
+            for start in range(runs.start, runs.stop, _AT_ONCE):
+                yield at, [*parts[at][0].histories(range(start, min(start + _AT_ONCE, runs.stop)))]
         return
     work = [[(parts[at][0], runs) for at, runs in task] for task in tasks]
     for task, tables in zip(tasks, executor.map(_carried_out, work), strict=True):
@@ -125,10 +127,12 @@ def gather(
     rows: Sequence[tuple[R, Histories[H]]],
     following: Callable[[R, list[H]], Sequence[range]],
     executor: Executor | None = None,
+    note: Callable[[int], None] = lambda _: None,
 ) -> Gathered[R, H]:
     """The histories of each row's study, those of all rows side by side.
 
-    `following` says which histories of a row come after those that there are, if any.
+    `following` says which histories of a row come after those that there are, if any. `note` is
+    called with the number of new ones, as they come.
 
     Raises:
         KeyboardInterrupt: nothing has been learned yet.
@@ -147,6 +151,7 @@ def gather(
             ]
             for number, piece in histories(parts, executor):
                 unfinished[number % len(unfinished)][1].extend(piece)
+                note(len(piece))
             unfinished = [entry for entry, runs in zip(unfinished, pieces, strict=True) if runs]
     return gathered
 

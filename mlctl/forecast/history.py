@@ -6,6 +6,7 @@ there, and an outage that took the first run's nodes goes on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -20,11 +21,13 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus, TrainingJob
 from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.processes import OnOff, Poisson, Shock
 from mlctl.simulator.engine.state import World
 
 LONGEST_S = 90 * 24 * HOUR  # of one history: a job that stands still this long is not done
 MOST_TRIES = 10_000
 _MOST_STARTS = 1000  # of a training job, which goes on where it was lost
+_ROUNDING_S = 1e-6
 _SLICE_S = 6 * HOUR  # how often the starts of a job are counted
 _TWIN = "#dedicated"  # the cluster that a policy falls back on
 
@@ -55,16 +58,28 @@ class Bill(NamedTuple):
     staying: float = 0.0
 
 
+# Until when a run may go on that has done so many mini-batches.
+Extension = Callable[[int], float]
+
+
 class Cloud(Protocol):
     """Runs jobs one after the other in one history."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What is carried out, with processes that begin as this history has it."""
+        ...
 
     @property
     def now(self) -> float:
         """Seconds since the history began."""
         ...
 
-    def run(self, files: int, tier: Tier, until: float) -> Try:
-        """Submit the job with so many files now, and let it run to its end, or to `until`."""
+    def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
+        """Submit the job with so many files now, and let it run to its end, or to `until`.
+
+        By then what it has done may give it more time (`extension`).
+        """
         ...
 
     def bill(self) -> Bill:
@@ -76,22 +91,30 @@ class EngineCloud:
     """A `Cloud` by the event engine, which knows every rule."""
 
     def __init__(self, scenario: Scenario, seed: str) -> None:
-        self.scenario = scenario
-        self.world = prepared(scenario, seed)
+        self.scenario = placed(scenario, seed)
+        self.world = prepared(self.scenario, seed)
         self.jobs: list[str] = []
+        self.away_s = 0.0  # how long runs on the twin left the nodes that stay without work
 
     @property
     def now(self) -> float:
         """Seconds since the history began."""
         return self.world.now
 
-    def run(self, files: int, tier: Tier, until: float) -> Try:
+    def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
         """Submit the job with so many files now, and let it run to its end, or to `until`."""
-        world, name = self.world, self.submit(files, tier)
+        world, name, began = self.world, self.submit(files, tier), self.world.now
         given_up = not engine.finish(world, name, until)
+        job = world.jobs[name]
+        assert isinstance(job, BatchJob)
+        while given_up and extension is not None and extension(job.done) > until + _ROUNDING_S:
+            until = extension(job.done)
+            given_up = not engine.finish(world, name, until)
         if given_up:
             engine.run(world, max(until, world.now))  # it may stand still for good
             cluster_commands.carry_out(world, CancelJob(name))
+        if tier is not self.scenario.cluster.tier:
+            self.away_s += max(world.now - began - self.scenario.cluster.idle_s, 0.0)
         return _result(world.jobs[name], given_up=given_up)
 
     def submit(self, files: int, tier: Tier) -> str:
@@ -126,7 +149,16 @@ class EngineCloud:
             for name, seconds in zip(self.jobs, used, strict=True)
             if world.jobs[name].tier is Tier.LOW_PRIORITY
         ]
-        return Bill(used[0], sum(low), sum(used) - sum(low), staying)
+        idle = self.away_s * self.scenario.cluster.min_instances
+        return Bill(used[0], sum(low) + idle, sum(used) - sum(low), staying)
+
+
+def has_no_memory(scenario: JobScenario[Spec]) -> bool:
+    """Whether losses come as they came before, at any age of a node and at any hour."""
+    return all(
+        isinstance(process, Poisson | Shock | OnOff) and process.by_hour is None
+        for process in scenario.processes
+    )
 
 
 def finish_training(world: World, name: str, until: float) -> bool:
@@ -168,8 +200,16 @@ def prepared(scenario: JobScenario[Spec], seed: str) -> World:
         longest = settings.allocation_s + settings.preparation_s
         engine.run(world, longest * (1 + 10 * settings.delay_cv))
     if scenario.processes:
-        cluster_commands.carry_out(world, SetPreemption(weather.placed(scenario.processes, seed)))
+        processes = weather.placed(scenario.processes, seed)
+        cluster_commands.carry_out(world, SetPreemption(processes))
     return world
+
+
+def placed(scenario: Scenario, seed: str) -> Scenario:
+    """A scenario whose processes begin where those of a history do."""
+    if not scenario.processes:
+        return scenario
+    return replace(scenario, processes=weather.placed(scenario.processes, seed))
 
 
 def _result(job: AnyJob, *, given_up: bool) -> Try:

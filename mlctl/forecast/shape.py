@@ -30,10 +30,19 @@ class CostData(TypedDict):
     p95: EstimateData
 
 
+class StartData(TypedDict):
+    """The means of the histories that began with nodes to be had; None where none did."""
+
+    cost: EstimateData | None
+    time_s: EstimateData | None
+
+
 class UntilDoneData(TypedDict):
     """All runs that the policy makes; means are of the histories in which the job is done.
 
-    What is never done is later than any quantile; `spent` is what was paid for it, in USD.
+    What is never done is later than any quantile; `spent` is what was paid for it, in USD. The
+    means rest on `carried_by` histories: few, where a few of them are far from the others. Those
+    that are `hopeless` were given up before day 90.
     """
 
     cost: EstimateData | None
@@ -43,6 +52,11 @@ class UntilDoneData(TypedDict):
     not_done: int
     p_not_done: EstimateData
     spent: float | None
+    carried_by: int
+    hopeless: int
+    p_dedicated: EstimateData
+    p_waited: EstimateData
+    if_available: StartData
 
 
 class BarData(TypedDict):

@@ -1,16 +1,17 @@
 """Intervals of 95 % for chances, quantiles, means and differences; the standard library alone.
 
 Chances: Clopper and Pearson (Biometrika 26, 1934), which covers at least what it says. Quantiles:
-order statistics, whose ranks are binomial. Means and paired differences: Student's t. All of them
-are quantiles of the beta distribution, whose function is the continued fraction of Lentz (Numerical
-Recipes, 6.4; DLMF 8.17.22).
+order statistics, whose ranks are binomial. Means and paired differences: Student's t, its scale
+bent by the skewness of the values (Hall, J. R. Statist. Soc. B 54, 1992), for times and costs until
+done have a long tail. All of them are quantiles of the beta distribution, whose function is the
+continued fraction of Lentz (Numerical Recipes, 6.4; DLMF 8.17.22).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
-from math import ceil, exp, fsum, inf, isfinite, lgamma, log, log1p, nan, sqrt
+from math import cbrt, ceil, exp, fsum, inf, isfinite, lgamma, log, log1p, nan, sqrt
 from typing import TYPE_CHECKING
 
 from mlctl.dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _BINS, _SHOWN = 20, 0.99
+_SYMMETRIC = 1e-6  # a skewness below which nothing is bent
 _TINY, _PRECISION, _MOST_TERMS = 1e-300, 1e-15, 10_000
 
 
@@ -156,7 +158,7 @@ def average(values: Collection[float]) -> float:
 
 
 def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
-    """A mean; its interval is Student's, and without bounds for a single value."""
+    """A mean; its interval knows the skewness of the values, and has no bounds for a single one."""
     numbers = list(values)
     count = len(numbers)
     if not count:
@@ -164,11 +166,37 @@ def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
     middle = fsum(numbers) / count
     if count == 1:
         return Estimate(middle, -inf, inf)
-    variance = fsum((value - middle) ** 2 for value in numbers) / (count - 1)
+    squares = [(value - middle) ** 2 for value in numbers]
+    variance = fsum(squares) / (count - 1)
     if variance <= (1e-12 * middle) ** 2:
         return Estimate(middle, middle, middle)  # all the same: rounding alone spreads them
-    half = _student(confidence, count - 1) * sqrt(variance / count)
-    return Estimate(middle, middle - half, middle + half)
+    cubes = [square * (value - middle) for square, value in zip(squares, numbers, strict=True)]
+    skewness = fsum(cubes) / count / variance**1.5
+    t, error = _student(confidence, count - 1), sqrt(variance / count)
+    low, high = (_bent(sign * t, skewness, count) for sign in (1, -1))
+    return Estimate(middle, middle - low * error, middle - high * error)
+
+
+def _bent(t: float, skewness: float, count: int) -> float:
+    """The standardized mean T of which Hall's transformation is `t`.
+
+    That is T + g T**2 / 3 + g**2 T**3 / 27 + g / 6, of g = skewness / sqrt(count).
+    """
+    g = skewness / sqrt(count)
+    if abs(g) < _SYMMETRIC:
+        return t
+    return (3 / g) * (cbrt(1 + g * (t - g / 6)) - 1)
+
+
+def carried(values: Sequence[float]) -> int:
+    """How many of the values carry their variance: fewer, the more it hangs on the far ones.
+
+    The number of values over their kurtosis: of values alike all, of a rare event its number.
+    """
+    middle = average(values)
+    squares = [(value - middle) ** 2 for value in values]
+    fourth = fsum(square * square for square in squares)
+    return round(fsum(squares) ** 2 / fourth) if fourth > 0 else len(values)
 
 
 @lru_cache(maxsize=256)
@@ -188,9 +216,14 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
     return mean([our - their for our, their in pairs if isfinite(our) and isfinite(their)])
 
 
+def finite(values: Iterable[float]) -> list[float]:
+    """Those of the values that are finite: what is never done has no cost and no time."""
+    return [value for value in values if isfinite(value)]
+
+
 def finite_mean(values: Iterable[float]) -> shape.EstimateData | None:
     """The mean of the values that are finite, as data; None where none is."""
-    return known(mean(value for value in values if isfinite(value)))
+    return known(mean(finite(values)))
 
 
 def known(estimate: Estimate) -> shape.EstimateData | None:

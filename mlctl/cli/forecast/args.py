@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlctl.cli.local.flag_text import DelayArgs, pair, time_of_day
+from mlctl.cli.local.flag_text import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
 from mlctl.cli.shell import InvalidValue, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import asdict, dataclass, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WEATHER = DEFAULT_WEATHER
 _ALWAYS = ("calm", "stress")
-MOST_RUNS = 1_000_000
+RUNS, MOST_RUNS = 1000, 1_000_000
 
 
 class TierChoice(StrEnum):
@@ -32,13 +32,6 @@ class TierChoice(StrEnum):
     LOW_PRIORITY = "low_priority"
     DEDICATED = "dedicated"
     BOTH = "both"
-
-
-class TraceStart(StrEnum):
-    """Where a history begins a trace."""
-
-    ANY = "any"
-    AVAILABLE = "available"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +71,12 @@ class FileArgs:
 class BeginArgs:
     """Where in its weather a history begins."""
 
-    start: str | None = flag(
-        "The time of day, for weather that follows the hours; midnight unless given.",
-        metavar="HH:MM",
-    )
-    trace_start: TraceStart | None = flag(
-        "Where each history begins a trace: anywhere (unless given), or where there are nodes."
+    start: list[str] | None = flag(
+        "Where in its weather each history begins: any moment (unless given), or one with nodes to"
+        " be had (available); or the time of day, HH:MM, for weather that follows the hours, which"
+        " is midnight unless given (repeatable).",
+        metavar="WHEN",
+        suggest=MOMENTS,
     )
 
 
@@ -98,7 +91,13 @@ class HistoryArgs(BeginArgs):
         metavar="NAME",
     )
     tier: TierChoice = flag("Which rows to show.", default=TierChoice.BOTH)
-    runs: int = flag("Histories a row.", default=1000, min=1, max=MOST_RUNS, metavar="N")
+    runs: int | None = flag(
+        "Histories a row; 1000 unless given, of a batch job more where few of them carry the mean,"
+        " and fewer where each takes long.",
+        min=1,
+        max=MOST_RUNS,
+        metavar="N",
+    )
     seed: int = flag("Where all chance is from.", default=0, metavar="N")
 
 
@@ -142,7 +141,7 @@ def weathers(texts: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weathe
     """The weather of each row, and the name of the one that the forecast is about."""
     from mlctl.forecast.weather import models as known
 
-    chosen = begun([weather_of(text) for text in texts or [WEATHER]], begin)
+    chosen = [weather_of(text) for text in texts or [WEATHER]]
     main = chosen[0].name
     names = {weather.name for weather in chosen}
     calm, stress = (known.by_name(name) for name in _ALWAYS)
@@ -150,27 +149,20 @@ def weathers(texts: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weathe
     assert stress is not None
     first = [] if calm.name in names else [calm]
     last = [] if stress.name in names else [stress]
-    return [*first, *chosen, *last], main
+    return begun([*first, *chosen, *last], begin), main
 
 
 def begun(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
     """The weather, as it begins by the flags.
 
     Raises:
-        UsageError: a flag says where something begins that is not there.
+        UsageError: a flag says when weather begins that does not follow the hours.
     """
-    start = None if begin.start is None else time_of_day(begin.start, "--start")
-    if start is not None and not any(weather.by_hour for weather in weathers_):
-        raise UsageError("--start says when weather begins that follows the hours: give some.")
-    if begin.trace_start is not None and not any(weather.trace for weather in weathers_):
-        raise UsageError("--trace-start says where a trace begins: give one by --weather FILE.")
-    available = begin.trace_start is TraceStart.AVAILABLE
+    start_s, start = start_of(begin.start or ())
+    if start_s is not None and not any(weather.by_hour for weather in weathers_):
+        raise UsageError("--start HH:MM is for weather that follows the hours: give some.")
     return [
-        replace(
-            weather,
-            start_s=start or 0.0,
-            trace=None if weather.trace is None else replace(weather.trace, available=available),
-        )
+        replace(weather, start_s=start_s or 0.0, available=start == AVAILABLE)
         for weather in weathers_
     ]
 

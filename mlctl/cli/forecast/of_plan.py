@@ -90,9 +90,7 @@ class PlanForecast:
         """
         from mlctl.forecast.batch import brief
 
-        options = brief.BriefOptions(
-            weather_of(self.args.weather or WEATHER), self.args.runs or 1000
-        )
+        options = brief.BriefOptions(weather_of(self.args.weather or WEATHER), self.args.runs)
         deployments = [
             self._read(address, plan, graph, backend) for address in _changed(plan, graph)
         ]

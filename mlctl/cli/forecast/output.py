@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated, Any, Protocol
+from math import inf
+from time import monotonic
+from typing import Annotated, Any, Protocol, Self
 
 from mlctl.cli.shell import Exit, OptionSpec, Session
 from mlctl.service_errors import Permanent
@@ -32,6 +34,36 @@ class Human(Protocol):
     def __call__(self, data: Mapping[str, Any], *, width: int, color: bool) -> str:
         """The text."""
         ...
+
+
+class Progress:
+    """A line on a terminal, from a second on: how many histories there are. It goes in the end."""
+
+    def __init__(self, session: Session) -> None:
+        self.shown_at = monotonic() + _QUIET_S if sys.stderr.isatty() and not session.quiet else inf
+        self.count = 0
+        self.is_shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, count: int) -> None:
+        """So many more are there."""
+        self.count += count
+        if monotonic() >= self.shown_at:
+            self.is_shown, self.shown_at = True, monotonic() + _PAUSE_S
+            self._write(f"{self.count} histories carried out; Ctrl-C ends with what they show")
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_shown:
+            self._write("")
+
+    def _write(self, words: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{words}")
+        sys.stderr.flush()
+
+
+_QUIET_S, _PAUSE_S = 1.0, 0.2
 
 
 @contextmanager

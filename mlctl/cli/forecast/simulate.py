@@ -19,7 +19,7 @@ from mlctl.cli.forecast.args import (
     tiers_of,
     weathers,
 )
-from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
+from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject
 from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
@@ -121,7 +121,7 @@ def _forecast(
     if details.events is not None:
         _write_events(session, rows, main, details.run, details.events)
     with executor_of(workers) as executor:
-        gathered = _gathered(rows, study, deadline, executor)
+        gathered = _gathered(session, rows, study, deadline, executor)
         summaries = [
             (row, row.study.summary(histories, deadline)) for row, histories in gathered.rows
         ]
@@ -160,15 +160,21 @@ def _page(data: Mapping[str, Any]) -> str:
 
 
 def _gathered(
-    rows: Sequence[Row], study: StudyArgs, deadline: float | None, executor: Executor | None
+    session: Session,
+    rows: Sequence[Row],
+    study: StudyArgs,
+    deadline: float | None,
+    executor: Executor | None,
 ) -> Gathered[Row, History]:
     """The rows with their histories."""
-    from mlctl.forecast.batch.study import with_deadline
+    from mlctl.forecast.batch.study import is_hopeless, runs_of, with_deadline
     from mlctl.forecast.gather import gather, growing
 
     def following(row: Row, histories: list[History]) -> list[range]:
+        if is_hopeless(histories):
+            return []
         if study.precision is None:
-            return growing(len(histories), study.runs)
+            return growing(len(histories), runs_of(row.study, histories, study.runs))
         cancelled = row.study.summary(histories).cancelled
         if (
             max(cancelled.high - cancelled.value, cancelled.value - cancelled.low)
@@ -183,7 +189,13 @@ def _gathered(
     updated = [
         (replace(row, study=study_), study_) for row, study_ in zip(rows, studies, strict=True)
     ]
-    return gather(updated, following, executor)
+    with Progress(session) as progress:
+        gathered = gather(updated, following, executor, progress.add)
+    for row, histories in gathered.rows:
+        if is_hopeless(histories):
+            count = len(histories)
+            session.note(clean(f"{row.name}: never done in {count} histories; no more were tried"))
+    return gathered
 
 
 def _policies(study: StudyArgs, deadline: float | None) -> list[RecoveryPolicy]:

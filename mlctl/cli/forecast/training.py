@@ -7,6 +7,7 @@ from typing import Any
 
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast.args import (
+    RUNS,
     CloudArgs,
     FileArgs,
     HistoryArgs,
@@ -16,7 +17,7 @@ from mlctl.cli.forecast.args import (
     tiers_of,
     weathers,
 )
-from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
+from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
 from mlctl.cli.forecast.subject import read_graph, stated_prices
 from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.shell import Exit, Session, flag
@@ -71,9 +72,10 @@ def training(
         subject = read(graph, wanted)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
-        options = training_report.Options(str(study.seed), study.runs, main)
+        options = training_report.Options(str(study.seed), study.runs or RUNS, main)
         with executor_of(workers) as executor:
-            gathered = training_report.gathered(rows, options, executor)
+            with Progress(session) as progress:
+                gathered = training_report.gathered(rows, options, executor, progress.add)
             data = training_report.document(subject, gathered, options, executor)
     write(session, data, output, training_forecast.human, _page)
     return ended(session, complete=gathered.complete)

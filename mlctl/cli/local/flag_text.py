@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from mlctl import files
-from mlctl.cli.shell import UsageError, flag
+from mlctl.cli.shell import InvalidValue, UsageError, flag
 from mlctl.dataclasses import dataclass
 from mlctl.service_errors import Permanent
 
 _T = TypeVar("_T")
 _HOURS, _MINUTES = 24, 60
+AVAILABLE = "available"
+MOMENTS = ("any", AVAILABLE)  # where in its weather a history begins
 _MAX_BYTES = 64 << 20  # a year of a trace by the minute is 20 MB
 
 
@@ -61,18 +63,30 @@ def parse_numbers(text: str, flag: str, count: int) -> list[float]:
     return numbers
 
 
-def time_of_day(text: str, flag: str) -> float:
-    """The seconds since midnight of `08:30`.
+def start_of(texts: Sequence[str]) -> tuple[float | None, str | None]:
+    """Where weather begins: at which time of day, in seconds, and at which moment; None: not said.
 
     Raises:
-        UsageError: it is no time of day.
+        InvalidValue: a text is neither a time of day nor `any` nor `available`.
+        UsageError: two say the same.
     """
-    hours, colon, minutes = text.partition(":")
-    if colon and hours.isdecimal() and minutes.isdecimal() and len(minutes) == len("30"):
-        hour, minute = int(hours), int(minutes)
-        if hour < _HOURS and minute < _MINUTES:
-            return float(hour * 3600 + minute * 60)
-    raise UsageError(f"argument {flag}: `{text}` is no time of day: write HH:MM.")
+    seconds, moment = None, None
+    for text in texts:
+        hours, colon, minutes = text.partition(":")
+        if text in MOMENTS and moment is None:
+            moment = text
+        elif text in MOMENTS or (seconds is not None and colon):
+            raise UsageError("--start says the same twice: give one of them.")
+        elif _is_part(hours, _HOURS) and len(minutes) == len("30") and _is_part(minutes, _MINUTES):
+            seconds = float(int(hours) * 3600 + int(minutes) * 60)
+        else:
+            shape = f"write {' or '.join(MOMENTS)}, or a time of day, HH:MM"
+            raise InvalidValue(f"`{text}` is no moment: {shape}", flag="--start")
+    return seconds, moment
+
+
+def _is_part(text: str, limit: int) -> bool:
+    return text.isdecimal() and int(text) < limit
 
 
 _delay = partial(flag, metavar="S")

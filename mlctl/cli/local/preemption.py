@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
+from mlctl.cli.local.flag_text import MOMENTS, parse_file, parse_numbers, read_text, start_of
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import dataclass, replace
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.simulator.engine.processes import PreemptionProcess
 
 TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
-_TRACE_STARTS = ("any", "available")
 
 
 def _bands() -> list[str]:
@@ -41,7 +40,7 @@ def _weathers() -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionArgs:
-    """The processes that take nodes away; `offset` and `trace_start` are the trace's."""
+    """The processes that take nodes away; `offset` is the trace's."""
 
     weather: str | None = flag(
         "calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
@@ -49,8 +48,12 @@ class PreemptionArgs:
         metavar="NAME",
         suggest=_weathers,
     )
-    start: str | None = flag(
-        "The time of day now, for weather that follows the hours.", metavar="HH:MM"
+    start: list[str] | None = flag(
+        "The time of day now, HH:MM, for weather that follows the hours; or where outages and"
+        " traces begin: at a moment that the seed chooses (any), or one with nodes to be had"
+        " (available) (repeatable). Unless given there are nodes.",
+        metavar="WHEN",
+        suggest=MOMENTS,
     )
     poisson: str | None = flag("Each node, whatever its age.", metavar="PER_NODE_HOUR")
     eviction_rate: str | None = flag(
@@ -75,11 +78,6 @@ class PreemptionArgs:
     )
     trace: str | None = flag(f"How many nodes there are: {TRACE_SHAPE}.", metavar="FILE")
     offset: int | None = flag("Where the trace begins.", metavar="N")
-    trace_start: str | None = flag(
-        "Begin the trace at random: anywhere, or where there are nodes.",
-        metavar="any|available",
-        suggest=_TRACE_STARTS,
-    )
     script: str | None = flag(
         'Exact losses: [[seconds, node index or "all"], ...].', metavar="FILE"
     )
@@ -102,18 +100,16 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
 
     if args.none == args.any_process:
         raise UsageError("say what takes nodes away, or --none, which goes with nothing else.")
-    if args.trace is None and (args.offset is not None or args.trace_start is not None):
-        raise UsageError("--offset and --trace-start say where a --trace begins: give one.")
-    if args.start is not None and args.weather is None:
-        raise UsageError("--start says at what time of day a --weather begins: give one.")
-    if args.offset is not None and args.trace_start is not None:
-        raise UsageError("--offset and --trace-start exclude each other.")
-    if args.trace_start not in (None, *_TRACE_STARTS):
-        wrong = f"`{args.trace_start}` is none of {', '.join(_TRACE_STARTS)}"
-        raise UsageError(f"argument --trace-start: {wrong}.")
-    processes = _preemption(args)
+    if args.trace is None and args.offset is not None:
+        raise UsageError("--offset says where a --trace begins: give one.")
+    if args.start is not None and args.weather is None and args.trace is None:
+        raise UsageError("--start says where a --weather or a --trace begins: give one.")
+    start_s, start = start_of(args.start or ())
+    if args.offset is not None and start is not None:
+        raise UsageError("--offset and --start exclude each other.")
+    processes = _preemption(args, start_s or 0.0)
     with opened(session) as cloud:
-        disruptions.set_preemption(cloud.handle, tuple(processes), trace_start=args.trace_start)
+        disruptions.set_preemption(cloud.handle, tuple(processes), start=start)
     return Exit.OK
 
 
@@ -168,17 +164,16 @@ def lock(
     return Exit.OK
 
 
-def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
+def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]:
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.engine import processes, traces
 
     found: list[PreemptionProcess] = []
     if args.weather is not None:
-        start = 0.0 if args.start is None else time_of_day(args.start, "--start")
         model = weather_of(args.weather)
         if model.trace is not None:
             raise UsageError(f"`{args.weather}` is a trace: give it by --trace.")
-        found.extend(replace(model, start_s=start).processes())
+        found.extend(replace(model, start_s=start_s, available=True).processes())
     if args.eviction_rate is not None:
         try:
             chance = weather.band(args.eviction_rate)

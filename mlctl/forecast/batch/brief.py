@@ -8,6 +8,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.forecast.batch import report
 from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.batch.reading import Subject
+from mlctl.forecast.batch.study import RUNS, histories_until
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine.commands import EngineError
@@ -28,10 +29,10 @@ class PlannedDeployment:
 
 @dataclass(frozen=True, slots=True)
 class BriefOptions:
-    """In which weather, in how many histories, from which seed."""
+    """In which weather, in how many histories (None: as many as it takes), from which seed."""
 
     weather: Weather
-    runs: int = 1000
+    runs: int | None = None
     seed: int = 0
 
 
@@ -42,7 +43,7 @@ def document(deployments: Iterable[PlannedDeployment], options: BriefOptions) ->
     """
     return {
         "weather": options.weather.document(),
-        "runs": options.runs,
+        "runs": options.runs or RUNS,
         "seed": options.seed,
         "deployments": [_deployment(deployment, options) for deployment in deployments],
     }
@@ -67,7 +68,7 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
     )
     study = next(rows).study
-    summary = study.summary(study.histories(range(options.runs))).document()
+    summary = study.summary(histories_until(study, options.runs)).document()
     return {
         "cluster": str(subject.cluster.address),
         "tier": tier.value,

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast.batch import policy
-from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way
+from mlctl.forecast.batch.policy import History, RecoveryPolicy, Switch, Way
 from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.gather import histories_of
-from mlctl.forecast.history import Cloud, EngineCloud
+from mlctl.forecast.history import LONGEST_S, Cloud, EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+RUNS, _MOST_RUNS = 1000, 3000  # histories of a study, unless somebody says how many
+_CARRY = 25  # so many histories have to carry the means
+_ATTEMPTS, _LEAST_RUNS = 800_000, 10  # of mini-batches, by the event engine
+_LOOK = 20  # histories that are never done are enough
 _SAMPLE = 200  # histories of the dedicated twin, for the latest moment to change to it
 
 
@@ -62,12 +65,47 @@ class Study:
         return policy.carry_out(self.policy, cloud, job.files, job.mini_batch_size)
 
 
+def is_hopeless(histories: Sequence[History]) -> bool:
+    """Whether the job is never done: all of the first histories were given up."""
+    return len(histories) >= _LOOK and all(
+        run.hopeless or (not run.done and run.done_s >= LONGEST_S) for run in histories[:_LOOK]
+    )
+
+
+def runs_of(study: Study, histories: list[History], stated: int | None) -> int:
+    """How many histories a study should have, beside those that there are: as many as `stated`.
+
+    Else as many as the event engine can in a few seconds, or, by the shortcut, so many that no few
+    of them carry the means. A few come first, to see whether the job is ever done.
+    """
+    if len(histories) < _LOOK:
+        return min(_LOOK, stated or _LOOK)
+    if stated is not None:
+        return stated
+    if skip.obstacle(study.scenario) is not None:
+        return min(max(_ATTEMPTS // study.scenario.mini_batches, _LEAST_RUNS), RUNS)
+    if len(histories) < RUNS:
+        return RUNS
+    few = study.summary(histories).carried_by < _CARRY
+    return min(2 * len(histories), _MOST_RUNS) if few else len(histories)
+
+
+def histories_until(study: Study, stated: int | None) -> list[History]:
+    """As many histories as a study should have (`runs_of`)."""
+    histories: list[History] = []
+    while not is_hopeless(histories) and len(histories) < (
+        count := runs_of(study, histories, stated)
+    ):
+        histories += study.histories(range(len(histories), count))
+    return histories
+
+
 def with_deadline(
     studies: Sequence[Study], deadline_s: float | None, executor: Executor | None = None
 ) -> list[Study]:
     """The studies; a policy that changes to dedicated in time for a deadline is told when that is.
 
-    The latest moment leaves as long as the slowest of many dedicated runs took.
+    The rest of the work is taken to last as long as in the slowest of many dedicated runs.
     """
     late = [
         at
@@ -86,7 +124,9 @@ def with_deadline(
     updated = list(studies)
     for at, runs in zip(late, histories_of(twins, _SAMPLE, executor), strict=True):
         assert deadline_s is not None
-        longest = max(study.done_s for study in runs)
-        switch = max(deadline_s - longest, 0.0) if isfinite(longest) else 0.0
-        updated[at] = replace(updated[at], policy=replace(updated[at].policy, switch_s=switch))
+        job, settings = updated[at].scenario.job, updated[at].scenario.settings
+        start_s = settings.allocation_s + settings.preparation_s
+        work_s = max(max(run.done_s for run in runs) - start_s, 0.0)
+        switch = Switch(deadline_s, start_s, work_s, job.files, job.longest_s)
+        updated[at] = replace(updated[at], policy=replace(updated[at].policy, switch=switch))
     return updated

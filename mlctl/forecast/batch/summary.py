@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast import statistics
 from mlctl.forecast.batch.policy import History
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
+from mlctl.forecast.weather.models import begins_by_chance
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR, Tier
 
@@ -40,16 +41,14 @@ class Summary:
     @property
     def cancelled(self) -> Estimate:
         """P(cancelled): the first run lost all its nodes; 0 where nothing takes nodes away."""
-        hits = sum(
-            history.status is JobStatus.CANCELED and not history.given_up
-            for history in self.histories
-        )
+        canceled = JobStatus.CANCELED
+        hits = sum([run.status is canceled and not run.given_up for run in self.histories])
         return self._chance(hits, certain=not self.scenario.processes)
 
     @property
     def failed(self) -> Estimate:
         """P(failed): the first run ended by its error threshold."""
-        hits = sum(history.status is JobStatus.FAILED for history in self.histories)
+        hits = sum([history.status is JobStatus.FAILED for history in self.histories])
         return self._chance(hits)
 
     @property
@@ -70,7 +69,7 @@ class Summary:
     @property
     def not_done(self) -> int:
         """The histories in which the job was never done."""
-        return sum(not history.done for history in self.histories)
+        return sum([not history.done for history in self.histories])
 
     @property
     def costs_until_done(self) -> list[float]:
@@ -106,8 +105,10 @@ class Summary:
 
     def _spent(self, history: History) -> float:
         """What all runs of a history cost, in USD."""
-        low, full = (self.scenario.price_of(tier) / HOUR for tier in (_LOW, _DEDICATED))
-        return history.low_s * low + history.dedicated_s * full
+        full = self.scenario.price_of(_DEDICATED)
+        return (
+            history.low_s * self.scenario.low_priority_price + history.dedicated_s * full
+        ) / HOUR
 
     def nearest(self, q: float) -> int | None:
         """The number of the history whose first run took the quantile `q` of those completed."""
@@ -121,12 +122,46 @@ class Summary:
             if history.status is JobStatus.COMPLETED and history.time_s == quantile_s
         )
 
+    @property
+    def waited(self) -> Estimate:
+        """P(no node): there was none to be had when the job was submitted."""
+        hits = sum([history.waited for history in self.histories])
+        return self._chance(hits, certain=not begins_by_chance(self.scenario.processes))
+
+    def _if_available(self, values: list[float]) -> shape.EstimateData | None:
+        """The mean of the histories that began with nodes to be had; None where none did."""
+        pairs = zip(values, self.histories, strict=True)
+        return statistics.known(self._mean([value for value, run in pairs if not run.waited]))
+
     def _chance(self, hits: int, *, certain: bool = False) -> Estimate:
         """The chance of what so many histories show; exact where they are all the same."""
         runs = len(self.histories)
         if runs and (certain or self.scenario.is_certain):
             return statistics.exactly(hits / runs)
         return statistics.chance(hits, runs)
+
+    @property
+    def switched(self) -> Estimate:
+        """P(dedicated): the policy went on with a dedicated twin of the cluster."""
+        low = self.scenario.cluster.tier is _LOW
+        hits = sum(low and history.dedicated_s > 0 for history in self.histories)
+        return self._chance(hits, certain=not hits)
+
+    @property
+    def carried_by(self) -> int:
+        """How many histories the means until done rest on; all of them where none stands out."""
+        until_done = (self.costs_until_done, self.times_until_done)
+        return min(statistics.carried(statistics.finite(values)) for values in until_done)
+
+    def _mean(self, values: list[float]) -> Estimate:
+        """The mean of the values that are finite.
+
+        Where no history was cancelled, one could have been: up to the bound of that chance the
+        interval allows for as much once more.
+        """
+        estimate, cancelled = statistics.mean(statistics.finite(values)), self.cancelled
+        unseen = 0.0 if cancelled.value or self.scenario.is_certain else cancelled.high
+        return replace(estimate, high=estimate.high + unseen * estimate.value)
 
     def _quantile(self, ordered: list[float], q: float) -> Estimate:
         """A quantile; exact where all histories are the same."""
@@ -152,17 +187,25 @@ class Summary:
             "cancelled": statistics.as_data(self.cancelled),
             "failed": statistics.as_data(self.failed),
             "cost": {
-                "mean": statistics.as_data(statistics.mean(costs)),
+                "mean": statistics.as_data(self._mean(costs)),
                 "p95": statistics.as_data(self._quantile(sorted(costs), 0.95)),
             },
             "until_done": {
-                "cost": statistics.finite_mean(self.costs_until_done),
-                "time_s": statistics.finite_mean(self.times_until_done),
+                "cost": statistics.known(self._mean(self.costs_until_done)),
+                "time_s": statistics.known(self._mean(self.times_until_done)),
                 "time_p95_s": statistics.known(self._quantile(sorted(self.times_until_done), 0.95)),
                 "runs": statistics.average([history.tries for history in histories]),
                 "not_done": self.not_done,
                 "p_not_done": statistics.as_data(self._chance(self.not_done)),
                 "spent": self.spent,
+                "carried_by": self.carried_by,
+                "hopeless": sum(history.hopeless for history in histories),
+                "p_dedicated": statistics.as_data(self.switched),
+                "p_waited": statistics.as_data(self.waited),
+                "if_available": {
+                    "cost": self._if_available(self.costs_until_done),
+                    "time_s": self._if_available(self.times_until_done),
+                },
             },
             "preempted_nodes": preempted,
             "preempted_cores": preempted * cores,

@@ -1,8 +1,9 @@
 """The first run in a fresh cloud, node by node, while mini-batches are queued for certain.
 
-With fixed delays and outside of outages, what a node goes through hangs on no other one then, as
-long as some node is up. So each node's losses are gone through at once. Where that does not hold,
-the run is carried out from loss to loss (`queued_rounds`).
+With fixed delays and outside of outages (one that goes on at first is waited for), what a node goes
+through hangs on no other one then, as long as some node is up. So each node's losses are gone
+through at once. Where that does not hold, the run is carried out from loss to loss
+(`queued_rounds`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ class FirstRun:
         again = settings.replacement_s
         self.again_s = settings.allocation_s if again is None else again
         self.preparation_s = settings.preparation_s
-        self.comes = [settings.allocation_s] * count
-        self.since = [settings.allocation_s + settings.preparation_s] * count
+        begin = 0.0
+        while self.losses.out:  # no node is granted before
+            begin = self.losses.due
+            self.losses.strike([])
+        self.comes = [begin + settings.allocation_s] * count
+        self.since = [begin + settings.allocation_s + settings.preparation_s] * count
         self.times = [1] * count
-        self.loss = self.losses.of_all(count, settings.allocation_s)
+        self.loss = self.losses.of_all(count, begin + settings.allocation_s)
         self.lost_at: list[float] = []
         self.lived: list[float] = []
 

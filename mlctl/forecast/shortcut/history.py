@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mlctl.forecast.history import Bill, Try
+from mlctl.forecast.history import Bill, Extension, Try, placed
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import queued_rounds
 from mlctl.forecast.shortcut.first_run import FirstRun
@@ -82,7 +82,7 @@ class SkipCloud:
     """A `history.Cloud` that counts by division; for scenarios without an `obstacle`."""
 
     def __init__(self, scenario: Scenario, seed: str) -> None:
-        self.scenario = scenario
+        self.scenario = placed(scenario, seed)
         self.seed = seed
         self._now = 0.0
         self._fleets: dict[Tier, Fleet] = {}
@@ -94,7 +94,7 @@ class SkipCloud:
         """Seconds since the history began."""
         return self._now
 
-    def run(self, files: int, tier: Tier, until: float) -> Try:
+    def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
         """Submit the job with so many files now, and let it run to its end, or to `until`.
 
         Raises:
@@ -109,6 +109,8 @@ class SkipCloud:
             run = ShortRun(self.scenario, files, self._now, until)
             run.fleet = self._fleet(tier)
             result = _carry_out(run)
+        if result.given_up and extension is not None and extension(result.done) > until:
+            raise Inexact  # it may go on
         self._now = result.ended
         return result
 

@@ -52,11 +52,12 @@ class LossProcesses:
         self._world.preemption = tuple(map(_by_time, scenario.processes))
         self._region = capacity.region_capacity(self._world, scenario.cluster.region, tier)
         self._sources = [active for active in self._region.processes if active.due is not None]
+        self.out = any(source.limit == 0 for source in self._sources)
         self._find_next()
 
     def _find_next(self) -> None:
         self.due = min(
-            (active.due for active in self._sources if active.due is not None), default=inf
+            [active.due for active in self._sources if active.due is not None], default=inf
         )
 
     def of(self, node: int, time: int, at: float) -> float:
@@ -90,12 +91,12 @@ class LossProcesses:
 
         And whether an outage begins.
         """
-        active = next(source for source in self._sources if source.due == self.due)
+        [active, *_] = [source for source in self._sources if source.due == self.due]
         self._sources.remove(active)
         self._sources.append(active)  # what was scheduled first comes first, as in the engine
         hit = self._hit(active, nodes)
         capacity.advance_process(self._world, self._region, active)
-        self.out = any(source.limit == 0 for source in self._sources)
+        self.out = 0 in [source.limit for source in self._sources]
         self._find_next()
         return hit, active.limit == 0
 

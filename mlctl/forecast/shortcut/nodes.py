@@ -166,9 +166,12 @@ class Fleet:
     @property
     def first_ready(self) -> float:
         """A moment before which no node is ready."""
-        if self.waiting or not self.coming:
+        if not self.waiting and not self.coming:
             return self.now
-        return min(self.since[node] for node in self.coming)
+        soonest = min([self.since[node] for node in self.coming], default=inf)
+        if self.waiting:  # nothing is granted before an outage is over
+            soonest = min(soonest, self.due if self.losses.out else self.now)
+        return soonest
 
     def _unused(self, count: int) -> list[int]:
         """The lowest numbers that no node has."""

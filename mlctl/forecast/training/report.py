@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mlctl.dataclasses import dataclass
@@ -86,11 +86,14 @@ def rows(
 
 
 def gathered(
-    rows_: Iterable[Row], options: Options, executor: Executor | None = None
+    rows_: Iterable[Row],
+    options: Options,
+    executor: Executor | None = None,
+    note: Callable[[int], None] = lambda _: None,
 ) -> Gathered[Row, TrainingHistory]:
     """The histories of each row. Raises what the event engine raises."""
     rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
-    return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor)
+    return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor, note)
 
 
 def document(

@@ -16,7 +16,7 @@ from typing import Any
 
 from mlctl import catalog
 from mlctl.dataclasses import dataclass
-from mlctl.simulator.engine import rng, traces
+from mlctl.simulator.engine import traces
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.model import HOUR
 from mlctl.simulator.engine.processes import (
@@ -81,12 +81,17 @@ class Replay(Trace):
 
 
 @dataclass(frozen=True, slots=True)
+class AnyMoment(OnOff):
+    """Outages of which one may go on when a history begins."""
+
+
+@dataclass(frozen=True, slots=True)
 class Weather:
     """What takes low-priority nodes away; `rate` is per node-hour.
 
     `by_hour` are 24 factors of all the rates, from midnight on; empty: the same at all times. It
     begins at the time of day `start_s`, in seconds since midnight. `trace` says how many nodes
-    there are.
+    there are. A history begins at any moment of it, or at one with nodes to be had (`available`).
     """
 
     name: str
@@ -96,7 +101,13 @@ class Weather:
     by_hour: tuple[float, ...] = ()
     source: str = ""
     start_s: float = 0.0
-    trace: Replay | None = None
+    trace: Trace | None = None
+    available: bool = False
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are times without any node."""
+        return bool(self.outages and self.outages.per_hour) or self.trace is not None
 
     def processes(self) -> tuple[PreemptionProcess, ...]:
         """The processes of the event engine; a trace is `placed` when they are set."""
@@ -108,9 +119,10 @@ class Weather:
             active.append(Shock(self.shocks.per_hour, self.shocks.fraction, by_hour))
         if self.outages is not None and self.outages.per_hour:
             length = self.outages.mean_h * HOUR
-            active.append(OnOff(self.outages.per_hour, length, None, self.outages.cv, by_hour))
+            kind = OnOff if self.available else AnyMoment
+            active.append(kind(self.outages.per_hour, length, None, self.outages.cv, by_hour))
         if self.trace is not None:
-            active.append(self.trace)
+            active.append(Replay(self.trace.gap_s, self.trace.nodes, available=self.available))
         return tuple(active)
 
     def document(self) -> dict[str, Any]:
@@ -125,19 +137,34 @@ class Weather:
         if self.by_hour:
             data["by_hour"] = list(self.by_hour)
         if self.trace is not None:
-            gap, nodes = self.trace.gap_s, self.trace.nodes
-            start = "available" if self.trace.available else "any"
-            data["trace"] = {"gap_seconds": gap, "points": len(nodes), "start": start}
+            data["trace"] = {"gap_seconds": self.trace.gap_s, "points": len(self.trace.nodes)}
         return {**data, "source": self.source}
 
 
 def placed(processes: tuple[PreemptionProcess, ...], seed: str) -> tuple[PreemptionProcess, ...]:
     """The processes of one history, whose seed says where traces begin."""
-    u = rng.uniform(f"{seed}/trace-start")
     return tuple(
-        traces.begun(process, u, available=process.available)
-        if isinstance(process, Replay)
+        traces.begun(process, seed, available=isinstance(process, Replay) and process.available)
+        if isinstance(process, Replay | AnyMoment)
         else process
+        for process in processes
+    )
+
+
+def begins_by_chance(processes: tuple[PreemptionProcess, ...]) -> bool:
+    """Whether some histories begin without a node, and others with some."""
+    return any(
+        isinstance(process, AnyMoment) or (isinstance(process, Replay) and not process.available)
+        for process in processes
+    )
+
+
+def is_out(processes: tuple[PreemptionProcess, ...]) -> bool:
+    """Whether there is no node to be had at first."""
+    return any(
+        process.out_s > 0
+        if isinstance(process, OnOff)
+        else isinstance(process, Trace) and not process.nodes[process.offset]
         for process in processes
     )
 
@@ -203,7 +230,7 @@ def _replayed(text: str, name: str) -> Weather:
     if not any(trace.nodes):
         raise WeatherError("the trace never has a node: no job on low priority would ever run")
     source = f"{describe(trace)}, from a random place of it on, again and again"
-    return Weather(name, source=source, trace=Replay(trace.gap_s, trace.nodes))
+    return Weather(name, source=source, trace=trace)
 
 
 @cache

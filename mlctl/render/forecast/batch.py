@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv as tables
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mlctl import inert
 from mlctl.render.forecast import tornado as forecast_tornado
 from mlctl.render.forecast.words import (
     FAILED,
+    NO_NODE,
     NOT_DONE,
+    SWITCHED,
     UNKNOWN,
     Column,
     Grid,
+    between,
     cells,
     chance,
     grid,
@@ -27,6 +30,7 @@ from mlctl.render.forecast.words import (
 )
 from mlctl.render.page.charts import bars
 from mlctl.render.terminal.terminal import Styler, clean
+from mlctl.schema.text import counted
 
 _NARROW, _WIDE = 60, 120
 _SIGNS = {
@@ -80,12 +84,14 @@ def sentence(data: Mapping[str, Any]) -> str:
     if low is None:
         return _dedicated(full)
     text = (
-        f"On low priority ({clean(numbers['row'])}) the job is {_outcome(low)}; its first run is"
+        f"On low priority ({clean(numbers['row'])}) the job is"
+        f" {_outcome(low, _until_done(data))}; its first run is"
         f" cancelled in {chance(low['cancelled'])} of the cases"
     )
     if low["late"] is not None:
         text += f", and it is late in {chance(low['late'])}"
     text += "." + _at_rate(numbers["rate"])
+    text += _start(_until_done(data))
     text += forecast_tornado.hangs(data["sensitivity"])
     return text if full is None else f"{text} {_dedicated(full, low)}"
 
@@ -104,15 +110,43 @@ def _at_rate(rate: Mapping[str, Any] | None) -> str:
     return f"{text}."
 
 
-def _outcome(of: Mapping[str, Any]) -> str:
+def _until_done(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    row = _main(data)
+    assert row is not None  # the sentence is about it
+    until_done: Mapping[str, Any] = row["until_done"]
+    return until_done
+
+
+def _outcome(of: Mapping[str, Any], means: Mapping[str, Any]) -> str:
     """What comes of the job on low priority: done, not done, or either."""
-    never = f"not done by day 90 in {chance(of['p_not_done'])} of the cases (spent so far:"
+    day = "by day 90 " if not means["hopeless"] else "before it is given up after 30 runs "
+    never = f"not done {day}in {chance(of['p_not_done'])} of the cases (spent so far:"
     never += f" {usd(of['spent'])} on average)"
     if of["time_s"] is None:
         return never
-    within = f" (95 % of the time within {time(of['time_p95_s'])})" if of["time_p95_s"] else ""
-    done = f"done after {time(of['time_s'])} on average{within} and costs {usd(of['cost'])} until"
+    within = [f"95 % of the time within {time(of['time_p95_s'])}"] if of["time_p95_s"] else []
+    after = _aside(between(means["time_s"], time), *within)
+    costs = _aside(between(means["cost"], plain_usd))
+    done = f"done after {time(of['time_s'])} on average{after}"
+    done += f" and costs {usd(of['cost'])}{costs} until"
     return f"{never}; otherwise it is {done} then" if of["not_done"] else f"{done} then"
+
+
+def _aside(*words: str) -> str:
+    """What is known, in parentheses."""
+    known = "; ".join(word for word in words if word != UNKNOWN)
+    return f" ({known})" if known else ""
+
+
+def _start(means: Mapping[str, Any]) -> str:
+    """What a start at a moment with nodes to be had would make of it, where that is not certain."""
+    waited, there = means["p_waited"], means["if_available"]["time_s"]
+    if not waited["value"] or there is None:
+        return ""
+    return (
+        f" It begins at any moment, in {chance(waited)} of the cases at one without a node; where"
+        f" there are nodes it takes {time(there['value'])}."
+    )
 
 
 def _dedicated(full: Mapping[str, Any], low: Mapping[str, Any] | None = None) -> str:
@@ -131,8 +165,10 @@ def _dedicated(full: Mapping[str, Any], low: Mapping[str, Any] | None = None) ->
 def subject(scenario: Mapping[str, Any]) -> str:
     """What is forecast, in a line: the deployment, the cluster, the work and the nodes."""
     of = scenario
-    work = f"{of['files']} files in {of['mini_batches']} mini-batches"
-    nodes = f"{of['nodes']} nodes of {clean(of['size'])}, {of['concurrency']} at once on each"
+    parts = counted(of["mini_batches"], "mini-batch", "mini-batches")
+    work = f"{counted(of['files'], 'file')} in {parts}"
+    nodes = f"{counted(of['nodes'], 'node')} of {clean(of['size'])}"
+    nodes += f", {of['concurrency']} at once on each"
     return f"{clean(of['deployment'])} on {clean(of['cluster'])}: {work}, on {nodes}"
 
 
@@ -145,6 +181,8 @@ _COLUMNS: tuple[Column, ...] = (
     ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
     FAILED,
     NOT_DONE,
+    NO_NODE,
+    SWITCHED,
     ("cost", lambda row: plain_usd(row["cost"]["mean"]["value"])),
     ("p95", lambda row: plain_usd(row["cost"]["p95"]["value"])),
     ("until done", lambda row: plain_usd(value_of(row["until_done"]["cost"]))),
@@ -159,24 +197,43 @@ _MORE: tuple[Column, ...] = (
     ("failed mini-batches", lambda row: f"{row['failed_mini_batches']:.2f}"),
     ("runs until done", lambda row: f"{row['until_done']['runs']:.2f}"),
     ("histories", lambda row: f"{row['runs']}"),
+    ("that carry the means", lambda row: f"{row['until_done']['carried_by']}"),
 )
+_THERE = "after, nodes there"
+_MEANS: tuple[Column, ...] = (
+    ("means, with 95 %", lambda row: clean(row["name"])),
+    ("cost", lambda row: _mean(row["cost"]["mean"], plain_usd)),
+    ("until done", lambda row: _mean(row["until_done"]["cost"], plain_usd)),
+    ("after", lambda row: _mean(row["until_done"]["time_s"], time)),
+    (_THERE, lambda row: _mean(row["until_done"]["if_available"]["time_s"], time)),
+)
+
+
+def _mean(of: Mapping[str, Any] | None, words: Callable[[float | None], str]) -> str:
+    """A mean with its interval."""
+    inside = between(of, words)
+    mean = words(value_of(of))
+    return mean if inside == UNKNOWN else f"{mean} ({inside})"
 
 
 def _completion(row: Mapping[str, Any], name: str) -> str:
     return UNKNOWN if row["completion_s"] is None else time(row["completion_s"][name]["value"])
 
 
-def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
-    """The rows as two tables of cells: of time, chance and cost; of nodes and work."""
+def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid, Grid]:
+    """The rows as tables of cells: of time, chance and cost; of means; of nodes and work."""
     first = [
         column for column in _COLUMNS if column[0] != "P(late)" or data["deadline_s"] is not None
     ]
-    return cells(outcomes(first, data["rows"]), data["rows"]), cells(_MORE, data["rows"])
+    rows = data["rows"]
+    waits = any(row["until_done"]["p_waited"]["value"] for row in rows)
+    means = [column for column in _MEANS if waits or column[0] != _THERE]
+    return cells(outcomes(first, rows), rows), cells(means, rows), cells(_MORE, rows)
 
 
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    first, second = grids(data)
-    return "\n".join([*grid(first, styler), LEGEND, "", *grid(second, styler)])
+    first, *others_ = (grid(table, styler) for table in grids(data))
+    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *others_))
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:

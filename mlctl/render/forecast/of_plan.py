@@ -8,6 +8,7 @@ from typing import Any
 from mlctl.inert import code_span, prose, table_row
 from mlctl.render.forecast.words import (
     FAILED,
+    NO_NODE,
     NOT_DONE,
     Column,
     cells,
@@ -29,6 +30,7 @@ _COLUMNS: tuple[Column, ...] = (
     ("P(cancelled)", lambda row: chance(row["cancelled"])),
     FAILED,
     NOT_DONE,
+    NO_NODE,
 )
 _IN_MARKDOWN: Column = (
     "forecast",
@@ -88,7 +90,7 @@ def _note(data: Mapping[str, Any]) -> str:
         if deployment["planned"]
     }
     jobs = f"A job of {' or '.join(map(str, sorted(files)))} files" if files else "A job"
+    weather = clean(data["weather"]["name"])
     return (
-        f"{jobs}, in the weather {clean(data['weather']['name'])}; {data['runs']} histories each."
-        " `mlctl simulate` tells more."
+        f"{jobs}, in the weather {weather}; {data['runs']} histories. `mlctl simulate` tells more."
     )

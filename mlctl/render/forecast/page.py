@@ -36,8 +36,9 @@ def advice(data: Mapping[str, Any]) -> str:
 
 def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", (sentence(data),))
-    first, second = grids(data)
+    first, means, second = grids(data)
     yield Table("Time, chance and cost", *first, LEGEND)
+    yield Table("Means", *means)
     yield Table("Nodes and work", *second)
     for row in data["rows"]:
         if row["histogram"]:

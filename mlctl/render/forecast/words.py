@@ -52,6 +52,8 @@ def outcomes(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> li
     absent = {
         FAILED[0]: not any(row["failed"]["value"] for row in rows),
         NOT_DONE[0]: not any(row["until_done"]["not_done"] for row in rows),
+        SWITCHED[0]: not any(row["until_done"]["p_dedicated"]["value"] for row in rows),
+        NO_NODE[0]: not any(row["until_done"]["p_waited"]["value"] for row in rows),
     }
     return [column for column in columns if not absent.get(column[0])]
 
@@ -82,6 +84,18 @@ _TWO_DIGITS, _NEARLY_ALL, _ALL = 10, 99, 99.95
 
 FAILED: Column = ("P(failed)", lambda row: chance(row["failed"]))
 NOT_DONE: Column = ("P(not done)", lambda row: chance(row["until_done"]["p_not_done"]))
+
+SWITCHED: Column = ("P(dedicated)", lambda row: chance(row["until_done"]["p_dedicated"]))
+NO_NODE: Column = ("P(no node)", lambda row: chance(row["until_done"]["p_waited"]))
+
+
+def between(of: Mapping[str, Any] | None, words: Callable[[float | None], str]) -> str:
+    """The interval of an estimate: `7.9 to 8.6`; nothing of what is certain."""
+    if of is None or of["low"] == of["high"]:
+        return UNKNOWN
+    if of["high"] is None:
+        return f"{words(max(of['low'], 0.0))} or more" if of["low"] is not None else "not known"
+    return f"{words(max(of['low'], 0.0))} to {words(of['high'])}"
 
 
 def scalar(value: object) -> str:

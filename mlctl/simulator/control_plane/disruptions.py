@@ -24,10 +24,16 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine import commands, rng, traces, views
+from mlctl.simulator.engine import commands, traces, views
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
-from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess, Trace, describe
+from mlctl.simulator.engine.processes import (
+    CapacityProcess,
+    OnOff,
+    PreemptionProcess,
+    Trace,
+    describe,
+)
 from mlctl.simulator.engine.validation import check_settings
 from mlctl.simulator.parameters import assumptions
 from mlctl.workload import Workload
@@ -128,23 +134,23 @@ def set_preemption(
     workspace: WorkspaceHandle,
     processes: tuple[PreemptionProcess, ...],
     *,
-    trace_start: str | None = None,
+    start: str | None = None,
 ) -> None:
     """Set the processes that preempt low-priority nodes; none: no preemption.
 
-    `trace_start` begins traces at random: `any`where, or where nodes are `available`.
+    `start` begins traces and outages at a moment that the seed chooses: at `any`, or at one with
+    nodes to be had (`available`). Otherwise there are nodes, and a trace begins at its offset.
 
     Raises:
         ServiceError: a process has an invalid value.
     """
     with _engine_transaction(workspace) as (transaction, _):
         world = transaction.world
-        if trace_start is not None:
-            u = rng.uniform(f"{world.seed}/trace-start/{world.now}")
-            available = trace_start == "available"
+        if start is not None:
+            available = start == "available"
             processes = tuple(
-                traces.begun(process, u, available=available)
-                if isinstance(process, Trace)
+                traces.begun(process, world.seed, available=available)
+                if isinstance(process, Trace | OnOff)
                 else process
                 for process in processes
             )

@@ -71,7 +71,9 @@ def _add(
     else:
         regional.last_serial += 1
         active = ActiveProcess(process, regional.last_serial, set_at, world.new_epoch())
-        active.limit = _limit_at(active, 0)
+        if isinstance(process, processes.OnOff) and process.out_s:
+            active.tick = -1  # odd, as in any outage
+        active.limit = _limit_at(active, active.tick)
         active.due = _next_due(world, regional, active)
         while active.due is not None and _is_past(active, world.now):
             advance_process(world, regional, active)
@@ -154,7 +156,8 @@ def _next_due(world: World, regional: RegionCapacity, active: ActiveProcess) -> 
         case processes.LossScript(losses):
             return active.since + losses[active.tick][0] if active.tick < len(losses) else None
         case processes.OnOff() if active.tick % 2:
-            return last_change + _outage(active.process, key)
+            left_s = active.process.out_s if active.tick < 0 else _outage(active.process, key)
+            return last_change + left_s
         case processes.Shock(rate, by_hour=by_hour) | processes.OnOff(rate, by_hour=by_hour):
             wait = processes.exponential(rate, rng.uniform(key))
             return processes.later(by_hour, active.since, last_change, wait)

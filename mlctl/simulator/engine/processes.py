@@ -123,7 +123,8 @@ class CapacitySteps:
 class OnOff:
     """`nodes` (None: no limit), and 0 in outages of mean `mean_outage_s`, which come at `rate`.
 
-    Outages are exponential, or log-normal of the coefficient of variation `cv`.
+    Outages are exponential, or log-normal of the coefficient of variation `cv`. One of which
+    `out_s` are left goes on when the process is set.
     """
 
     rate: float
@@ -131,6 +132,7 @@ class OnOff:
     nodes: int | None = None
     cv: float | None = None
     by_hour: ByHour | None = None
+    out_s: float = 0.0
 
 
 LifetimeProcess = Poisson | HyperExponential | Weibull | Bathtub

@@ -8,8 +8,17 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
+from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.commands import EngineError
-from mlctl.simulator.engine.processes import ALL, CapacitySteps, LossScript, Trace
+from mlctl.simulator.engine.model import HOUR
+from mlctl.simulator.engine.processes import (
+    ALL,
+    CapacitySteps,
+    LossScript,
+    OnOff,
+    Trace,
+    exponential,
+)
 
 _TRACE = 'a trace is {"metadata": {"gap_seconds": 300}, "data": [nodes available, ...]}'
 _SCRIPT = 'a script is [[seconds, node number or "all"], ...]'
@@ -37,17 +46,37 @@ def trace(text: str, offset: int = 0) -> Trace:
     raise EngineError(f"the file is no trace: {_TRACE}")
 
 
-def begun(trace: Trace, u: float, *, available: bool) -> Trace:
-    """The trace from a place on that `u` in [0, 1) chooses; `available`: one that has nodes.
+def begun(process: Trace | OnOff, seed: str, *, available: bool) -> Trace | OnOff:
+    """A process as of a moment that the seed chooses: any, or one with nodes (`available`).
+
+    In an outage that goes on then, the time that is left is that of a long one rather than of a
+    short one (the residual of a renewal process).
 
     Raises:
         EngineError: it must have nodes and the trace never has any.
     """
-    everywhere = range(len(trace.nodes))
-    places = list(compress(everywhere, trace.nodes)) if available else everywhere
+    u = rng.uniform(f"{seed}/trace-start")
+    if isinstance(process, OnOff):
+        share = 1 - 1 / (1 + process.rate * process.mean_outage_s / HOUR)
+        if process.by_hour is not None:
+            share = 1 - 1 / (1 + sum(process.by_hour.factors) / 24 * share / (1 - share))
+        return (
+            process if available or u >= share else replace(process, out_s=_left_s(process, seed))
+        )
+    everywhere = range(len(process.nodes))
+    places = list(compress(everywhere, process.nodes)) if available else everywhere
     if not places:
         raise EngineError("the trace has no nodes at any time: it cannot begin where there are")
-    return replace(trace, offset=places[int(u * len(places))])
+    return replace(process, offset=places[int(u * len(places))])
+
+
+def _left_s(process: OnOff, seed: str) -> float:
+    """How long an outage goes on that somebody happens upon, in seconds."""
+    u = rng.uniform(f"{seed}/outage-left")
+    if process.cv is None:
+        return exponential(HOUR / process.mean_outage_s, u)
+    mean_s = process.mean_outage_s * (1 + process.cv**2)  # of lengths weighted by themselves
+    return u * rng.log_normal(mean_s, process.cv, f"{seed}/outage-start")
 
 
 def script(text: str) -> LossScript:

@@ -44,13 +44,13 @@ def test_a_job_waits_for_nodes_as_long_as_a_trace_has_none(mlctl: Run, sample: P
 
 
 def test_where_there_are_nodes_a_job_begins_at_once(mlctl: Run, sample: Path) -> None:
-    told = row(mlctl, sample, *work(1, 1, 60.0), "--trace-start", "available")
+    told = row(mlctl, sample, *work(1, 1, 60.0), "--start", "available")
     assert told["until_done"]["time_s"]["value"] == 60
 
 
 def test_a_job_is_cancelled_that_meets_the_end_of_the_nodes(mlctl: Run, sample: Path) -> None:
     """Work of 2.5 points does not fit where 1 or 2 are left."""
-    told = row(mlctl, sample, *work(1, 1, 2.5 * GAP), "--trace-start", "available")["cancelled"]
+    told = row(mlctl, sample, *work(1, 1, 2.5 * GAP), "--start", "available")["cancelled"]
     chance = 2 / FULL
     assert near(told["value"], chance, (chance * (1 - chance)) ** 0.5, RUNS)
 
@@ -79,7 +79,7 @@ def test_one_history_of_a_trace_is_the_same_in_the_simulated_cloud(
 
 
 def test_advice_training_and_pools_take_traces_too(mlctl: Run, sample: Path) -> None:
-    few = ("--weather", blocks(), "--trace-start", "available", "-o", "json")
+    few = ("--weather", blocks(), "--start", "available", "-o", "json")
     flags = ("--files", "10", "--seconds-per-file", "1", "--runs", "10", "--vary", "tier")
     assert mlctl("advise", sample, *flags, *few).json["weather"] == "trace"
     plan = ("plan", sample, "--simulate", "--files", "10", "--seconds-per-file", "1")
@@ -121,8 +121,9 @@ def test_a_file_that_is_no_trace_is_refused(mlctl: Run, sample: Path, text: str,
 
 def test_flags_say_where_something_begins_that_is_there(mlctl: Run, sample: Path) -> None:
     for flags, why in (
-        (("--trace-start", "any"), "--trace-start says where a trace begins"),
-        (("--start", "08:30"), "--start says when weather begins that follows the hours"),
+        (("--start", "any", "--start", "available"), "--start says the same twice"),
+        (("--start", "noon"), "`noon` is no moment"),
+        (("--start", "08:30"), "--start HH:MM is for weather that follows the hours"),
     ):
         done = mlctl("simulate", sample, *JOB, *flags)
         assert (done.code, why in done.err) == (1, True), done.err

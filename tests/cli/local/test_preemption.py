@@ -62,10 +62,10 @@ def test_a_trace_begins_where_there_are_nodes(cloud: Run, tmp_path: Path) -> Non
     data = [0] * 50 + [2] * 50
     file.write_text(json.dumps({"metadata": {"gap_seconds": 3600}, "data": data}))
     for _ in range(8):
-        assert cloud(*SET, "--trace", file, "--trace-start", "available").code == 0
+        assert cloud(*SET, "--trace", file, "--start", "available").code == 0
         assert run(cloud, 2)["makespan_s"] < 49 * 3600
         cloud("local", "advance", "5m")
-    assert cloud(*SET, "--trace", file, "--trace-start", "any").code == 0
+    assert cloud(*SET, "--trace", file, "--start", "any").code == 0
 
 
 def test_outages_have_the_spread_that_is_asked_for(cloud: Run) -> None:
@@ -87,9 +87,9 @@ BAD = [
     ((*SET, "--weather", "calm", "--start", "8.30"), "HH:MM"),
     ((*SET, "--poisson", "1", "--start", "08:30"), "--weather"),
     ((*SET, "--poisson", "1", "--offset", "3"), "--trace"),
-    ((*SET, "--trace", "none.json", "--trace-start", "now"), "any, available"),
-    ((*SET, "--trace", "none.json", "--trace-start", "any", "--offset", "1"), "exclude"),
-    ((*SET, "--trace", "none.json", "--trace-start", "available"), "no nodes at any time"),
+    ((*SET, "--trace", "none.json", "--start", "now"), "any or available"),
+    ((*SET, "--trace", "none.json", "--start", "any", "--offset", "1"), "exclude"),
+    ((*SET, "--trace", "none.json", "--start", "available"), "no nodes at any time"),
     ((*SET, "--eviction-rate", "7.5"), "percentage"),
     ((*SET, "--bathtub", "1,2,3"), "4 numbers"),
     ((*OUT, "2,1800", "--outage-cv", "-1"), "outages"),

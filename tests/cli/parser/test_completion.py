@@ -42,7 +42,7 @@ def other(shell: str, line: str, **more: str) -> tuple[str, bool]:
         ("mlctl compute create --max", ["--max-instances"]),
         ("mlctl compute create --tier ", ["dedicated", "low_priority"]),
         ("mlctl compute create --tier d", ["dedicated"]),
-        ("mlctl local preemption set --trace-start a", ["any", "available"]),
+        ("mlctl local preemption set --start a", ["any", "available"]),
         ("mlctl compute update --no-wait false --no-w", ["--no-wait"]),
         ("mlctl simulate tr", ["training"]),
         ("mlctl compute create --set a=1 b=2 --dry", ["--dry-run"]),

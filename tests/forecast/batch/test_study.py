@@ -119,5 +119,8 @@ def test_only_the_policy_that_minds_a_deadline_is_told_of_it() -> None:
     told = with_deadline([BATCH, mindful], 7200.0)
     assert told[0] is BATCH
     alone = Study(SCENARIO.dedicated, parse("dedicated")).histories(range(1))[0]
-    assert told[1].policy.switch_s == 7200.0 - alone.done_s
+    switch = told[1].policy.switch
+    assert switch is not None
+    assert switch.at(JOB.files) == 7200.0 - alone.done_s
+    assert switch.at(JOB.files // 2) > switch.at(JOB.files)
     assert with_deadline([mindful], None) == [mindful]

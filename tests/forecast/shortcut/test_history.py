@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.forecast.batch import policy
-from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way
+from mlctl.forecast.batch.policy import History, RecoveryPolicy, Switch, Way
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.history import EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
+from mlctl.forecast.weather.models import AnyMoment
 from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
@@ -45,6 +46,7 @@ processes: st.SearchStrategy[PreemptionProcess] = st.one_of(
     st.builds(Weibull, rates, st.just(0.7)),
     st.builds(Shock, rates, st.sampled_from([0.3, 0.8, 1.0])),
     st.builds(OnOff, rates, st.sampled_from([300.0, 3000.0])),
+    st.builds(AnyMoment, rates, st.sampled_from([300.0, 3000.0])),
     st.builds(
         LossScript,
         st.lists(
@@ -106,7 +108,7 @@ policies = st.sampled_from(
         RecoveryPolicy(Way.RESUBMIT),
         RecoveryPolicy(Way.REMAINING),
         RecoveryPolicy(Way.FALLBACK, 2),
-        RecoveryPolicy(Way.DEADLINE, switch_s=1500.0),
+        RecoveryPolicy(Way.DEADLINE, switch=Switch(3000.0, 300.0, 1200.0, 40, 60.0)),
         RecoveryPolicy(Way.DEDICATED),
     ]
 )

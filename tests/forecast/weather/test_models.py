@@ -104,7 +104,7 @@ def test_a_file_of_another_shape_is_refused(text: str, why: str) -> None:
 def test_the_processes_are_those_of_the_engine() -> None:
     one = Weather("w", 0.1, Shocks(0.05, 0.6), Outages(0.2, 0.5, 3.0), NIGHT)
     by_hour = ByHour(NIGHT, 3600.0)
-    assert replace(one, start_s=3600.0).processes() == (
+    assert replace(one, start_s=3600.0, available=True).processes() == (
         Poisson(0.1, by_hour),
         Shock(0.05, 0.6, by_hour),
         OnOff(0.2, 1800.0, None, 3.0, by_hour),
@@ -187,3 +187,22 @@ def test_an_outage_takes_every_node_and_lets_none_come() -> None:
     up = made.clusters["c"].nodes_by_state
     assert made.now < 20 * HOUR
     assert not any(up[state] for state in UP_STATES)
+
+
+@pytest.mark.parametrize(("cv", "left_h"), [(None, 2.0), (1.5, 2.0 * (1 + 1.5**2) / 2)])
+def test_at_any_moment_there_may_be_an_outage_that_has_long_to_go(
+    cv: float | None, left_h: float
+) -> None:
+    """A third of the time there is one; what is left of it is the residual of a renewal process."""
+    processes = Weather("w", outages=Outages(0.25, 2.0, cv)).processes()
+    seeds = [f"any/{number}" for number in range(4000)]
+    started = [weather.placed(processes, seed) for seed in seeds]
+    left_s = [one.out_s for [one] in started if isinstance(one, OnOff) and weather.is_out((one,))]
+    assert len(left_s) / len(seeds) == pytest.approx(1 / 3, abs=0.03)
+    assert sum(left_s) / len(left_s) == pytest.approx(left_h * 3600, rel=0.15)
+
+
+def test_with_nodes_to_be_had_no_history_begins_in_an_outage() -> None:
+    there = Weather("w", outages=Outages(0.25, 2.0), available=True).processes()
+    assert not any(weather.is_out(weather.placed(there, f"{seed}")) for seed in range(100))
+    assert not weather.begins_by_chance(there)
