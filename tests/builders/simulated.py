@@ -31,10 +31,15 @@ def state(local: LocalBackend, address: Address) -> str:
 
 
 def refused(call: Any, *arguments: Any) -> ServiceError:
-    """The error that a call ends in."""
+    """The error that a call ends in, at once or with its operation."""
     with pytest.raises(ServiceError) as caught:
-        call(*arguments)
+        _ended(call(*arguments))
     return caught.value
+
+
+def _ended(operation: Any) -> None:
+    if operation is not None:
+        operation.wait()
 
 
 def finish_operations(local: LocalBackend) -> float:

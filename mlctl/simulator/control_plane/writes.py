@@ -13,7 +13,11 @@ from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import batch_pools, checks, operations, references
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
-from mlctl.simulator.control_plane.resources.operations import NewOperation, OperationKind
+from mlctl.simulator.control_plane.resources.operations import (
+    NewOperation,
+    OperationFailure,
+    OperationKind,
+)
 from mlctl.simulator.control_plane.state import quota_usage, rows
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -81,6 +85,8 @@ def store(
 ) -> int | None:
     """Store an accepted body and begin an operation; its number, None for none.
 
+    A cluster that exceeds a quota is accepted, and its operation fails: it is left behind `Failed`.
+
     Raises:
         ServiceError: the name is taken, or a quota or limit is exceeded.
     """
@@ -89,13 +95,18 @@ def store(
         checks.refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
     claims = checks.claims_of(state, address, new)
-    old_claims = checks.claims_of(state, address, old.body) if old else {}
+    held = old is not None and quota_usage.has_claims(db, old.id)
+    old_claims = checks.claims_of(state, address, old.body) if old and held else {}
     excess = checks.excess_of(db, state, claims, old_claims)
+    failure = faults.operation_failure(write.matched)
     if excess:
-        raise excess.error()
+        refusal = excess.error()
+        if behaviour_of(kind).failed is None:
+            raise refusal
+        failure = OperationFailure(refusal.code, refusal.message)
     batch_pools.refuse_too_many_vms(db, state, address, new, old)
-    if old is not None and faults.operation_failure(write.matched):
-        return _begin(write, [old.id], address, OperationKind.UPDATE)  # the body is not changed
+    if old is not None and failure:  # the body is not changed
+        return _begin(write, [old.id], address, OperationKind.UPDATE, failure)
     if old is None:
         resource = rows.add_resource(db, state.id, address, new)
     else:
@@ -103,13 +114,15 @@ def store(
         rows.update_resource(db, resource, new, "Succeeded")
         rows.drop_references(db, resource)
         quota_usage.drop_claims(db, resource)
-    quota_usage.add_claims(db, resource, state.scope.subscription, claims)
+    if not excess:
+        quota_usage.add_claims(db, resource, state.scope.subscription, claims)
     rows.add_references(db, resource, references.references_of(state.scope, kind, new))
     if not kind.takes_time:
         return None
     verb = OperationKind.UPDATE if old else OperationKind.CREATE
-    _log_command(write, address, new, old, _due(write, address, verb))
-    return _begin(write, [resource], address, verb)
+    if not failure:
+        _log_command(write, address, new, old, _due(write, address, verb))
+    return _begin(write, [resource], address, verb, failure)
 
 
 def _log_command(
@@ -123,7 +136,7 @@ def _log_command(
     db, state = write.db, write.state
     command = command_log.create_command(db, state, address, new)
     old_command = command_log.create_command(db, state, address, old.body) if old else None
-    if command is None or faults.operation_failure(write.matched):
+    if command is None:
         return
     if command != old_command or (old is not None and old.state != "Succeeded"):
         at = write.state.now if command_log.is_shrinking(command, old_command) else due
@@ -156,14 +169,20 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
     command = command_log.delete_command(state.id, old.address)
     if command is not None and not faults.operation_failure(write.matched):
         command_log.append(db, state.now, command, quiet=True)
-    return _begin(write, [resource.id for resource in deleted], old.address, OperationKind.DELETE)
+    resources = [resource.id for resource in deleted]
+    failure = faults.operation_failure(write.matched)
+    return _begin(write, resources, old.address, OperationKind.DELETE, failure)
 
 
-def _begin(write: WriteContext, resources: list[int], address: Address, verb: OperationKind) -> int:
+def _begin(
+    write: WriteContext,
+    resources: list[int],
+    address: Address,
+    verb: OperationKind,
+    failure: OperationFailure | None,
+) -> int:
     due = _due(write, address, verb)
-    begun = NewOperation(
-        address, verb, write.state.now, due, faults.operation_failure(write.matched)
-    )
+    begun = NewOperation(address, verb, write.state.now, due, failure)
     return operations.begin(write.db, resources, begun)
 
 

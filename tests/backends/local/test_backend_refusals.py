@@ -130,7 +130,7 @@ def test_gpu_families_have_as_many_cores_as_the_setting_says(local: LocalBackend
     local.delete(CPU).wait()
     control.configure(local.handle, CloudSettings(gpu_family_cores=0))
     assert "quota of 0" in str(refused(local.put, CPU, cluster(1, vmSize=gpu)))
-    local.put(CPU, cluster(1, "LowPriority", vmSize=gpu)).wait()
+    local.put(OTHER, cluster(1, "LowPriority", vmSize=gpu)).wait()
 
 
 def test_a_cluster_may_shrink_though_the_quota_was_cut(local: LocalBackend) -> None:

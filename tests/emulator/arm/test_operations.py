@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from tests.builders.emulator import (
@@ -21,6 +23,7 @@ from tests.builders.emulator import (
     world,
 )
 
+HOME = Scope("sub", "rg", "ws")
 CPU = f"{WS}/computes/cpu"
 ENDPOINT = f"{WS}/batchEndpoints/scoring"
 BLUE = f"{ENDPOINT}/deployments/blue"
@@ -111,6 +114,19 @@ def test_no_write_has_a_retry_after_header() -> None:
 def test_the_url_of_a_status_is_spelt_as_azures(path: str, segment: str) -> None:
     began = world().put(path, CLUSTER if path == CPU else {"properties": {}})
     assert f"/locations/eastus/{segment}/" in str(began.header("azure-asyncoperation"))
+
+
+def test_a_quota_refuses_by_the_operation_and_leaves_a_failed_cluster() -> None:
+    here = world()
+    LocalBackend(here.store, HOME).set_quota(dedicated=4)
+    scale = {"minNodeCount": 2, "maxNodeCount": 2}
+    inner = {"vmSize": "STANDARD_DS3_V2", "scaleSettings": scale}
+    properties = {"computeType": "AmlCompute", "properties": inner}
+    began = here.put(CPU, {**CLUSTER, "properties": properties})
+    assert (began.status, state(began)) == (201, "Creating")
+    done = here.done(began).data
+    assert (done["status"], done["error"]["code"]) == ("Failed", "ClusterMinNodesExceedCoreQuota")
+    assert state(here.get(CPU)) == "Failed"
 
 
 def test_location_is_202_until_it_is_done_and_then_the_resource() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator
 from enum import Enum
 from sqlite3 import Connection
@@ -20,6 +19,7 @@ from mlctl.simulator.control_plane.state import clock, rows
 
 RUNNING, SUCCEEDED, FAILED = "InProgress", "Succeeded", "Failed"
 _DIGEST = 43  # characters of a digest in base 64
+_URL_SAFE, _FROM_URL_SAFE = str.maketrans("+/", "-_"), str.maketrans("-_", "+/")
 _OPERATION = "SELECT id, address, verb, started, due, status, code, message FROM operations "
 
 
@@ -109,8 +109,9 @@ def token(seed: str, number: int, *, digest: bool = False) -> str:
     """The public id of an operation: a UUID (or else a digest) that ends with its number."""
     text = f"{seed}/operation/{number}"
     if digest:
-        content = hashlib.sha256(text.encode()).digest()[:26] + number.to_bytes(6, "big")
-        return base64.urlsafe_b64encode(content).decode().rstrip("=")
+        parts = [uuid5(NAMESPACE_URL, f"{text}/{part}").bytes for part in ("head", "tail")]
+        content = (parts[0] + parts[1])[:26] + number.to_bytes(6, "big")
+        return b2a_base64(content).decode().rstrip("=\n").translate(_URL_SAFE)
     return f"{str(uuid5(NAMESPACE_URL, text))[:24]}{number:012x}"
 
 
@@ -118,7 +119,8 @@ def number_of(seed: str, text: str) -> int | None:
     """The number in an operation's public id; None if it is not one of this seed."""
     digest = len(text) == _DIGEST
     try:
-        content = base64.urlsafe_b64decode(text + "=") if digest else UUID(text).bytes
+        plain = text.translate(_FROM_URL_SAFE)
+        content = a2b_base64(f"{plain}=") if digest else UUID(text).bytes
     except ValueError:
         return None
     number = int.from_bytes(content[-6:], "big")

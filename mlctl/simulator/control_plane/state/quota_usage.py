@@ -24,6 +24,12 @@ def drop_claims(db: Connection, resource: int) -> None:
     db.execute("DELETE FROM quota_claims WHERE resource = ?", (resource,))
 
 
+def has_claims(db: Connection, resource: int) -> bool:
+    """Whether a resource claims anything: what a quota refused does not."""
+    found = db.execute("SELECT 1 FROM quota_claims WHERE resource = ? LIMIT 1", (resource,))
+    return found.fetchone() is not None
+
+
 def usage_and_limit(
     db: Connection, subscription: str, region: str, quota: str
 ) -> tuple[int, int | None]:

@@ -58,6 +58,31 @@ def test_nothing_is_left_of_a_quota_that_was_lowered_below_what_is_taken(
     assert error.code == "ClusterMinNodesExceedCoreQuota"
 
 
+def test_a_refused_cluster_is_left_behind_and_takes_nothing(local: LocalBackend) -> None:
+    strict(local)
+    local.set_quota(low_priority=20)
+    assert refused(local.put, CPU, cluster(6, "LowPriority")).code == "ClusterCoreQuotaReached"
+    (left,) = local.read([CPU]).values()
+    assert left.body["properties"]["provisioningState"] == "Failed"
+    (error,) = left.body["properties"]["provisioningErrors"]
+    assert error["error"]["code"] == "ClusterCoreQuotaReached"
+    assert used(local, "low_priority") == 0
+    local.put(Address("compute", "other"), cluster(5, "LowPriority")).wait()
+    assert refused(local.put, CPU, cluster(1, "LowPriority")) is not None
+
+
+def test_a_cluster_that_may_not_grow_stays_as_it_was_and_fails(local: LocalBackend) -> None:
+    strict(local)
+    local.set_quota(low_priority=20)
+    local.put(CPU, cluster(5, "LowPriority")).wait()
+    assert refused(local.put, CPU, cluster(6, "LowPriority")).code == "ClusterCoreQuotaReached"
+    (live,) = local.read([CPU]).values()
+    properties = live.body["properties"]
+    scale = properties["properties"]["scaleSettings"]
+    assert (properties["provisioningState"], scale["maxNodeCount"]) == ("Failed", 5)
+    assert used(local, "low_priority") == 20
+
+
 def test_what_asks_for_less_than_it_has_is_allowed_beyond_the_limit(local: LocalBackend) -> None:
     strict(local)
     local.put(CPU, cluster(5, "LowPriority")).wait()
@@ -125,5 +150,5 @@ def test_quotas_are_of_a_subscription_however_it_is_spelt() -> None:
     other.put(CPU, cluster(5, "LowPriority")).wait()
     assert used(one, "low_priority") == 20
     with pytest.raises(Permanent, match="20"):
-        one.put(Address("compute", "other"), cluster(1, "LowPriority"))
+        one.put(Address("compute", "other"), cluster(1, "LowPriority")).wait()
     store.close()
