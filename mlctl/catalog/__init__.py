@@ -54,7 +54,7 @@ class RegistryAsset:
 @cache
 def registry_assets(registry: str, kind: str) -> Mapping[str, RegistryAsset]:
     """The known assets of a kind in a registry, by their names in lower case."""
-    assets = (RegistryAsset(**row) for row in _rows("registries.csv"))
+    assets = (RegistryAsset(**row) for row in rows("registries.csv"))
     return {
         asset.name.casefold(): asset
         for asset in assets
@@ -65,7 +65,7 @@ def registry_assets(registry: str, kind: str) -> Mapping[str, RegistryAsset]:
 @cache
 def sizes() -> Mapping[str, Size]:
     """Every known size by its name in lower case."""
-    return {row["name"].casefold(): _size(row) for row in _rows("vm_sizes.csv")}
+    return {row["name"].casefold(): _size(row) for row in rows("vm_sizes.csv")}
 
 
 def find_size(text: str) -> Size | None:
@@ -126,7 +126,7 @@ def retirement(text: str) -> Retirement | None:
 @cache
 def regions() -> frozenset[str]:
     """The names of the public regions: `eastus2`, `westeurope`, ..."""
-    return frozenset(row["name"] for row in _rows("regions.csv"))
+    return frozenset(row["name"] for row in rows("regions.csv"))
 
 
 def region(text: object) -> str:
@@ -169,7 +169,7 @@ def _successor(template: str, text: str) -> str | None:
 
 @cache
 def _retirements() -> tuple[Mapping[str, str], ...]:
-    return tuple(_rows("retirements.csv"))
+    return tuple(rows("retirements.csv"))
 
 
 def _size(row: Mapping[str, str]) -> Size:
@@ -185,6 +185,7 @@ def _size(row: Mapping[str, str]) -> Size:
     )
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
+def rows(name: str) -> Iterator[dict[str, str]]:
+    """The rows of a table of the catalog."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as lines:
         yield from csv.DictReader(line for line in lines if not line.startswith("#"))

@@ -18,9 +18,9 @@ from mlctl.dataclasses import dataclass, field, replace
 
 OF = "Linux, pay as you go"
 MOST_PRICE = 1e9  # USD an hour; squares of sums of them are still numbers
+OLD_DAYS = 180  # after which a table of facts is old
 _MOST_BYTES = 64 << 20
 _COLUMNS = ["size", "region", "dedicated", "spot"]
-_HEADER = re.compile(r"#\s*(source|as_of):\s*(.*\S)")
 
 
 class PriceListError(ValueError):
@@ -118,17 +118,16 @@ def parse(text: str) -> PriceList:
             dedicated one, which Azure rules out.
     """
     lines = text.splitlines()
-    headers = filter(None, map(_HEADER.match, lines))
-    header = {match[1]: match[2] for match in headers}
+    facts = header(text)
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    if rows.fieldnames != _COLUMNS or {"source", "as_of"} - header.keys():
+    if rows.fieldnames != _COLUMNS or {"source", "as_of"} - facts.keys():
         raise PriceListError(
             f"a price list has comments with `source:` and `as_of:`, then {','.join(_COLUMNS)}"
         )
     try:
-        as_of = date.fromisoformat(header["as_of"])
+        as_of = date.fromisoformat(facts["as_of"])
     except ValueError:
-        raise PriceListError(f"`{header['as_of']}` is no date: write YYYY-MM-DD") from None
+        raise PriceListError(f"`{facts['as_of']}` is no date: write YYYY-MM-DD") from None
     prices: dict[tuple[str, str], Price] = {}
     for row in rows:
         size, region = str(row["size"]), str(row["region"])
@@ -137,7 +136,7 @@ def parse(text: str) -> PriceList:
             raise PriceListError(f"there are two prices of {size} in {region}")
         if price.spot is not None and price.dedicated is not None and price.spot > price.dedicated:
             raise PriceListError(f"{size} in {region} costs more as Spot than dedicated")
-    return PriceList(header["source"], as_of, prices)
+    return PriceList(facts["source"], as_of, prices)
 
 
 def _amount(text: str | None) -> float | None:
@@ -150,6 +149,11 @@ def _amount(text: str | None) -> float | None:
     if not 0 <= amount <= MOST_PRICE:
         raise PriceListError(f"`{text}` is no price")
     return amount
+
+
+def header(text: str) -> Mapping[str, str]:
+    """What the comments of a table say: its source, and as of when it holds."""
+    return dict(re.findall(r"^#\s*(source|as_of):\s*(.*\S)", text, re.MULTILINE))
 
 
 def dump(source: str, as_of: date, prices: Iterable[tuple[str, str, Price]]) -> str:

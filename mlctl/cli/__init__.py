@@ -19,6 +19,13 @@ def main() -> None:
 
         print(f"mlctl {__version__}")  # noqa: T201
         return
+    if sorted(sys.argv[1:]) in (["--verbose", "--version"], ["--verbose", "version"]):
+        from mlctl.catalog.tables import every_table
+        from mlctl.version import __version__
+
+        tables = [f"{table.as_of} {table.name}: {table.source}" for table in every_table()]
+        print("\n".join([f"mlctl {__version__}", "facts, the oldest first:", *tables]))  # noqa: T201
+        return
     gc.set_threshold(_THRESHOLD)
     from mlctl.cli.run import run
     from mlctl.cli.shell import streams

@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "convert": "mlctl.cli.files.convert",
         "explain": "mlctl.cli.files.explain",
         "schema": "mlctl.cli.files.schemas",
+        "retirements": "mlctl.cli.files.retirements",
     },
     "Plan Commands": {
         "plan": "mlctl.cli.change.plan",

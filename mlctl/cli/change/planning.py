@@ -14,7 +14,9 @@ from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import json_pieces
+from mlctl.kinds.address import kind_of
 from mlctl.planning.blue_green.successors import CannotRename
+from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.workflow.model import (
     InvalidFiles,
@@ -104,6 +106,22 @@ def load_and_plan(
     return planned
 
 
+def _note_old_prices(session: Session, plan: Plan) -> None:
+    """Say of a plan whose nodes cost something that the prices are old, where they are."""
+    if not any(kind_of(change.address).quota.nodes for change in plan.pending):
+        return
+    from mlctl.catalog.prices import OLD_DAYS, listed
+    from mlctl.planning import cost
+
+    price_list = plan.prices or listed()
+    as_of = price_list.as_of
+    if price_list.below is not None:
+        as_of = cost.of_plan(plan).price_lists[0].as_of
+    if (session.today - as_of).days > OLD_DAYS:
+        text = f"the prices are those of {as_of.isoformat()}: `mlctl catalog refresh` asks Azure"
+        session.note(f"note: {text}")
+
+
 def show_plan(
     session: Session,
     planned: Planned,
@@ -111,6 +129,7 @@ def show_plan(
     forecast: dict[str, Data] | None = None,
 ) -> None:
     """The plan on stdout, and its forecast where one was asked for; first what files will say."""
+    _note_old_prices(session, planned.plan)
     plan, patch = planned.plan, ""
     if planned.texts:
         from mlctl.render.plan.patch import patch_of

@@ -67,6 +67,7 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
     yield HealthCheck(
         "mlctl", HealthStatus.OK, f"{__version__}, Python {platform.python_version()}"
     )
+    yield _facts(session)
     try:
         name, scope = session.backend_name, session.scope
     except ScopeError as error:
@@ -92,6 +93,21 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
             yield _opened(backend)
         if report is not None:
             yield _reported(backend, report)
+
+
+def _facts(session: Session) -> HealthCheck:
+    """How old the oldest table of dated facts is, and the price list in force."""
+    from mlctl.catalog.tables import Table, every_table
+
+    tables = [table for table in every_table() if table.name != "prices.csv"]
+    price_list = session.price_list
+    prices = Table("the price list", price_list.as_of, price_list.source)
+    oldest = min([prices, *tables], key=lambda table: table.as_of)
+    text = f"the oldest is {oldest.name}, of {oldest.as_of.isoformat()} ({oldest.source})"
+    if not oldest.is_old(session.today):
+        return HealthCheck("facts", HealthStatus.OK, text)
+    cure = "`mlctl catalog refresh` asks Azure for prices" if oldest is prices else "upgrade mlctl"
+    return HealthCheck("facts", HealthStatus.INFO, text, cure)
 
 
 def _reported(backend: Backend, path: Path) -> HealthCheck:

@@ -71,13 +71,16 @@ def not_low_priority(graph: Graph, _context: base.RuleContext) -> Iterator[Diagn
     """MLC318."""
     for resource, at, size in _sizes(graph):
         tier, spare, lasting = _CLUSTER_TIER if resource.kind.quota.has_nodes else _JOB_TIER
-        if base.enum_value(resource, *tier) == spare and _is_dedicated_only(size):
+        place = catalog.region(resource.text("location") or "")
+        in_china = place.startswith("china")
+        if base.enum_value(resource, *tier) == spare and (in_china or _is_dedicated_only(size)):
+            where = f"in {place}: Spot VMs are not there" if in_china else f"of `{size}`"
             yield base.finding(
                 NOT_LOW_PRIORITY,
                 resource,
                 resource.label(at),
-                f"there are no low-priority nodes of `{size}`",
-                f"take another size, or write `{lasting}`",
+                f"there are no low-priority nodes {where}",
+                f"write `{lasting}`" if in_china else f"take another size, or write `{lasting}`",
                 resource.label(tier),
             )
 

@@ -22,7 +22,9 @@ def test_the_local_workspace_is_in_order(mlctl: Run) -> None:
 def test_what_is_found_is_data_too(mlctl: Run) -> None:
     found = json.loads(mlctl("doctor", "-o", "json").out)
     assert found["healthy"] is True
-    assert [one["name"] for one in found["checks"]] == ["mlctl", "scope", "backend", "locks"]
+    assert [one["name"] for one in found["checks"]] == [
+        *("mlctl", "facts", "scope", "backend", "locks")
+    ]
 
 
 def test_a_lock_is_told_with_what_to_do(mlctl: Run, tmp_path: Path) -> None:

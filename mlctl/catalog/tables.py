@@ -1,0 +1,59 @@
+"""The tables of dated facts: how old each is, and what of Azure Machine Learning retires when."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+from mlctl import catalog
+from mlctl.catalog.prices import OLD_DAYS, header
+from mlctl.dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Retiring:
+    """What is retired on a day; `pattern` finds it in a line, `successor` is "" where none is."""
+
+    kind: str
+    name: str
+    pattern: str
+    date: date
+    successor: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of facts, the day as of which they hold, and where they are from."""
+
+    name: str
+    as_of: date
+    source: str
+
+    def is_old(self, today: date) -> bool:
+        """Whether it is older than facts should be."""
+        return (today - self.as_of).days > OLD_DAYS
+
+
+@cache
+def retiring_features() -> tuple[Retiring, ...]:
+    """What has a date of retirement, VM sizes left out."""
+    return tuple(
+        Retiring(**{**row, "date": date.fromisoformat(row["date"])})  # type: ignore[arg-type]
+        for row in catalog.rows("features.csv")
+    )
+
+
+@cache
+def every_table() -> tuple[Table, ...]:
+    """All tables of dated facts, the oldest first."""
+    folder = Path(__file__).parent
+    headers = {file.name: header(file.read_text(encoding="utf-8")) for file in folder.glob("*.csv")}
+    headers |= {row["name"]: row for row in catalog.rows("in_code.csv")}
+    del headers["in_code.csv"]
+    known = (
+        Table(name, date.fromisoformat(facts["as_of"]), facts["source"])
+        for name, facts in headers.items()
+    )
+    return tuple(sorted(known, key=lambda table: (table.as_of, table.name)))

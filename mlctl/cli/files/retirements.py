@@ -1,0 +1,254 @@
+"""`mlctl retirements`: what files or a workspace use that is retired, or soon will be."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from mlctl import catalog, files, inert
+from mlctl.catalog.tables import Retiring, Table, every_table, retiring_features
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
+from mlctl.cli.shell.command import duration
+from mlctl.dataclasses import dataclass
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, SourceText, Span
+from mlctl.pointer import Data
+from mlctl.render.terminal.terminal import Style, Styler, clean
+from mlctl.schema.text import counted
+
+RETIREMENT = Rule(
+    "MLC360",
+    "retirement",
+    Severity.WARNING,
+    summary="what is retired, or has a date on which it will be",
+    why="From that day on it is not supported, may be refused, or is taken away.",
+    fix="Move to what takes its place before that day.",
+    origin="the tables of `mlctl/catalog`, each with its source",
+)
+
+_SUFFIX = r"\.(ya?ml|py|ipynb|txt|toml|cfg|json|sh|ps1|bicep|tf|md)"
+_NAMES = frozenset({"Dockerfile", "Makefile"})
+_MOST_BYTES = 4 << 20  # of a file: a larger one is data
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
+_COMMENT = re.compile(r"(?:^|\s)#.*")  # what a line says that is used by nobody
+
+
+class RetirementsFormat(StrEnum):
+    """How retirements are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Something that retires, and where it is used: in a file, or as a live resource."""
+
+    retiring: Retiring
+    label: Label | None
+    address: str | None = None
+
+    @property
+    def place(self) -> str:
+        """`FILE:LINE:COLUMN`, or the address."""
+        if self.label is None:
+            return str(self.address)
+        span = self.label.span
+        return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
+
+
+def retirements(
+    session: Session,
+    paths: list[str] | None = argument(
+        "Files and folders; this folder unless given.", default=None, metavar="[PATH...]"
+    ),
+    live: bool = flag("What the workspace has, not files.", default=False),
+    within: str = flag("How far ahead; what is retired already is shown, too.", default="180d"),
+    fail_within: str | None = flag(
+        "Exit with 1 where something used is retired, or will be within this time.",
+        metavar="DURATION",
+    ),
+    output: RetirementsFormat = flag(
+        "How retirements are written.", "-o", default=RetirementsFormat.HUMAN
+    ),
+) -> Exit:
+    """List what is retired or retires soon, with its day, its source, and what takes its place.
+
+    VM sizes, tiers, versions of the API, the generation of SDK and CLI, images, versions of Python
+    and features, wherever a file of any kind names them: YAML, conda, Python, notebooks, scripts,
+    Bicep. Comments are passed over, and so is a line with `# mlctl:ignore=retirement`.
+    """
+    if live and paths:
+        raise InvalidValue("the workspace and files exclude each other", flag="--live")
+    until = _day(session, within, "--within")
+    failing = None if fail_within is None else _day(session, fail_within, "--fail-within")
+    uses = _of_workspace(session) if live else _of_files(paths or ["."])
+    latest = max(until, failing or until)
+    near_uses = sorted(
+        (use for use in uses if use.retiring.date <= latest),
+        key=lambda use: (use.retiring.date, use.retiring.name, use.place),
+    )
+    fails = [use for use in near_uses if failing is not None and use.retiring.date <= failing]
+    match output:
+        case RetirementsFormat.JSON:
+            session.out_data(inert.as_json(_document(near_uses), indent=2) + "\n")
+        case RetirementsFormat.SARIF:
+            from mlctl.render.findings import machine
+
+            session.out_data(machine.sarif(_report(near_uses, fails)))
+        case RetirementsFormat.HUMAN:
+            session.out(
+                "\n".join(_lines(near_uses, session.today, color=session.color(sys.stdout)))
+            )
+    return Exit.ERROR if fails else Exit.OK
+
+
+def _day(session: Session, text: str, flag_name: str) -> date:
+    """The day that is so far ahead.
+
+    Raises:
+        InvalidValue: it is no length of time.
+    """
+    try:
+        return session.today + timedelta(seconds=duration(text))
+    except (InvalidValue, OverflowError):
+        raise InvalidValue(f"`{text}` is no time ahead: write 180d", flag=flag_name) from None
+
+
+def _of_files(paths: Sequence[str]) -> Iterator[Use]:
+    """What retires in the lines of files.
+
+    Raises:
+        InvalidValue: a path leads nowhere.
+    """
+    for path in dict.fromkeys(file for name in paths for file in _walk(Path(name))):
+        try:
+            text = files.read(path, _MOST_BYTES).decode()
+        except (OSError, UnicodeDecodeError):
+            continue  # data, or not for us
+        source = SourceText(str(path), text)
+        for number, line in enumerate(source.lines):
+            if source.waives(RETIREMENT, number):
+                continue
+            for retiring, start, end in _of_line(_COMMENT.sub("", line)):
+                yield Use(retiring, Label(Span(source, number, start, number, end)))
+
+
+def _walk(path: Path) -> Iterator[Path]:
+    """The files of a folder that may name something, by name; a file is itself one."""
+    if files.is_file(path):
+        yield path
+        return
+    if not files.is_folder(path):
+        raise InvalidValue(f"there is no `{path}`", flag="PATH")
+    for folder, names, file_names in os.walk(path):
+        names[:] = sorted(name for name in names if name[0] != "." and name not in _SKIPPED)
+        for name in sorted(file_names):
+            if re.fullmatch(_SUFFIX, Path(name).suffix.casefold()) or name in _NAMES:
+                yield Path(folder, name)
+
+
+def _of_line(line: str) -> Iterator[tuple[Retiring, int, int]]:
+    """What retires in a line, and from where to where it stands."""
+    for retiring in retiring_features():
+        for match in re.finditer(retiring.pattern, line, re.IGNORECASE):
+            yield retiring, match.start(), match.end()
+    for match in re.finditer(r"\b(?:Standard|Basic)_\w[\w-]*", line, re.IGNORECASE):
+        end = catalog.retirement(match[0])
+        if end is not None:
+            of = Retiring("size", match[0], "", end.date, end.successor or "", end.source)
+            yield of, match.start(), match.end()
+
+
+def _of_workspace(session: Session) -> Iterator[Use]:
+    """What retires in live resources.
+
+    Raises:
+        ServiceError: they cannot be read.
+    """
+    from mlctl.kinds import KINDS
+    from mlctl.planning.refresh import everything
+
+    with session.backend() as backend:
+        for kind in KINDS.values():
+            for resource in everything(kind, backend):
+                lines = _values(resource.body, "")
+                seen = {retiring for line in lines for retiring, _, _ in _of_line(line)}
+                yield from (Use(retiring, None, str(resource.address)) for retiring in seen)
+
+
+def _values(data: Data, key: str) -> Iterator[str]:
+    """The values of a body as lines of `key: value`; of text with several lines each."""
+    match data:
+        case dict():
+            for name, value in data.items():
+                yield from _values(value, name)
+        case list():
+            for value in data:
+                yield from _values(value, key)
+        case str():
+            yield from (f"{key}: {line}" for line in data.splitlines())
+        case _:
+            pass
+
+
+def _lines(near_uses: Sequence[Use], today: date, *, color: bool) -> Iterator[str]:
+    """One paragraph for each thing that retires, with all places."""
+    styler = Styler(color)
+    by_thing: dict[Retiring, list[str]] = {}
+    for use in near_uses:
+        by_thing.setdefault(use.retiring, []).append(use.place)
+    for retiring, places in by_thing.items():
+        is_over = retiring.date <= today
+        verb = "retired on" if is_over else "retires on"
+        head = f"{retiring.name} ({retiring.kind}) {verb} {retiring.date.isoformat()}"
+        yield styler.apply(clean(head), Style.BOLD_RED if is_over else Style.BOLD_YELLOW)
+        yield from (f"  {clean(place)}" for place in places)
+        yield f"  instead: {retiring.successor or 'nothing that is known'}"
+        yield f"  source: {retiring.source}\n"
+    yield f"{counted(len(by_thing), 'retirement')} in {counted(len(near_uses), 'place')}."
+
+
+def _document(near_uses: Iterable[Use]) -> Data:
+    return {
+        "format_version": "1.0",
+        "as_of": {name: table.as_of.isoformat() for name, table in _tables().items()},
+        "retirements": [
+            {
+                "kind": use.retiring.kind,
+                "name": use.retiring.name,
+                "date": use.retiring.date.isoformat(),
+                "successor": use.retiring.successor or None,
+                "source": use.retiring.source,
+                "file": use.label.span.source.name if use.label else None,
+                "line": use.label.span.line + 1 if use.label else None,
+                "column": use.label.span.column + 1 if use.label else None,
+                "address": use.address,
+            }
+            for use in near_uses
+        ],
+    }
+
+
+def _tables() -> Mapping[str, Table]:
+    used = ("retirements.csv", "features.csv")
+    return {table.name: table for table in every_table() if table.name in used}
+
+
+def _report(near_uses: Iterable[Use], fails: Sequence[Use]) -> Report:
+    report = Report()
+    for use in near_uses:
+        of = use.retiring
+        message = f"`{of.name}` ({of.kind}) retires on {of.date.isoformat()}, by {of.source}"
+        severity = Severity.ERROR if use in fails else Severity.WARNING
+        hint = f"use {of.successor}" if of.successor else None
+        report.add(Diagnostic(RETIREMENT, message, use.label, hint, (), use.address, severity))
+    return report
+
+
+COMMANDS = {"retirements": retirements}
