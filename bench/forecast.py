@@ -19,6 +19,7 @@ from typing import Any
 from bench.engine import HAS_SIMPY, MODEL_M, simpy_history
 from bench.figure import Effort, Figure, absent, beside
 from mlctl.forecast.advice import search
+from mlctl.forecast.advice.places import Place
 from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.executors import processes
 from mlctl.simulator.engine.model import BatchWork
@@ -30,6 +31,7 @@ SCENARIO = replace(
     cluster=replace(MODEL_M.cluster, price=1.0),
     job=replace(MODEL_M.job, workload=BatchWork(per_file_s=SECONDS_PER_FILE)),
 )
+PLACE = Place("STANDARD_DS3_v2", "eastus", SCENARIO)
 
 
 class Watched(Executor):
@@ -58,7 +60,7 @@ def _timed(fn: Callable[..., Any], *work: Any) -> tuple[float, Any]:
 def candidates(nodes: Sequence[int], sizes: Sequence[int]) -> list[search.Candidate]:
     """Model M on so many nodes, with mini-batches of so many files."""
     vary = {"max_instances": [*nodes], "mini_batch_size": [*sizes]}
-    return list(search.candidates(SCENARIO, SCENARIO.processes, vary, RecoveryPolicy(), "0"))
+    return list(search.candidates([PLACE], SCENARIO.processes, vary, RecoveryPolicy(), "0"))
 
 
 def advised(field: list[search.Candidate], workers: int = 1) -> float:

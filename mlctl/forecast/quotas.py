@@ -35,12 +35,21 @@ class Quotas:
     state: LiveState
     source: str
 
-    def shortage(self, cluster: ClusterSpec) -> str | None:
-        """What the quota allows, where that is too little for the cluster as `cluster` has it."""
+    def shortage(self, cluster: ClusterSpec, settings: Mapping[str, Data] = {}) -> str | None:
+        """What the quota allows, where that is too little for the cluster as `cluster` has it.
+
+        Of another size or region (`settings`) nothing is known: None, too.
+        """
+        if not self.knows(settings):
+            return None
         resource, live = self.subject.cluster, self.state.live.get(self.subject.cluster.address)
         values = _values(self.subject, cluster)
         change = Change(resource.address, Action.REPLACE, (), resource, values, live)
         return next((finding.message for finding in quota.exceeded([change], self.state)), None)
+
+    def knows(self, settings: Mapping[str, Data]) -> bool:
+        """Whether the quotas are those of a cluster with these settings."""
+        return not {"size", "location"} & settings.keys()
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:

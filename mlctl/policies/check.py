@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import product
 from math import prod
+from typing import Any
 
 from mlctl import pointer
 from mlctl.config.graph import Graph, inline_assets
@@ -17,7 +18,7 @@ from mlctl.kinds.values import Values, decode, form_of_body
 from mlctl.planning import cost
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import Data, Pointer
-from mlctl.policies.policy import CHANGE, ENVIRONMENT, PLAN, Policy, action_name, kind_named
+from mlctl.policies.policy import CHANGE, COST, ENVIRONMENT, PLAN, Policy, action_name, kind_named
 from mlctl.schema import foreign
 
 _NOWHERE = Scope("", "", "")  # no value that rules compare depends on the workspace
@@ -53,7 +54,7 @@ def check_plan(
     environment: str | None = None,
 ) -> Iterator[Diagnostic]:
     """What of a plan breaks policies about changes and costs."""
-    needing = [policy for policy in policies if policy.needs_plan]
+    needing = [policy for policy in policies if policy.needs_plan and not policy.asks(COST)]
     whole = _plan_values(plan) if any(policy.asks(PLAN) for policy in needing) else {}
     for policy in needing:
         rule = policy.rule
@@ -71,6 +72,30 @@ def check_plan(
             about = {**base, CHANGE: _change_values(change)}
             if not _holds(policy, about, _roots_of_change(policy, change, plan, graph)):
                 yield _change_finding(policy, change)
+
+
+def check_forecast(
+    policies: Iterable[Policy],
+    forecast: Mapping[str, Any],
+    today: date,
+    environment: str | None = None,
+) -> Iterator[Diagnostic]:
+    """What of the forecast of a plan (`plan --simulate`) breaks policies about what a job costs.
+
+    A job that is not always done has no cost until done: that is null.
+    """
+    for policy in policies:
+        if policy.rule is None or not policy.asks(COST):
+            continue
+        for deployment in forecast["deployments"]:
+            planned, address = deployment["planned"], deployment["deployment"]
+            if planned is None or policy.waived(address, today):
+                continue
+            done = planned["until_done"]
+            cost = None if done["not_done"] or done["cost"] is None else done["cost"]["value"]
+            if not policy.rule.holds({COST: {"until_done": cost}, ENVIRONMENT: environment}):
+                message = f"{policy.message} ({address})"
+                yield Diagnostic(policy.finding, message, _own_label(policy), policy.hint)
 
 
 def _written(graph: Graph) -> Iterator[tuple[str, Resource]]:

@@ -29,6 +29,7 @@ EXPIRED_WAIVER = Rule("MLC702", "expired-waiver", Severity.WARNING)
 POLICY_RULES = (BROKEN_POLICY, EXPIRED_WAIVER)
 
 CHANGE, PLAN, ENVIRONMENT = "change", "plan", "env"  # `environment` is a kind
+COST, COST_FIELDS = "cost", ("until_done",)  # of a job, by the forecast of a plan
 # What a rule may ask of a change and of a plan.
 CHANGE_FIELDS = ("action", "address", "kind", "name", "fields")
 PLAN_COUNTS = ("create", "update", "replace", "delete", "add", "change", "destroy")
@@ -94,7 +95,7 @@ class Policy:
     @property
     def needs_plan(self) -> bool:
         """Whether only a plan can tell."""
-        return self.asks(CHANGE) or self.asks(PLAN)
+        return self.asks(CHANGE) or self.asks(PLAN) or self.asks(COST)
 
     def waived(self, name: str, today: date) -> bool:
         """Whether an address may break it today."""
@@ -235,12 +236,20 @@ def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
             return None
         first = sorted({str(field.at[0]) for form in forms for field in form.fields})
         return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
-    parts = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_COUNTS + PLAN_COSTS, ENVIRONMENT: ()}.get(path.root)
+    parts = _PARTS.get(path.root)
     if parts is None:
         return _unknown_root(label, path)
     if (len(path.at) == 1 and path.at[0] in parts) or (not path.at and not parts):
         return None
     return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
+
+
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    CHANGE: CHANGE_FIELDS,
+    PLAN: PLAN_COUNTS + PLAN_COSTS,
+    COST: COST_FIELDS,
+    ENVIRONMENT: (),
+}
 
 
 def _unknown_root(label: Label, path: RulePath) -> Diagnostic:
@@ -250,7 +259,7 @@ def _unknown_root(label: Label, path: RulePath) -> Diagnostic:
     elif path.end - path.start > len(path.root) + sum(len(str(step)) + 1 for step in path.at):
         hint = "what stands in double quotes is a name; write a text in single quotes"
     else:
-        return _unknown(label, "kind", path.root, [*KINDS, CHANGE, PLAN, ENVIRONMENT])
+        return _unknown(label, "kind", path.root, [*KINDS, *_PARTS])
     return Diagnostic(BROKEN_POLICY, f"`{path.root}` is no kind", label, hint)
 
 

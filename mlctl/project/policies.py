@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
+from typing import Any
 
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, field, replace
@@ -47,6 +48,10 @@ class Policies:
         yield from self.plugins.check(graph, self.today)
         yield from expired(self.known, self.today)
         yield from check.check_files(self.known, graph, self.today, self.environment)
+
+    def of_forecast(self, forecast: Mapping[str, Any]) -> list[Diagnostic]:
+        """What of the forecast of a plan breaks them."""
+        return [*check.check_forecast(self.known, forecast, self.today, self.environment)]
 
     def over(self, plan: Plan, graph: Graph, report: Report) -> Plan:
         """The plan, with what of it breaks them among its refusals and warnings.

@@ -44,7 +44,7 @@ def work(nodes: int, mini_batches: int, seconds: float) -> tuple[str, ...]:
 def forecast(mlctl: Run, sample: Path, *flags: str) -> dict[str, Any]:
     """The rows of a forecast by name, of the sample's deployment."""
     done = mlctl("simulate", sample, *flags, "-o", "json")
-    assert done.code == 0, done.err
+    assert done.code in (0, 5), done.err  # 5: a limit is not kept, which is said of it
     return {row["name"]: row for row in done.json["rows"]}
 
 

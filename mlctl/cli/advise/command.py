@@ -18,8 +18,8 @@ from mlctl.cli.forecast.args import (
     settings_of,
     weather_of,
 )
-from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
-from mlctl.cli.forecast.subject import read_subject
+from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
+from mlctl.cli.forecast.subject import read_subject, stated_prices
 from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, UsageError
@@ -33,6 +33,7 @@ from mlctl.service_errors import Permanent, ServiceError
 if TYPE_CHECKING:
     from mlctl.forecast.advice.search import Candidate, Wishes
     from mlctl.forecast.batch.reading import Subject
+    from mlctl.forecast.fields import StatedPrices
     from mlctl.forecast.quotas import Quotas
     from mlctl.pointer import Data
 
@@ -60,6 +61,22 @@ class SearchArgs(BeginArgs):
             " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
         ),
     ] = None
+    regions: Annotated[
+        str | None,
+        OptionSpec(
+            "--regions",
+            metavar="NAMES",
+            help="Regions to try: eastus,westus3, or all-known, those of the price list.",
+        ),
+    ] = None
+    sizes: Annotated[
+        str | None,
+        OptionSpec(
+            "--sizes",
+            metavar="NAMES",
+            help="VM sizes to try: their names, or alike, those of the same cores and memory.",
+        ),
+    ] = None
     runs: Annotated[
         int,
         OptionSpec("--runs", min=10, max=100_000, metavar="N", help="Histories of the best ones."),
@@ -75,9 +92,9 @@ class WishArgs:
         str | None,
         OptionSpec("--deadline", metavar="DURATION", help="Late in one case of 20 at most."),
     ] = None
-    budget: Annotated[
+    max_cost: Annotated[
         float | None,
-        OptionSpec("--budget", min=0, metavar="USD", help="What it may cost until it is done."),
+        OptionSpec("--max-cost", min=0, metavar="USD", help="What it may cost until it is done."),
     ] = None
     max_cancel: Annotated[
         float | None,
@@ -131,7 +148,8 @@ def advise(
         read = read_subject(session, paths or (), subject, work, settings, ignore, grows=True)
         if read is None:
             return Exit.ERROR
-        data, complete = _advice(session, read, search, wishes, workers)
+        stated = stated_prices(session, subject)
+        data, complete = _advice(session, read, search, wishes, workers, stated)
     write(session, data, output, render.human, _page)
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
@@ -140,24 +158,41 @@ def advise(
 
 
 def _advice(
-    session: Session, subject: Subject, args: SearchArgs, wishes: WishArgs, workers: WorkerArgs
+    session: Session,
+    subject: Subject,
+    args: SearchArgs,
+    wishes: WishArgs,
+    workers: WorkerArgs,
+    stated: StatedPrices,
 ) -> tuple[dict[str, Any], bool]:
     """The advice as data, and whether the search went to its end."""
     from mlctl.forecast.advice import advice, search
+    from mlctl.forecast.advice.places import places as known_places
     from mlctl.forecast.batch.policy import RecoveryPolicy
 
     wished = _wishes(wishes, subject)
     [weather] = begun([weather_of(args.weather)], args)
     quota = quotas(session, subject)
     vary, seed = varied(args.vary or USUAL), str(args.seed)
+    if wished.deadline_s is None and "deadline" in vary.get("policy", ()):
+        raise UsageError("--vary policy=deadline needs a --deadline.")
+    places, without_price = known_places(subject, stated, *_places(args, stated))
     candidates = search.candidates(
-        subject.scenario, weather.processes(), vary, RecoveryPolicy(), seed, wished
+        places, weather.processes(), vary, RecoveryPolicy(), seed, wished
     )
     tried, over = _within_quota(candidates, subject, quota)
-    with executor_of(workers) as executor:
-        ranked, complete = search.halve(tried, executor, args.runs)
-    searched = advice.Searched(tried, ranked, over, quota.source)
+    with executor_of(workers) as executor, Progress(session) as progress:
+        ranked, complete = search.halve(tried, executor, args.runs, progress.add)
+    searched = advice.Searched(tried, ranked, over, quota.source, without_price)
     return advice.document(subject, weather, searched, wished, args.seed), complete
+
+
+def _places(args: SearchArgs, stated: StatedPrices) -> tuple[list[str], list[str]]:
+    """The regions and the sizes to try."""
+    regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
+    if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
+        raise UsageError("--price and --low-priority-ratio are of one size in one region.")
+    return regions, sizes
 
 
 def _wishes(args: WishArgs, subject: Subject) -> Wishes:
@@ -166,7 +201,7 @@ def _wishes(args: WishArgs, subject: Subject) -> Wishes:
 
     deadline = duration(args.deadline) if args.deadline is not None else None
     check_deadline(deadline, subject.scenario.settings)
-    return Wishes(deadline, args.budget, args.max_cancel, MONTH_S / args.jobs_per_month)
+    return Wishes(deadline, args.max_cost, args.max_cancel, MONTH_S / args.jobs_per_month)
 
 
 def _within_quota(
@@ -178,7 +213,7 @@ def _within_quota(
     tried: list[Candidate] = []
     over: list[Candidate] = []
     for candidate in candidates:
-        candidate.over_quota = quota.shortage(candidate.study.scenario.cluster)
+        candidate.over_quota = quota.shortage(candidate.study.scenario.cluster, candidate.settings)
         (over if tried and candidate.over_quota else tried).append(candidate)
         if len(tried) + len(over) > _MOST_CONFIGURATIONS:
             limit = f"{_MOST_CONFIGURATIONS} configurations at most"

@@ -114,7 +114,14 @@ def plan(
         _write_or_say(session, planned, args)
     if args.out is not None:
         _save(session, planned, args.out, _made_from(session, planned, args, pruning, paths))
-    return _exit_code(planned, args)
+    code = _exit_code(planned, args)
+    if document is not None and code in (Exit.OK, Exit.CHANGES):
+        breaches = session.policies.of_forecast(document)
+        if breaches:
+            session.show_findings(breaches)
+        if of_plan.is_refused(session, document) or any(item.is_error for item in breaches):
+            return Exit.REFUSED
+    return code
 
 
 def _write_or_say(session: Session, planned: Planned, args: PlanArgs) -> None:

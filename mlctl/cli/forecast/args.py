@@ -68,6 +68,27 @@ class FileArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitArgs:
+    """What a job has to keep; one that does not is refused."""
+
+    deadline: str | None = flag(
+        "When the job has to be done: 4h; late in one case of 20 at most.", metavar="DURATION"
+    )
+    max_cost: float | None = flag(
+        "What the job may cost until it is done, on average.", min=0, metavar="USD"
+    )
+
+    @property
+    def deadline_s(self) -> float | None:
+        """The deadline in seconds.
+
+        Raises:
+            UsageError: it is no duration.
+        """
+        return None if self.deadline is None else duration(self.deadline)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BeginArgs:
     """Where in its weather a history begins."""
 

@@ -12,6 +12,7 @@ from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
 from mlctl.cli.forecast.subject import wanted_of, with_live
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Session, UsageError, flag
+from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address, kind_of
@@ -36,6 +37,10 @@ class PlanForecastArgs:
     )
     mini_batches: int | None = _flag("So many full ones, not --files.", min=1, metavar="N")
     input: str | None = _flag("A folder whose files are counted.", metavar="DIR")
+    deadline: str | None = _flag("When a job has to be done: 4h.", metavar="DURATION")
+    max_cost: float | None = _flag(
+        "What a job may cost until it is done: exit 5 where it costs more.", min=0, metavar="USD"
+    )
     weather: str | None = _flag(f"What takes nodes away; {WEATHER} unless given.", metavar="NAME")
     runs: int | None = _flag(
         "Histories of each; 1000 unless given.", min=1, max=MOST_RUNS, metavar="N"
@@ -90,7 +95,11 @@ class PlanForecast:
         """
         from mlctl.forecast.batch import brief
 
-        options = brief.BriefOptions(weather_of(self.args.weather or WEATHER), self.args.runs)
+        args = self.args
+        deadline_s = None if args.deadline is None else duration(args.deadline)
+        options = brief.BriefOptions(
+            weather_of(args.weather or WEATHER), args.runs, deadline_s, args.max_cost
+        )
         deployments = [
             self._read(address, plan, graph, backend) for address in _changed(plan, graph)
         ]
@@ -129,6 +138,18 @@ def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
         clusters = {item for item in targets if kind_of(item).quota.has_nodes}
         if scores and ({change.address} | clusters) & written:
             yield change.address
+
+
+def is_refused(session: Session, data: dict[str, Any]) -> bool:
+    """Say what the deployments as planned do not keep; whether that is anything."""
+    from mlctl.cli.forecast import output
+
+    reasons = [
+        f"{deployment['deployment']}: {why}"
+        for deployment in data["deployments"]
+        for why in deployment["misses"]
+    ]
+    return output.is_refused(session, *reasons)
 
 
 def show(session: Session, data: dict[str, Any], *, markdown: bool) -> None:

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Annotated, Any, Protocol, Self
 
 from mlctl.cli.shell import Exit, OptionSpec, Session
+from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 
 
@@ -101,6 +102,13 @@ def write(
             session.out_data(page(data))
         case ForecastFormat.HUMAN:
             session.out(human(data, width=session.width, color=session.color(sys.stdout)))
+
+
+def is_refused(session: Session, *reasons: str) -> bool:
+    """Say why a forecast is refused; whether there is a reason."""
+    for why in reasons:
+        session.say(clean(f"refused: {why}"))
+    return bool(reasons)
 
 
 def ended(session: Session, *, complete: bool) -> Exit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from mlctl.cli.forecast.args import (
     MOST_RUNS,
     CloudArgs,
     HistoryArgs,
+    LimitArgs,
     SubjectArgs,
     WorkerArgs,
     executor_of,
@@ -19,12 +20,19 @@ from mlctl.cli.forecast.args import (
     tiers_of,
     weathers,
 )
-from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
+from mlctl.cli.forecast.output import (
+    ForecastFormat,
+    Output,
+    Progress,
+    ended,
+    is_refused,
+    refusals,
+    write,
+)
 from mlctl.cli.forecast.subject import read_subject
 from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, flag
-from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore
 from mlctl.dataclasses import dataclass, replace
 from mlctl.render.terminal.terminal import clean
@@ -52,7 +60,6 @@ class StudyArgs(HistoryArgs):
         " fallback:K, deadline or remaining (repeatable, for a row each).",
         metavar="POLICY",
     )
-    deadline: str | None = flag("When the job has to be done: 4h.", metavar="DURATION")
     precision: float | None = flag(
         "As many histories as P(cancelled) needs to be known to plus or minus this.",
         min=0.0001,
@@ -80,6 +87,7 @@ def simulate(
     delays: DelayArgs,
     cloud: CloudArgs,
     study: StudyArgs,
+    limits: LimitArgs,
     workers: WorkerArgs,
     ignore: Ignore = None,
     details: DetailArgs,
@@ -89,6 +97,7 @@ def simulate(
 
     From the files that will be applied, on low priority in calm, in some weather and under stress,
     and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
+    Exits with 5 where --deadline or --max-cost is not kept.
     """
     from mlctl.render.forecast import batch as render
 
@@ -98,21 +107,36 @@ def simulate(
         if read is None:
             return Exit.ERROR
         _note_shortage(session, read)
-        data, complete = _forecast(session, read, study, details, workers)
+        data, complete = _forecast(session, read, study, limits.deadline_s, details, workers)
     write(session, data, output, render.human, _page)
     if details.explain_path:
         _explain_paths(session, data)
+    if complete and is_refused(session, *_misses(data, limits)):
+        return Exit.REFUSED
     return ended(session, complete=complete)
 
 
+def _misses(data: Mapping[str, Any], limits: LimitArgs) -> Iterator[str]:
+    """What the row that the forecast is about does not keep; without it, dedicated."""
+    from mlctl.forecast.batch.summary import misses
+
+    rows = {row["name"]: row for row in data["rows"]}
+    row = rows.get(data["sentence"]["row"]) or data["rows"][-1]
+    yield from (f"{row['name']}: {why}" for why in misses(row, limits.max_cost))
+
+
 def _forecast(
-    session: Session, subject: Subject, study: StudyArgs, details: DetailArgs, workers: WorkerArgs
+    session: Session,
+    subject: Subject,
+    study: StudyArgs,
+    deadline: float | None,
+    details: DetailArgs,
+    workers: WorkerArgs,
 ) -> tuple[Forecast, bool]:
     """The forecast as data, and whether it went to its end."""
     from mlctl.forecast.batch import report
     from mlctl.forecast.batch.reading import check_deadline
 
-    deadline = duration(study.deadline) if study.deadline is not None else None
     weathers_, main = weathers(study.weather, study)
     policies = _policies(study, deadline)
     check_deadline(deadline, subject.scenario.settings)

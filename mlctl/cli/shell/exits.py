@@ -39,8 +39,8 @@ MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.STALE, "`apply`", "The world has moved since the plan was made; a new plan is needed."),
     (
         Exit.REFUSED,
-        "`plan`, `apply`, `destroy`, `delete`",
-        "Refused by a policy, a protection or `--prune-limit`.",
+        "`plan`, `apply`, `destroy`, `delete`, `simulate`",
+        "Refused by a policy, a protection, `--prune-limit`, `--max-cost` or `--deadline`.",
     ),
     (Exit.REJECTED, "`apply`, `destroy`", "The backend would reject the plan; nothing was begun."),
     (

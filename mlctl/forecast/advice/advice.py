@@ -32,13 +32,14 @@ class Searched:
     """What was tried: all configurations, those that were worth all histories, the rest.
 
     The first of `tried` is what there is. `over_quota` were not tried: each with what the quota
-    allows, which `quota` says the source of.
+    allows, which `quota` says the source of. Of the places `without_price` no price is known.
     """
 
     tried: Sequence[Candidate]
     ranked: Sequence[Candidate]
     over_quota: Sequence[Candidate]
     quota: str
+    without_price: Sequence[str] = ()
 
 
 def document(
@@ -65,10 +66,12 @@ def document(
         "jobs_per_month": search.MONTH_S / wishes.every_s,
         "wishes": {
             "deadline_s": wishes.deadline_s,
-            "budget": wishes.budget,
+            "max_cost": wishes.max_cost,
             "max_cancel": wishes.most_cancelled,
         },
         "rows": [_row(candidate) for candidate in rows],
+        "options": [_row(candidate) for candidate in _options(searched.tried)],
+        "without_price": list(searched.without_price),
         "points": [_point(candidate, rows) for candidate in searched.tried],
         "recommended": None if best is None else _index(best, rows),
         "margin": {
@@ -85,6 +88,14 @@ def document(
         },
         "assumptions": list(_assumptions(subject, weather, now)),
     }
+
+
+def _options(tried: Sequence[Candidate]) -> list[Candidate]:
+    """The best configuration of each size, region and tier, the cheapest first."""
+    best: dict[tuple[str, str, Data], Candidate] = {}
+    for candidate in search.ranked(tried):
+        best.setdefault((*candidate.place[:2], candidate.study.scenario.cluster.tier), candidate)
+    return list(best.values())
 
 
 def _margin(best: Candidate, rival: Candidate) -> EstimateData | None:
@@ -111,7 +122,10 @@ def _row(candidate: Candidate) -> dict[str, Data]:
     scenario, summary = candidate.study.scenario, candidate.summary.document()
     return {
         "settings": dict(candidate.settings),
+        "size": candidate.place.size,
+        "region": candidate.place.region,
         "tier": scenario.cluster.tier.value,
+        "price": scenario.price,
         "nodes": scenario.nodes,
         "mini_batch_size": scenario.job.mini_batch_size,
         "concurrency": scenario.job.concurrency,

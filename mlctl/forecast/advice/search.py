@@ -7,13 +7,14 @@ done, never that of a run: a cluster of one node is the cheapest for a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from math import ceil, fsum, isfinite
 from typing import TYPE_CHECKING
 
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.forecast import statistics
+from mlctl.forecast.advice.places import Place
 from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way, parse
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import Summary
@@ -49,7 +50,7 @@ class Wishes:
     """
 
     deadline_s: float | None = None
-    budget: float | None = None
+    max_cost: float | None = None
     most_cancelled: float | None = None
     every_s: float = MONTH_S / 30
 
@@ -60,6 +61,7 @@ class Candidate:
 
     settings: Mapping[str, Data]
     study: Study
+    place: Place
     wishes: Wishes = Wishes()
     over_quota: str | None = None
     found: list[History] = field(default_factory=list)
@@ -111,38 +113,44 @@ class Candidate:
             self.over_quota is None
             and isfinite(self.cost)
             and (late is None or late.value <= _LATE)
-            and (wishes.budget is None or self.cost <= wishes.budget)
+            and (wishes.max_cost is None or self.cost <= wishes.max_cost)
             and (most_cancelled is None or summary.cancelled.value <= most_cancelled)
         )
 
 
 def candidates(
-    scenario: Scenario,
+    places: Sequence[Place],
     processes: tuple[PreemptionProcess, ...],
     vary: Mapping[str, Sequence[Data]],
     policy: RecoveryPolicy,
     seed: str,
     wishes: Wishes = Wishes(),
 ) -> Iterator[Candidate]:
-    """Every combination of what may vary; the scenario as it is comes first.
+    """Every combination of what may vary, in every place; the first place as it is comes first.
 
     `max_instances` alone sets `instance_count` too: a job takes no more nodes than that. A timeout
     that would end every attempt grows.
     """
-    known_scenarios: set[Scenario | tuple[Scenario, str]] = set()
+    known_scenarios: set[tuple[Scenario, str, str, str]] = set()
+    own = places[0]
     plain: Mapping[str, Data] = {}
     tried = (dict(zip(vary, row, strict=True)) for row in product(*vary.values()))
-    for values in chain([plain], tried):
-        changed = _varied(scenario, values)
+    for place, values in chain([(own, plain)], product(places, list(tried))):
+        changed = _varied(place.scenario, values)
         plan = _policy(values.get("policy"), policy)
-        if str(values.get("tier", scenario.cluster.tier.value)) == Tier.DEDICATED.value:
+        if str(values.get("tier", own.scenario.cluster.tier.value)) == Tier.DEDICATED.value:
             variant, plan = changed.dedicated, RecoveryPolicy(Way.DEDICATED)
         else:
             variant = changed.under(processes)
-        if (variant, str(plan)) not in known_scenarios:
-            known_scenarios.add((variant, str(plan)))
-            study = Study(variant, plan, seed)
-            yield Candidate(_settings(scenario, variant, plan, policy), study, wishes)
+        configuration = (variant, str(plan), place.size, place.region)
+        if configuration not in known_scenarios:
+            known_scenarios.add(configuration)
+            settings = _settings(own.scenario, variant, plan, policy)
+            if place.size != own.size:
+                settings["size"] = place.size
+            if place.region != own.region:
+                settings["location"] = place.region
+            yield Candidate(settings, Study(variant, plan, seed), place, wishes)
 
 
 def _varied(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
@@ -195,7 +203,10 @@ def _settings(
 
 
 def halve(
-    field_: Sequence[Candidate], executor: Executor | None, runs: int
+    field_: Sequence[Candidate],
+    executor: Executor | None,
+    runs: int,
+    note: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Candidate], bool]:
     """The configurations that are worth all histories, the cheapest first; the first one stays.
 
@@ -218,6 +229,7 @@ def halve(
             ]
             for at, batch_histories in histories(parts, executor):
                 remaining[at].found.extend(batch_histories)
+                note(len(batch_histories))
             if rung < runs:
                 remaining = _better(remaining, field_[0])
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ from mlctl.forecast.batch import report
 from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import RUNS, histories_until
+from mlctl.forecast.batch.summary import misses
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine.commands import EngineError
@@ -29,10 +30,15 @@ class PlannedDeployment:
 
 @dataclass(frozen=True, slots=True)
 class BriefOptions:
-    """In which weather, in how many histories (None: as many as it takes), from which seed."""
+    """In which weather, in how many histories (None: as many as it takes), from which seed.
+
+    And when a job has to be done, and what it may cost until then.
+    """
 
     weather: Weather
     runs: int | None = None
+    deadline_s: float | None = None
+    most_usd: float | None = None
     seed: int = 0
 
 
@@ -56,7 +62,13 @@ def _deployment(deployment: PlannedDeployment, options: BriefOptions) -> dict[st
     except EngineError as error:
         why = str(error)
     now = _line(deployment.now, options)
-    return {"deployment": deployment.address, "planned": planned, "now": now, "error": why}
+    return {
+        "deployment": deployment.address,
+        "planned": planned,
+        "now": now,
+        "error": why,
+        "misses": list(misses(planned, options.most_usd)) if planned is not None else [],
+    }
 
 
 def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | None:
@@ -68,7 +80,8 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
     )
     study = next(rows).study
-    summary = study.summary(histories_until(study, options.runs)).document()
+    histories = histories_until(study, options.runs)
+    summary = study.summary(histories, options.deadline_s).document()
     return {
         "cluster": str(subject.cluster.address),
         "tier": tier.value,
@@ -76,5 +89,6 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         "files": scenario.job.files,
         "cancelled": summary["cancelled"],
         "failed": summary["failed"],
+        "late": summary["late"],
         "until_done": summary["until_done"],
     }

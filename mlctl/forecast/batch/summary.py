@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast import statistics
@@ -215,6 +216,24 @@ class Summary:
             "failed_mini_batches": statistics.average([history.failed for history in histories]),
             "histogram": statistics.histogram(times),
         }
+
+
+LATE = 0.05  # how likely a job may miss its deadline
+
+
+def misses(row: Mapping[str, Any], most_usd: float | None) -> Iterator[str]:
+    """What a row, as data, does not keep of a deadline, and of what the job may cost.
+
+    A sentence each; a job that is not always done keeps neither.
+    """
+    done, late = row["until_done"], row["late"]
+    if late is not None and late["value"] > LATE:
+        yield f"it misses the deadline in {late['value']:.0%} of the cases; 5 % are allowed"
+    cost = done["cost"]
+    if most_usd is not None and (cost is None or done["not_done"]):
+        yield f"it is not done in {done['p_not_done']['value']:.2g} of the cases, whatever it costs"
+    elif most_usd is not None and cost is not None and cost["value"] > most_usd:
+        yield f"it costs {cost['value']:,.2f} USD until it is done; {most_usd:g} USD are allowed"
 
 
 _LOW, _DEDICATED = Tier.LOW_PRIORITY, Tier.DEDICATED

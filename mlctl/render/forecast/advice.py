@@ -17,6 +17,7 @@ from mlctl.render.forecast.words import (
     chance,
     grid,
     outcomes,
+    plain_usd,
     scalar,
     time,
     usd,
@@ -53,6 +54,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     parts = [
         subject(data),
         "\n".join(grid(rows(data), Styler(color))),
+        "\n".join(grid(options(data), Styler(color))) if len(data["options"]) > _TIERS else "",
         _scatter(data, width) if _placed(data) else "",
         "\n".join(recommendation(data)),
         assumptions(data, width),
@@ -79,6 +81,11 @@ def rows(data: Mapping[str, Any]) -> Grid:
     }
     columns = [column for column in _COLUMNS if not absent.get(column[0])]
     return cells(outcomes(columns, numbered), numbered)
+
+
+def options(data: Mapping[str, Any]) -> Grid:
+    """The best configuration of each size, region and tier as a table of cells."""
+    return cells(outcomes(_OPTIONS, data["options"]), data["options"][:_MOST_OPTIONS])
 
 
 def recommendation(data: Mapping[str, Any]) -> list[str]:
@@ -131,6 +138,8 @@ def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
             )
         yield f"Its cluster needs a quota of {row['quota_cores']} {_tier(row)} cores."
     yield from _quota(data)
+    if data["without_price"]:
+        yield f"Not tried, for no price is known: {clean(', '.join(data['without_price']))}."
 
 
 def _what(row: Mapping[str, Any]) -> str:
@@ -185,6 +194,7 @@ def _mark(data: Mapping[str, Any], at: int) -> str:
 def _settings(row: Mapping[str, Any]) -> str:
     nodes = counted(row["nodes"], "node")
     words = [_tier(row), nodes, f"mini-batches of {row['mini_batch_size']}"]
+    words += [row["settings"][name] for name in ("size", "location") if name in row["settings"]]
     if "concurrency" in row["settings"]:
         words.append(f"{row['concurrency']} at once")
     if "timeout" in row["settings"]:
@@ -207,6 +217,29 @@ _COLUMNS: tuple[Column, ...] = (
     ("between", lambda row: usd(row["between"])),
     ("after", lambda row: time(value_of(row["until_done"]["time_s"]))),
     ("p95", lambda row: time(value_of(row["until_done"]["time_p95_s"]))),
+)
+
+
+def _fits(row: Mapping[str, Any]) -> str:
+    """Whether the quota allows it, as far as it is known: of its own size and region."""
+    if {"size", "location"} & row["settings"].keys():
+        return "not known"
+    return "fits" if row["over_quota"] is None else "too small"
+
+
+_TIERS, _MOST_OPTIONS = 2, 30
+_OPTIONS: tuple[Column, ...] = (
+    ("considered", lambda row: clean(row["size"])),
+    ("region", lambda row: clean(row["region"])),
+    ("tier", _tier),
+    ("USD an hour", lambda row: plain_usd(row["price"])),
+    ("nodes", lambda row: f"{row['nodes']}"),
+    ("quota", _fits),
+    ("P(cancelled)", lambda row: chance(row["cancelled"])),
+    FAILED,
+    NOT_DONE,
+    ("until done", lambda row: usd(value_of(row["until_done"]["cost"]))),
+    ("after", lambda row: time(value_of(row["until_done"]["time_s"]))),
 )
 
 

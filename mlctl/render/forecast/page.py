@@ -82,6 +82,8 @@ def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
 def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", tuple(forecast_advice.recommendation(data)))
     yield Table("Configurations", *forecast_advice.rows(data))
+    if len(data["options"]) > 1:
+        yield Table("Considered", *forecast_advice.options(data))
     if forecast_advice.points(data):
         yield _scatter(data)
     yield _assumptions(data)

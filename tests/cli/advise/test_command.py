@@ -54,7 +54,7 @@ def test_a_deadline_rules_out_what_is_late(mlctl: Run, sample: Path) -> None:
 
 
 def test_what_nobody_can_keep_is_said(mlctl: Run, sample: Path) -> None:
-    flags = ("--vary", "max_instances=1,2", "--weather", "calm", "--budget", "0.0001")
+    flags = ("--vary", "max_instances=1,2", "--weather", "calm", "--max-cost", "0.0001")
     told = mlctl("advise", sample, *WORK, *flags, "--runs", "20").out
     assert "No configuration keeps what was asked for" in told
 
@@ -135,7 +135,7 @@ QUICK = ("--weather", "calm", "--runs", "20")
 def test_advice_has_the_shape_of_its_schema(mlctl: Run, sample: Path) -> None:
     schema = Draft202012Validator(json.loads(SCHEMA.read_text()))
     schema.validate(advised(mlctl, sample, *QUICK, "--deadline", "2h"))
-    schema.validate(advised(mlctl, sample, *QUICK, "--budget", "0"))
+    schema.validate(advised(mlctl, sample, *QUICK, "--max-cost", "0"))
 
 
 def test_advice_is_a_page_with_a_point_for_each_configuration(mlctl: Run, sample: Path) -> None:
@@ -268,3 +268,45 @@ def test_advice_that_is_stopped_tells_what_it_has_learned_and_writes_nothing(
     assert "stopped: the numbers are of the histories" in done.err
     assert 60 < sum(one["runs"] for one in done.json["points"]) / 3 < 250
     assert (sample / "low-pri-cluster.yml").read_text() == before
+
+
+def test_regions_and_sizes_are_compared_by_their_prices(mlctl: Run, sample: Path) -> None:
+    """The same luck everywhere: what differs is what a node costs."""
+    flags = (*QUICK, "--vary", "tier", "--regions", "eastus,westus3,westcentralus")
+    done = mlctl("advise", sample, *WORK, *flags)
+    assert "considered" in done.out
+    data = advised(mlctl, sample, *flags)
+    options = {(one["region"], one["tier"]): one for one in data["options"]}
+    times = {
+        one["until_done"]["time_s"]["value"]
+        for (_, tier), one in options.items()
+        if tier == "dedicated"
+    }
+    assert len(times) == 1
+    costs = [one["until_done"]["cost"]["value"] / one["price"] for one in options.values()]
+    assert len({round(cost, 6) for cost in costs}) <= 2
+    cheapest = min(options.values(), key=lambda one: one["until_done"]["cost"]["value"])
+    if cheapest["region"] != "eastus":
+        assert data["rows"][data["recommended"]]["settings"]["location"] == cheapest["region"]
+
+
+def test_sizes_alike_have_the_same_cores_and_memory(mlctl: Run, sample: Path) -> None:
+    data = advised(mlctl, sample, *QUICK, "--vary", "tier", "--sizes", "alike")
+    assert len({one["size"] for one in data["options"]}) > 1
+    assert all(one["over_quota"] is None for one in data["options"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (("--regions", "mars"), "`mars` is no region"),
+        (("--sizes", "Standard_Nope"), "the size `Standard_Nope` is not known"),
+        (("--sizes", "alike", "--price", "1"), "are of one size in one region"),
+        (("--vary", "policy=deadline"), "needs a --deadline"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(
+    mlctl: Run, sample: Path, flags: tuple[str, ...], why: str
+) -> None:
+    done = mlctl("advise", sample, *WORK, *QUICK, *flags)
+    assert (done.code, why in done.err) == (1, True), done.err

@@ -343,3 +343,40 @@ def seconds_of(process: int) -> float:
     """The time of the processor that a process has taken."""
     user, system = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+LIMITED = ("--files", "60", "--seconds-per-file", "60", "--runs", "100")
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        (("--max-cost", "0.0001"), "USD until it is done; 0.0001 USD are allowed"),
+        (("--deadline", "15m"), "it misses the deadline in 100% of the cases"),
+    ],
+)
+def test_a_job_that_does_not_keep_its_limits_is_refused(
+    mlctl: Run, sample: Path, limit: tuple[str, ...], why: str
+) -> None:
+    done = mlctl("simulate", sample, *LIMITED, *limit)
+    assert (done.code, why in done.err) == (5, True), done.err
+    plan = ("plan", sample, "--simulate", *LIMITED, *limit)
+    refused = mlctl(*plan)
+    assert (refused.code, why in refused.err) == (5, True), refused.err
+
+
+def test_a_job_that_keeps_its_limits_is_not_refused(mlctl: Run, sample: Path) -> None:
+    limits = ("--max-cost", "1000", "--deadline", "80d")
+    assert mlctl("simulate", sample, *LIMITED, *limits).code == 0
+    assert mlctl("plan", sample, "--simulate", *LIMITED, *limits).code == 0
+
+
+def test_a_policy_may_ask_what_a_job_costs_until_it_is_done(mlctl: Run, sample: Path) -> None:
+    policy = (
+        "policies:\n  - name: cheap\n    rule: cost.until_done <= `0.0001`\n    message: dear\n"
+    )
+    Path("policies.yml").write_text(policy)
+    Path("mlctl.yml").write_text("policies: [policies.yml]\n")
+    assert mlctl("plan", sample).code == 0  # nothing is known without a forecast
+    refused = mlctl("plan", sample, "--simulate", *LIMITED)
+    assert (refused.code, "cheap" in refused.err) == (5, True), refused.err

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from mlctl.forecast.advice.places import Place
 from mlctl.forecast.advice.search import Candidate, Wishes
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.study import Study
@@ -32,13 +33,13 @@ def test_nodes_that_stay_are_paid_once(tier: Tier, release: bool) -> None:
     scenario = replace(SCENARIO, settings=settings).on(tier)
     wishes = Wishes(every_s=10 * HOUR)
     way = Way.DEDICATED if tier is Tier.DEDICATED else Way.RESUBMIT
-    candidate = Candidate({}, Study(scenario, RecoveryPolicy(way)), wishes)
+    candidate = Candidate({}, Study(scenario, RecoveryPolicy(way)), Place("", "", scenario), wishes)
     candidate.found = candidate.study.histories(range(1))
     assert candidate.cost == pytest.approx(2 * 10 * scenario.price)
 
 
 def test_nodes_that_go_cost_nothing_from_one_job_to_the_next() -> None:
     scenario = replace(SCENARIO, cluster=replace(CLUSTER, min_instances=0))
-    candidate = Candidate({}, Study(scenario))
+    candidate = Candidate({}, Study(scenario), Place("", "", scenario))
     candidate.found = candidate.study.histories(range(1))
     assert candidate.between == [0.0]

@@ -1,0 +1,89 @@
+"""Where else a cluster could be, and of which size: what the price list has of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from mlctl import catalog
+from mlctl.dataclasses import replace
+from mlctl.forecast.batch.reading import Subject
+from mlctl.forecast.fields import ForecastError, StatedPrices, value_of
+from mlctl.forecast.scenario import Scenario
+
+ALIKE, ALL_KNOWN = "alike", "all-known"
+_MORE_MEMORY = 1.25  # of sizes alike: series of the same shape differ by an eighth or so
+
+
+class Place(NamedTuple):
+    """A VM size in a region, and the job on nodes of it.
+
+    Draws do not hang on it: the job has the same luck everywhere.
+    """
+
+    size: str
+    region: str
+    scenario: Scenario
+
+
+def own_place(subject: Subject, stated: StatedPrices) -> Place:
+    """Where the cluster is."""
+    size = str(value_of(subject.cluster, "size") or "")
+    return Place(size, catalog.region(stated.region_of(subject.cluster)), subject.scenario)
+
+
+def places(
+    subject: Subject, stated: StatedPrices, regions: Sequence[str], sizes: Sequence[str]
+) -> tuple[list[Place], list[str]]:
+    """The other places of these regions and sizes (none: its own), and those without a price.
+
+    Raises:
+        ForecastError: there is no such region or size.
+    """
+    own = own_place(subject, stated)
+    known = stated.price_list.every_price
+    all_regions = sorted({region for _, region in known})
+    chosen = list(_regions(regions, all_regions)) or [own.region]
+    found, unknown = [own], list[str]()
+    for size in list(_sizes(sizes, own.size)) or [own.size]:
+        for region in chosen:
+            if (size.casefold(), region) == (own.size.casefold(), own.region):
+                continue
+            price, vm_size = stated.price_list.price(size, region), catalog.size_of(size)
+            if price.dedicated is None or price.spot is None or vm_size is None:
+                unknown.append(f"{size} in {region}")
+                continue
+            cluster = replace(subject.scenario.cluster, price=price.dedicated, cores=vm_size.vcpus)
+            scenario = replace(subject.scenario, cluster=cluster, low_priority_price=price.spot)
+            found.append(Place(size, region, scenario))
+    return found, unknown
+
+
+def _regions(names: Sequence[str], known: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        if name == ALL_KNOWN:
+            yield from known
+        elif catalog.knows_region(name):
+            yield catalog.region(name)
+        else:
+            raise ForecastError(f"`{name}` is no region of Azure: write its name, or {ALL_KNOWN}")
+
+
+def _sizes(names: Sequence[str], own: str) -> Iterator[str]:
+    """The sizes of these names; those that are like its own.
+
+    They have the same cores and GPUs, at least as much memory, and are not to be retired.
+    """
+    for name in names:
+        size = catalog.find_size(own if name == ALIKE else name)
+        if size is None:
+            raise ForecastError(f"the size `{own if name == ALIKE else name}` is not known")
+        if name != ALIKE:
+            yield size.name
+            continue
+        for other in catalog.sizes().values():
+            same = (size.vcpus, size.gpus, size.gpu_type)
+            alike = same == (other.vcpus, other.gpus, other.gpu_type)
+            alike = alike and 1 <= other.memory_gib / size.memory_gib <= _MORE_MEMORY
+            if alike and catalog.retirement(other.name) is None:
+                yield other.name
