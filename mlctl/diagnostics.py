@@ -241,6 +241,18 @@ class Report:
         """Whether there is an error; under `strict`, whether there is any finding."""
         return any(self.severity(finding) is Severity.ERROR for finding in self._findings)
 
+    def files_with_errors(self) -> frozenset[str]:
+        """The names of the files that errors are in."""
+        return frozenset(
+            finding.primary.span.source.name
+            for finding in self._findings
+            if finding.primary and self.severity(finding) is Severity.ERROR
+        )
+
+    def clear(self) -> None:
+        """Forget all findings: the files are read again."""
+        self._findings.clear()
+
     def severity(self, finding: Diagnostic) -> Severity:
         """The severity that `found` has here: its own, or error under `strict`."""
         return Severity.ERROR if self.strict or finding.is_error else Severity.WARNING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,7 @@ class Loader:
     and conda files become content. `edit` changes a document before it is checked (flags of the
     command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
     complete the documents that are read from `files`; `policies` are rules of the project's own.
+    Files `without` which to go on are not read.
 
     The secrets that are met go to those of the variables.
     """
@@ -82,6 +83,7 @@ class Loader:
     files: Files = ON_DISK
     notes: list[str] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
+    without: Collection[str] = ()
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
@@ -100,6 +102,7 @@ class Loader:
         documents = [
             (file, self._completed(document))
             for file in source_files
+            if file.path not in self.without
             for document in self._read(file)
         ]
         return self.check(documents, tuple(file.path for file in source_files))

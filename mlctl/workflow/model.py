@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -72,7 +72,7 @@ class PlanOptions:
     owns and no file declares is deleted, at most `prune_limit`. With `settle_s`, operations that
     go on on what is planned are waited for, so many seconds. `successors` are the new names that
     blue-green has written into the files by now. Unless `looking_for_orphans`, what the project
-    owns and no file declares is not looked for.
+    owns and no file declares is not looked for. With `keep_going`, files with errors are left out.
     """
 
     destroying: bool = False
@@ -86,6 +86,7 @@ class PlanOptions:
     settle_s: float | None = None
     successors: Successors = field(default_factory=lambda: NONE)
     looking_for_orphans: bool = True
+    keep_going: bool = False
 
     def ownership(self, project: Project) -> Ownership:
         """Whose the plan is.
@@ -97,6 +98,9 @@ class PlanOptions:
             why = "targets are a part of what" if self.targets else "destroy deletes what"
             message = f"blue-green renames in all files, and {why} they declare"
             raise InvalidOption("replace_strategy", message)
+        if self.keep_going and (self.prune or self.strategy is Strategy.BLUE_GREEN):
+            message = "what a file with errors declares would be taken for gone"
+            raise InvalidOption("keep_going", message)
         ownership = project.ownership(tagged=self.tagged)
         if self.prune:
             self._check_pruning(ownership)
@@ -160,7 +164,8 @@ class Planned:
     """A plan with the graph that it was made from; `strict` where warnings fail too.
 
     `project` is the one that it was made for, where it has a name. `texts` are those of files that
-    are written before it is carried out: it is the plan of what they will say.
+    are written before it is carried out: it is the plan of what they will say. `left_out` are files
+    with errors, of which it says nothing.
     """
 
     plan: Plan
@@ -168,6 +173,7 @@ class Planned:
     strict: bool = False
     project: str | None = None
     texts: Mapping[Path, NewText] = field(default_factory=dict)
+    left_out: Collection[str] = ()
 
     @property
     def refused(self) -> Report:

@@ -77,7 +77,8 @@ class _Planning:
         self, report: Report, successors: Successors = NONE, files: Files = ON_DISK
     ) -> Planned:
         """The plan of the files as they are, or with `successors` as they are to be."""
-        options, loaded = self.options, self._load(report, files, again=bool(successors))
+        options = self.options
+        left_out, loaded = self._load(report, files, again=bool(successors))
         successors = successors or self._moved(loaded.graph)
         prune = self._pruning(loaded, files)
         targets = [_declared(loaded.graph, target) for target in options.targets]
@@ -100,10 +101,8 @@ class _Planning:
             prune=prune,
             successors=successors,
         )
-        planned = replace(
-            planned,
-            plan=replace(planned.plan, orphans=tuple(self._orphans(loaded, planned, files))),
-        )
+        orphans = () if left_out else tuple(self._orphans(loaded, planned, files))
+        planned = replace(planned, plan=replace(planned.plan, orphans=orphans), left_out=left_out)
         for note in (
             unfinished_text.notes(unfinished, live_state, planned.plan) if not successors else ()
         ):
@@ -153,15 +152,29 @@ class _Planning:
         deleted = {change.address for change in planned.plan.changes if change.action.deletes}
         return sorted({live.address for live in orphans} - deleted)
 
-    def _load(self, report: Report, files: Files, *, again: bool) -> LoadedConfig:
-        new_loader, planning = self.context.new_loader, not self.options.destroying
-        loader = new_loader(report, scope=self.backend.scope, planning=planning, files=files)
-        loaded = loader.load(self.paths)
-        if report.failed or not again:
-            self.context.show(loaded)
-        if report.failed:
-            raise InvalidFiles(report)
-        return loaded
+    def _load(
+        self, report: Report, files: Files, *, again: bool
+    ) -> tuple[frozenset[str], LoadedConfig]:
+        """The files that errors leave out, where the plan is to keep going, and the others."""
+        without: frozenset[str] = frozenset()
+        while True:
+            loader = self.context.new_loader(
+                report,
+                scope=self.backend.scope,
+                planning=not self.options.destroying,
+                files=files,
+                without=without,
+            )
+            loaded = loader.load(self.paths)
+            if report.failed or not again:
+                self.context.show(loaded)
+            if not report.failed:
+                return without, loaded
+            failing = report.files_with_errors()
+            if not self.options.keep_going or not failing or failing | without >= {*loaded.files}:
+                raise InvalidFiles(report)
+            without |= failing
+            report.clear()
 
     def _refresh(
         self, graph: Graph, successors: Successors, unfinished: Sequence[Unfinished]

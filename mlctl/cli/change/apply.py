@@ -6,7 +6,14 @@ import glob
 from pathlib import Path
 
 from mlctl.cli.change.execution import ApplyArgs, carry_out_plan, refuse
-from mlctl.cli.change.planning import PruneArgs, ReplaceStrategy, Target, load_and_plan
+from mlctl.cli.change.planning import (
+    KeepGoing,
+    PruneArgs,
+    ReplaceStrategy,
+    Target,
+    load_and_plan,
+    say_what_is_left_out,
+)
 from mlctl.cli.change.saved import Against, apply_saved
 from mlctl.cli.files.validate import Paths, PathsToApply
 from mlctl.cli.shell import Exit, Session, UsageError, flag
@@ -29,6 +36,7 @@ class WhatArgs:
         default=False,
     )
     target: Target = None
+    keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
     plan_only: bool = flag(
         "Of a saved plan: carry it out without the files that it was made from.", default=False
@@ -55,6 +63,7 @@ class WhatArgs:
             prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
             settle_s=settle,
+            keep_going=self.keep_going,
         )
 
 
@@ -99,7 +108,9 @@ def apply(
         if args.yes and planned.plan.pruned and pruning.prune_limit is None:
             session.say(_limitless(planned.plan))
             return Exit.REFUSED
-        return carry_out_plan(session, backend, planned, args, lease, paths=paths)
+        code = carry_out_plan(session, backend, planned, args, lease, paths=paths)
+        say_what_is_left_out(session, planned)
+        return Exit.ERROR if planned.left_out and code is Exit.OK else code
 
 
 def destroy(

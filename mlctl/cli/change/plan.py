@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from mlctl import masking
 from mlctl.cli.change.planning import (
+    KeepGoing,
     PlanFormat,
     PruneArgs,
     ReplaceStrategy,
     Target,
     load_and_plan,
+    name_ways_on,
+    say_what_is_left_out,
     show_plan,
 )
 from mlctl.cli.files.validate import Paths
@@ -48,6 +51,7 @@ class PlanArgs:
     )
     destroy: bool = flag("Plan to delete what the files declare.", default=False)
     target: Target = None
+    keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
     write: bool = flag("With blue-green: write the new names into the files now.", default=False)
 
@@ -61,6 +65,8 @@ class PlanArgs:
         renames = self.replace_strategy is Strategy.BLUE_GREEN
         if self.destroy and pruning.prune:
             raise UsageError("--destroy deletes what the files declare, --prune what they do not")
+        if self.keep_going and self.out is not None:
+            raise UsageError("a saved plan is held against all files: --keep-going has no --out")
         if self.write and not renames:
             raise UsageError(
                 "--write writes new names, which --replace-strategy blue-green chooses"
@@ -80,6 +86,7 @@ class PlanArgs:
             prune=pruning.prune,
             prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
+            keep_going=self.keep_going,
         )
 
 
@@ -110,6 +117,8 @@ def plan(
     show_plan(session, planned, args.output, document)
     if document is not None and args.output is not PlanFormat.JSON:
         of_plan.show(session, document, markdown=args.output is PlanFormat.MARKDOWN)
+    name_ways_on(session, planned, backend)
+    say_what_is_left_out(session, planned)
     if planned.texts and not planned.refused:
         _write_or_say(session, planned, args)
     if args.out is not None:
@@ -186,6 +195,8 @@ def _exit_code(planned: Planned, args: PlanArgs) -> Exit:
     if planned.plan.refusals:
         return Exit.REFUSED
     if planned.refused:
+        return Exit.ERROR
+    if planned.left_out:
         return Exit.ERROR
     differs = not planned.plan.empty or planned.plan.in_motion
     return Exit.CHANGES if args.detailed_exitcode and differs else Exit.OK

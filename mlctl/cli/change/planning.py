@@ -17,7 +17,9 @@ from mlctl.inert import json_pieces
 from mlctl.kinds.address import kind_of
 from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.planning.model import Plan
+from mlctl.planning.preflight.references import MISSING, missing
 from mlctl.pointer import Data
+from mlctl.schema.text import counted, listed
 from mlctl.workflow.model import (
     InvalidFiles,
     InvalidOption,
@@ -34,6 +36,13 @@ Target = Annotated[
         "--target",
         metavar="ADDRESS",
         help="Only this resource and what it needs: compute/NAME (repeatable).",
+    ),
+]
+KeepGoing = Annotated[
+    bool,
+    OptionSpec(
+        "--keep-going",
+        help="Leave out files with errors, and go on with the others; exits with 1 all the same.",
     ),
 ]
 ReplaceStrategy = Annotated[
@@ -156,3 +165,31 @@ def show_plan(
         color = session.color(sys.stdout)
         verbose = session.flags.verbose
         session.out(blocks.human(plan, color=color, width=session.width, verbose=verbose))
+
+
+def say_what_is_left_out(session: Session, planned: Planned) -> None:
+    """Name the files with errors that the plan says nothing of."""
+    if planned.left_out:
+        names = listed(sorted(planned.left_out), "and")
+        count = counted(len(planned.left_out), "file")
+        session.say(f"ERROR: {count} with errors left out: {names}.")
+
+
+def name_ways_on(session: Session, planned: Planned, backend: Backend) -> None:
+    """Say what to do where files name what lives in a workspace that is not the simulated one."""
+    rejections = [finding for finding in planned.plan.rejections if finding.rule is MISSING]
+    if not rejections or backend.name != "local":
+        return
+    graph = planned.graph
+    absent = {
+        edge.target
+        for address, resource in graph.resources.items()
+        for edge in graph.edges_of(address)
+        if missing(resource, edge) in rejections
+    }
+    supposed = " ".join(str(address) for address in sorted(absent))
+    session.note(
+        f"\nThe simulated workspace {backend.scope.workspace} has nothing of your real one. To"
+        f" stand in for what lives there:\n    mlctl local suppose {supposed}\n"
+        "To plan against the real one: --backend azure (docs/azure.md)."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.cli.local import capacity, cloud, faults, preemption, settings
+from mlctl.cli.local import capacity, cloud, faults, preemption, settings, suppose
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group
 from mlctl.cli.shell.command import Commands
@@ -12,6 +12,7 @@ _LOCAL: Commands = {
     "advance": cloud.advance,
     "reset": cloud.reset,
     "preempt": preemption.preempt,
+    "suppose": suppose.suppose,
     "lock": preemption.lock,
     "usage": cloud.usage,
     "quota": Group("Core quotas of a region.", {"set": cloud.quota_set, "list": cloud.quota_list}),

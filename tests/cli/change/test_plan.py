@@ -252,3 +252,47 @@ def test_a_move_that_makes_no_sense_is_an_error(
     (tmp_path / "mlctl.yml").write_text(f"moved: [{entry}]\n")
     done = mlctl("plan", ".")
     assert (done.code, told in done.err) == (1, True), done.err
+
+
+def test_a_file_with_errors_is_left_out_where_a_plan_keeps_going(mlctl: Run, sample: Path) -> None:
+    (sample / "template.yml").write_text("$schema: amlCompute.schema.json\nname: <NAME>\n")
+    assert mlctl("plan", "sample").code == 1
+    kept = mlctl("plan", "sample", "--keep-going")
+    assert (kept.code, "Plan: 4 to add" in kept.out) == (1, True)
+    assert "ERROR: 1 file with errors left out: `sample/template.yml`." in kept.err
+    applied = mlctl("apply", "sample", "--keep-going", "--yes")
+    assert (applied.code, "Resources: 4 added" in applied.out) == (1, True)
+    again = mlctl("plan", "sample", "--keep-going")
+    assert (again.code, "No changes." in again.out) == (1, True)
+
+
+def test_nothing_is_left_to_go_on_with_where_every_file_has_errors(
+    mlctl: Run, sample: Path
+) -> None:
+    (sample / "template.yml").write_text("$schema: amlCompute.schema.json\nname: <NAME>\n")
+    done = mlctl("plan", "sample/template.yml", "--keep-going")
+    assert (done.code, done.out) == (1, "")
+
+
+@pytest.mark.parametrize("flag", ["--prune", "--out=plan.json"])
+def test_what_needs_all_files_does_not_keep_going(mlctl: Run, sample: Path, flag: str) -> None:
+    assert "--keep-going" in mlctl("plan", "sample", "--keep-going", flag).err
+
+
+def test_a_plan_names_stand_ins_for_what_lives_in_a_real_workspace(
+    mlctl: Run, sample: Path
+) -> None:
+    (sample / "low-pri-cluster.yml").unlink()
+    (sample / "model.yml").unlink()
+    refused = mlctl("plan", "sample")
+    (command,) = [line for line in refused.err.splitlines() if line.startswith("    mlctl local")]
+    mlctl(*command.split()[1:])
+    assert mlctl("plan", "sample").code == 0
+
+
+def test_a_supposed_resource_is_marked_and_changes_nothing_that_is_there(mlctl: Run) -> None:
+    assert mlctl("local", "suppose", "compute/cpu", "data/d:3", "model/m").code == 0
+    assert mlctl("compute", "show", "-n", "cpu").json["tags"] == {"mlctl.supposed": "true"}
+    assert mlctl("data", "show", "-n", "d", "-v", "3").json["version"] == "3"
+    assert "compute/cpu is there already" in mlctl("local", "suppose", "compute/cpu").err
+    assert "only these can be supposed" in mlctl("local", "suppose", "job/x").err

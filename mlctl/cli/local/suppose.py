@@ -1,0 +1,83 @@
+"""`mlctl local suppose`: stand-ins for what lives in a real workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.cli.local.cloud import opened
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument
+from mlctl.kinds import Address
+from mlctl.pointer import Data
+
+_MARK: dict[str, Data] = {"mlctl.supposed": "true"}
+_VERSION = "1"  # of a version that is not named
+_PATH = "azureml://datastores/workspaceblobstore/paths/supposed"
+_IMAGE = "mcr.microsoft.com/azureml/openmpi4.1.0-ubuntu22.04:latest"
+_CLUSTER: dict[str, Data] = {
+    "vmSize": "Standard_D4ds_v5",
+    "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 4},
+}
+_COMPONENT: dict[str, Data] = {
+    "type": "command",
+    "command": "true",
+    "environment": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
+}
+# Of each kind that others refer to: the properties of a plain one, as Azure Resource Manager has
+# them. Assets have their tags in there.
+_ASSETS: Mapping[str, dict[str, Data]] = {
+    "component": {"componentSpec": _COMPONENT},
+    "data": {"dataType": "uri_folder", "dataUri": _PATH},
+    "environment": {"image": _IMAGE},
+    "model": {"modelType": "custom_model", "modelUri": _PATH},
+}
+_OTHERS: Mapping[str, dict[str, Data]] = {
+    "batch-endpoint": {"authMode": "AADToken"},
+    "compute": {"computeType": "AmlCompute", "properties": _CLUSTER},
+    "online-endpoint": {"authMode": "Key"},
+}
+
+
+def suppose(
+    session: Session,
+    addresses: list[str] = argument("compute/NAME, model/NAME:VERSION, ...", metavar="ADDRESS..."),
+) -> Exit:
+    """Make plain stand-ins for what lives in a real workspace, so that files can be planned.
+
+    What is there already stays as it is; a version that is not named is 1.
+    """
+    parsed = [_address(text) for text in addresses]
+    with opened(session) as local:
+        existing = local.read(parsed)
+        for address in parsed:
+            if address in existing:
+                session.note(f"{address} is there already")
+                continue
+            local.put(address, _body(address, local.location)).wait()
+            session.note(f"{address} is supposed")
+    return Exit.OK
+
+
+def _address(text: str) -> Address:
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        raise InvalidValue(f"argument ADDRESS: {error}") from None
+    if address.kind in _ASSETS:
+        return address.at(address.version or _VERSION)
+    if address.kind not in _OTHERS:
+        kinds = ", ".join(sorted((*_ASSETS, *_OTHERS)))
+        raise InvalidValue(f"argument ADDRESS: only these can be supposed: {kinds}")
+    return address
+
+
+def _body(address: Address, region: str) -> dict[str, Data]:
+    if address.kind in _OTHERS:
+        properties = _OTHERS[address.kind]
+        identity: dict[str, Data] = {"type": "SystemAssigned"}
+        top: dict[str, Data] = {} if address.kind == "compute" else {"identity": identity}
+        return {"location": region, "tags": _MARK, "properties": properties, **top}
+    properties = dict(_ASSETS[address.kind])
+    if address.kind == "component":
+        named: dict[str, Data] = {"name": address.name, "version": address.version}
+        properties = {"componentSpec": {**_COMPONENT, **named}}
+    return {"properties": {**properties, "tags": _MARK}}
