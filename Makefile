@@ -10,7 +10,7 @@ PARALLEL ?= -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE # tests are rewritten before they run, at each run unless kept
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints lint-workflows pin release clean
+.PHONY: help facts audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints lint-workflows pin release clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz      odd documents, flags, files and answers for SECONDS=60; fails on a bug, a hang or 300 MB"
 	@echo "make mutants   changes of FILE=mlctl/x.py that the tests of its room do not see; takes minutes"
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
+	@echo "make facts     check the tables of dated facts, and ask for prices and retirements anew; OFFLINE=1: check only"
 	@echo "make audit     known vulnerabilities and licences of what is installed; asks the package index"
 	@echo "make constraints  the versions and hashes that the image and the action install"
 	@echo "make lint-workflows  zizmor and actionlint on the action and the workflow that others copy"
@@ -147,6 +148,10 @@ release: $(READY)
 # The samples name the commit that is checked out now: after a release, or a change of the action.
 pin:
 	sed -i -E "s#(mlctl/mlctl@|rev: )[0-9a-f]{40}#\1$$(git rev-parse HEAD)#" samples/ci/github-actions.yml samples/ci/README.md
+
+# Tables of dated facts: their form, and what a network allows to be asked anew, as a diff.
+facts: $(READY)
+	@$(BIN)/python -m bench.facts $(if $(OFFLINE),--offline)
 
 audit: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[audit]'

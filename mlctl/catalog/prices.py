@@ -160,6 +160,8 @@ def dump(source: str, as_of: date, prices: Iterable[tuple[str, str, Price]]) -> 
     """The text of a price list, by size and region."""
     lines = [f"# source: {source}", f"# as_of: {as_of.isoformat()}", ",".join(_COLUMNS)]
     for size, region, price in prices:
-        amounts = ("" if one is None else f"{one:.15g}" for one in (price.dedicated, price.spot))
+        amounts = (
+            "" if amount is None else f"{amount:.15g}" for amount in (price.dedicated, price.spot)
+        )
         lines.append(",".join((size, region, *amounts)))
     return "\n".join(lines) + "\n"

@@ -112,18 +112,18 @@ def _meter(size: str, region: str, name: str, amount: float, of: PriceList) -> d
 def _text(meter: Mapping[str, Any], name: str) -> str:
     value = meter.get(name)
     if not isinstance(value, str):
-        raise MeterError(f"the `{name}` of a meter is {_shown(value)}, not text")
+        raise MeterError(f"the `{name}` of a meter is {_quoted(value)}, not text")
     return value
 
 
 def _amount(meter: Mapping[str, Any]) -> float:
     value = meter.get("retailPrice")
     if not isinstance(value, int | float) or not 0 <= value <= MOST_PRICE or value is True:
-        raise MeterError(f"the `retailPrice` of a meter is {_shown(value)}, no price")
+        raise MeterError(f"the `retailPrice` of a meter is {_quoted(value)}, no price")
     return float(value)
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return "missing" if value is None else f"{value!r:.40}"
 
 

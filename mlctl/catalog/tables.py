@@ -52,8 +52,8 @@ def every_table() -> tuple[Table, ...]:
     headers = {file.name: header(file.read_text(encoding="utf-8")) for file in folder.glob("*.csv")}
     headers |= {row["name"]: row for row in catalog.rows("in_code.csv")}
     del headers["in_code.csv"]
-    known = (
+    dated_tables = (
         Table(name, date.fromisoformat(facts["as_of"]), facts["source"])
         for name, facts in headers.items()
     )
-    return tuple(sorted(known, key=lambda table: (table.as_of, table.name)))
+    return tuple(sorted(dated_tables, key=lambda table: (table.as_of, table.name)))

@@ -127,8 +127,8 @@ def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tup
     Raises:
         ForecastError: one is not known, with the place of `label`.
     """
-    known = stated.price_list.price(size, region)
-    dedicated = known.dedicated if stated.price is None else stated.price
+    listed_price = stated.price_list.price(size, region)
+    dedicated = listed_price.dedicated if stated.price is None else stated.price
     if dedicated is None:
         raise ForecastError(
             f"the price of `{size}` is not known in {region}: say --price with USD for an hour of a"
@@ -153,6 +153,6 @@ def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tup
             " price",
             label,
         )
-    rate, earlier = min(rate, dedicated), min(known.spot or rate, dedicated)
+    rate, earlier = min(rate, dedicated), min(listed_price.spot or rate, dedicated)
     ends = None if stated.spot is None else (min(rate, earlier), max(rate, earlier))
     return dedicated, SpotRate(rate, ends, known_list.of(size, region).as_of.isoformat())

@@ -47,11 +47,11 @@ def _meters(fetch: Callable[[str], Data], url: str, filter_: str) -> Iterator[Ma
     """The meters that a filter lets through, page after page."""
     query = urlencode({"api-version": retail.VERSION, "$filter": filter_}, quote_via=quote)
     link: str | None = f"{url}?{query}"
-    seen: set[str] = set()
+    links_read: set[str] = set()
     while link is not None:
-        if link in seen or len(seen) == _MOST_PAGES:
+        if link in links_read or len(links_read) == _MOST_PAGES:
             raise errors.malformed_response("its pages have no end")
-        seen.add(link)
+        links_read.add(link)
         page = fetch(link)
         if not isinstance(page, dict) or not isinstance(page.get("Items"), list):
             raise errors.malformed_response("a page of prices has no list of `Items`")

@@ -50,7 +50,7 @@ def show(
     }
     data: list[Data] = [
         {
-            "size": known.name if (known := catalog.find_size(name)) else name,
+            "size": vm_size.name if (vm_size := catalog.find_size(name)) else name,
             "region": at,
             "dedicated": price.dedicated,
             "spot": price.spot,
@@ -176,9 +176,9 @@ def _report(
     priced, regions = ({*names} for names in zip(*fetched, strict=True))
     of = f"{counted(len(priced), 'size')} in {counted(len(regions), 'region')}"
     session.out(clean(f"Wrote the prices of {of}, of {session.today.isoformat()}, to {path}"))
-    known = {size.casefold() for size in priced}
+    priced_names = {size.casefold() for size in priced}
     for text, lacking in (
-        ("price", {size for size in sizes if size.casefold() not in known}),
+        ("price", {size for size in sizes if size.casefold() not in priced_names}),
         ("price of Spot", {size for (size, _), price in fetched.items() if price.spot is None}),
     ):
         if lacking:

@@ -178,8 +178,8 @@ def _of_workspace(session: Session) -> Iterator[Use]:
         for kind in KINDS.values():
             for resource in everything(kind, backend):
                 lines = _values(resource.body, "")
-                seen = {retiring for line in lines for retiring, _, _ in _of_line(line)}
-                yield from (Use(retiring, None, str(resource.address)) for retiring in seen)
+                retirings = {retiring for line in lines for retiring, _, _ in _of_line(line)}
+                yield from (Use(retiring, None, str(resource.address)) for retiring in retirings)
 
 
 def _values(data: Data, key: str) -> Iterator[str]:

@@ -48,5 +48,5 @@ def _now(session: Session, size: str, region: str) -> PriceList:
     """
     url = session.environment.get(retail.URL_VARIABLE) or retail.URL
     answer = backends.fetch_prices(url, [size], [region], session.today)
-    known = {(name.casefold(), place): price for (name, place), price in answer.items()}
-    return PriceList(retail.SOURCE, session.today, known)
+    rates = {(name.casefold(), place): price for (name, place), price in answer.items()}
+    return PriceList(retail.SOURCE, session.today, rates)

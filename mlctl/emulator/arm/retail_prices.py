@@ -63,8 +63,8 @@ def _filter(text: str) -> Callable[[_Meter], bool]:
 
 def _holds(meter: _Meter, equal: str, value: str, containing: str, part: str) -> bool:
     name = equal or containing
-    has = str(meter.get(_FIELDS.get(name, name), ""))
-    return has == value if equal else part in has
+    value_of_meter = str(meter.get(_FIELDS.get(name, name), ""))
+    return value_of_meter == value if equal else part in value_of_meter
 
 
 def _invalid() -> Permanent:

@@ -188,7 +188,7 @@ def test_refresh_asks_a_running_emulator_over_https(
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(served.told["ca_file"]))
         done = mlctl("catalog", "refresh", "Standard_DS3_v2", "--out", "mine.csv")
         assert done.code == 0, done.err
-        fault = {"kind": "truncate", "path": "/api/retail/*", "bytes": 20, "times": 9}
+        fault = {"trouble": "truncate", "path": "/api/retail/*", "bytes": 20, "times": 9}
         assert served.ask("POST", "/mlctl/faults", fault)[0] == 201
         before = (tmp_path / "mine.csv").read_text()
         done = mlctl("catalog", "refresh", "Standard_B2s", "--out", "mine.csv")
