@@ -8,7 +8,7 @@ writes its like.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -166,7 +166,7 @@ class Arranger:
     def _exemplar(self, path: str) -> Data:
         """The body with which another card writes a resource of the same type, or shows it.
 
-        Cards about one of the same name come first.
+        Cards about one of the same name come first, above all of the same parent or version, too.
         """
         collections = _collections(path[len(self.place.path) :])
         alike = [
@@ -176,8 +176,8 @@ class Arranger:
             == collections
             and not card.response.is_error
         ]
-        name = path.rpartition("/")[2]
-        alike.sort(key=lambda card: card.request.path.rpartition("/")[2] != name)
+        names = path.split("/")[::-2]
+        alike.sort(key=lambda card: -_common(names, card.request.path.split("/")[::-2]))
         writes = (card for card in alike if card.request.method == "PUT")
         reads = (card for card in alike if get(card.response.body, ("id",)))
         card = next(writes, None) or next(reads, None)
@@ -188,6 +188,11 @@ class Arranger:
 
     def _ask(self, method: str, path: str, body: Data, version: str) -> CardResponse:
         return self.service(CardRequest(method, path, query={"api-version": version}, body=body))
+
+
+def _common(names: Sequence[str], others: Sequence[str]) -> int:
+    """How many names of two paths agree."""
+    return sum(name == other for name, other in zip(names, others, strict=False))
 
 
 def at_url(url: str) -> CardRequest:
