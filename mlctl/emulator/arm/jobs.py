@@ -123,7 +123,8 @@ def result(call: Call) -> Response:
         return operations.result(call)
     workspace, _, name = token.partition(":")
     job_call = next(
-        (within for within in _workspaces(call) if within.guid("workspace") == workspace), None
+        (candidate for candidate in _workspaces(call) if candidate.guid("workspace") == workspace),
+        None,
     )
     job = _find_job(job_call, name) if job_call else None
     if job is None or job.view.ended is None:

@@ -27,16 +27,20 @@ def _job(field: ResponseField) -> Data:
     if not isinstance(job, Mapping):
         return job
     shape = JOB_PROPERTIES.get(str(job.get("jobType")), JOB_PROPERTIES["Command"])
-    own: Shape = dict.fromkeys(("tags", "properties", "parameters"), stored)
-    own = {**own, "status": otherwise("NotStarted")}
+    overrides: Shape = dict.fromkeys(("tags", "properties", "parameters"), stored)
+    overrides = {**overrides, "status": otherwise("NotStarted")}
     if job.get("jobType") == "Pipeline":
-        own = {**own, "services": stored}
+        overrides = {**overrides, "services": stored}
     elif job.get("queueSettings") is None:
-        own = {**own, "services": when_done(otherwise({})), "queueSettings": when_done(_queue)}
+        overrides = {
+            **overrides,
+            "services": when_done(otherwise({})),
+            "queueSettings": when_done(_queue),
+        }
     else:
-        own = {**own, "services": otherwise({}), "queueSettings": _queue}
-    own = {key: rule for key, rule in own.items() if key in shape}
-    return render({**shape, **own}, job, field.occasion)
+        overrides = {**overrides, "services": otherwise({}), "queueSettings": _queue}
+    overrides = {key: rule for key, rule in overrides.items() if key in shape}
+    return render({**shape, **overrides}, job, field.occasion)
 
 
 def _queue(field: ResponseField) -> Data:

@@ -143,15 +143,17 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
     )
     short = _SHORT.fullmatch(str(out.get("environment", "")))
     if short is not None:
-        named = Address("environment", short["name"], version=short["version"])
-        if context.find(named, None) is None:
-            listed = catalog.registry_assets("azureml", named.kind).get(named.name.casefold())
-            version = named.version or (listed.version if listed else "1")
-            out["environment"] = f"{_CURATED}/{named.name}/versions/{version}"
+        reference = Address("environment", short["name"], version=short["version"])
+        if context.find(reference, None) is None:
+            listed = catalog.registry_assets("azureml", reference.kind).get(
+                reference.name.casefold()
+            )
+            version = reference.version or (listed.version if listed else "1")
+            out["environment"] = f"{_CURATED}/{reference.name}/versions/{version}"
     resources = out.get("resources") or {}
     if out.get("type") == "command" and isinstance(resources, dict):
-        kept = {key: value for key, value in resources.items() if key != "instance_type"}
-        out["resources"] = {"instance_count": "1", **kept}
+        settings = {key: value for key, value in resources.items() if key != "instance_type"}
+        out["resources"] = {"instance_count": "1", **settings}
     return out
 
 

@@ -26,8 +26,8 @@ def drop_claims(db: Connection, resource: int) -> None:
 
 def has_claims(db: Connection, resource: int) -> bool:
     """Whether a resource claims anything: what a quota refused does not."""
-    found = db.execute("SELECT 1 FROM quota_claims WHERE resource = ? LIMIT 1", (resource,))
-    return found.fetchone() is not None
+    claims = db.execute("SELECT 1 FROM quota_claims WHERE resource = ? LIMIT 1", (resource,))
+    return claims.fetchone() is not None
 
 
 def usage_and_limit(
