@@ -67,6 +67,13 @@ class BarData(TypedDict):
     runs: int
 
 
+class CurveData(TypedDict):
+    """By when a share of the jobs is done; None where it never is."""
+
+    share: float
+    time_s: float | None
+
+
 class SummaryData(TypedDict):
     """What the histories of a row come to."""
 
@@ -84,6 +91,7 @@ class SummaryData(TypedDict):
     attempts: float
     failed_mini_batches: float
     histogram: list[BarData]
+    curve: list[CurveData]
 
 
 class RowData(SummaryData):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mlctl.forecast import shape
 
 CONFIDENCE = 0.95
-_BINS, _SHOWN = 20, 0.99
+_BINS, _SHOWN = 20, 0.9
 _SYMMETRIC = 1e-6  # a skewness below which nothing is bent
 _TINY, _PRECISION, _MOST_TERMS = 1e-300, 1e-15, 10_000
 
@@ -240,10 +240,18 @@ def as_data(estimate: Estimate) -> shape.EstimateData:
     }
 
 
+def curve(values: Iterable[float]) -> list[shape.CurveData]:
+    """The values that shares of them do not exceed, from 1 to 99 %; None is infinite."""
+    ordered = sorted(values)
+    shares = (0.01, *(at / 20 for at in range(1, 20)), 0.99)
+    points = [(share, quantile(ordered, share)) for share in shares] if ordered else []
+    return [{"share": share, "time_s": at if isfinite(at) else None} for share, at in points]
+
+
 def histogram(ordered: Sequence[float]) -> list[shape.BarData]:
     """How many values, which ascend, are in each of equally wide ranges; empty without values.
 
-    The last hundredth, which may lie far out, is in a range of its own.
+    The last tenth, which may lie far out, is in a range of its own.
     """
     if not ordered:
         return []

@@ -44,7 +44,7 @@ def places(
     known = stated.price_list.every_price
     all_regions = sorted({region for _, region in known})
     chosen = list(_regions(regions, all_regions)) or [own.region]
-    found, unknown = [own], list[str]()
+    tried, unknown = [own], list[str]()
     for size in list(_sizes(sizes, own.size)) or [own.size]:
         for region in chosen:
             if (size.casefold(), region) == (own.size.casefold(), own.region):
@@ -55,8 +55,8 @@ def places(
                 continue
             cluster = replace(subject.scenario.cluster, price=price.dedicated, cores=vm_size.vcpus)
             scenario = replace(subject.scenario, cluster=cluster, low_priority_price=price.spot)
-            found.append(Place(size, region, scenario))
-    return found, unknown
+            tried.append(Place(size, region, scenario))
+    return tried, unknown
 
 
 def _regions(names: Sequence[str], known: Sequence[str]) -> Iterator[str]:

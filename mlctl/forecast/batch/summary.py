@@ -215,6 +215,7 @@ class Summary:
             "attempts": statistics.average([history.attempts for history in histories]),
             "failed_mini_batches": statistics.average([history.failed for history in histories]),
             "histogram": statistics.histogram(times),
+            "curve": statistics.curve(self.times_until_done),
         }
 
 

@@ -296,7 +296,7 @@ def assumptions(data: Mapping[str, Any], width: int) -> str:
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in row.items():
-        if name in ("histogram", "weather"):
+        if name in ("histogram", "curve", "weather"):
             continue
         if isinstance(value, dict) and {*value} == {"value", "low", "high"}:
             yield prefix + name, value["value"]

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
 from typing import Any
 
 from mlctl.render.forecast import advice as forecast_advice
 from mlctl.render.forecast import tornado as forecast_tornado
 from mlctl.render.forecast import training as training_forecast
 from mlctl.render.forecast.batch import LEGEND, SOURCES, grids, sentence, subject
-from mlctl.render.forecast.words import chance, scalar, time, usd
+from mlctl.render.forecast.words import scalar, time, usd
 from mlctl.render.page import html as page
-from mlctl.render.page.html import Histogram, Page, Part, Prose, Scatter, Table, Timeline, Tornado
-from mlctl.render.page.svg import Axis, Bar, Lane, Point, Spell, Swing
+from mlctl.render.page.html import (
+    Curves,
+    Histogram,
+    Page,
+    Part,
+    Prose,
+    Scatter,
+    Table,
+    Timeline,
+    Tornado,
+)
+from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Spell, Swing
 
 _TICKS = 5
+_LEAST = 1e-9
 
 
 def batch(data: Mapping[str, Any]) -> str:
@@ -36,13 +48,11 @@ def advice(data: Mapping[str, Any]) -> str:
 
 def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", (sentence(data),))
+    yield from _compared(data)
     first, means, second = grids(data)
     yield Table("Time, chance and cost", *first, LEGEND)
     yield Table("Means", *means)
     yield Table("Nodes and work", *second)
-    for row in data["rows"]:
-        if row["histogram"]:
-            yield _histogram(row)
     for line in data["timelines"]:
         yield _timeline(line)
     if data["sensitivity"]:
@@ -52,10 +62,38 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield _assumptions(data)
 
 
-def _histogram(row: Mapping[str, Any]) -> Histogram:
-    cancelled = chance(row["cancelled"], interval=True)
-    note = f"{row['completed']} of {row['runs']} first runs completed; P(cancelled) {cancelled}"
-    return _ranges(f"Completion of the first run: {row['name']}", row["histogram"], note)
+def _compared(data: Mapping[str, Any]) -> Iterator[Part]:
+    """The rows in one picture: by when they are done, and what they cost."""
+    rows = [row for row in data["rows"] if any(at["time_s"] for at in row["curve"])]
+    done = [
+        Curve(
+            row["name"],
+            tuple((log(at["time_s"]), at["share"]) for at in row["curve"] if at["time_s"]),
+        )
+        for row in rows
+    ]
+    places = [exp(place) for curve in done for place, _ in curve.places]
+    if not places:
+        return
+    deadline = data["deadline_s"]
+    ends = [*places, deadline] if deadline else places
+    axis = Axis("time until done, logarithmic", time(min(ends)), time(max(ends)))
+    line = (f"deadline {time(deadline)}", log(deadline)) if deadline else None
+    yield Curves("Done by when", tuple(done), axis, line)
+    means = {row["name"]: row["until_done"] for row in rows if row["until_done"]["cost"]}
+    pairs = {name: (of["time_s"]["value"], of["cost"]["value"]) for name, of in means.items()}
+    points = tuple(
+        Point(name, log(max(at, _LEAST)), log(max(cost, _LEAST)), marked=True)
+        for name, (at, cost) in pairs.items()
+    )
+    times, costs = zip(*pairs.values(), strict=True)
+    yield Scatter(
+        "What it costs until done, and how long that takes",
+        points,
+        Axis("time until done, on average", time(min(times)), time(max(times))),
+        Axis("cost until done", usd(min(costs)), usd(max(costs))),
+        "Both scales are logarithmic.",
+    )
 
 
 def _ranges(title: str, bins: Sequence[Mapping[str, Any]], note: str) -> Histogram:
@@ -91,7 +129,14 @@ def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
 
 def _scatter(data: Mapping[str, Any]) -> Scatter:
     marks = forecast_advice.points(data)
-    points = tuple(Point(mark.label, mark.x, mark.y, mark.marked) for mark in marks)
+    points = tuple(  # a label beside a mark has to be short: the table has the rest
+        Point(
+            f"# {mark.row + 1}" if mark.marked and mark.row is not None else mark.label,
+            *mark[1:3],
+            mark.marked,
+        )
+        for mark in marks
+    )
     across, up = forecast_advice.ends(data)
     return Scatter(
         "Cost until done against the time",

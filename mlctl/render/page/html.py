@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from mlctl.dataclasses import dataclass
 from mlctl.render.page import svg
-from mlctl.render.page.svg import Axis, Bar, Lane, Point, Swing, text
+from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Swing, text
 
 # States of a node, in the order of the legend, with what they are called there.
 STATES = ("allocating", "preparing", "running", "idle", "failed", "lost")
@@ -76,7 +76,18 @@ class Scatter:
     note: str = ""
 
 
-Part = Prose | Table | Histogram | Timeline | Tornado | Scatter
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Cumulative curves; `line` is a name and the place where it stands upright."""
+
+    title: str
+    rows: tuple[Curve, ...]
+    x: Axis
+    line: tuple[str, float] | None = None
+    note: str = ""
+
+
+Part = Prose | Table | Histogram | Timeline | Tornado | Scatter | Curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +126,8 @@ def _part(part: Part) -> str:
             inside = svg.timeline(part.length, part.lanes, part.ticks) + _legend(part.lanes)
         case Tornado():
             inside = svg.tornado(part.base, part.rows) + _note(part.note)
+        case Curves():
+            inside = svg.curves(part.rows, part.x, part.line) + _note(part.note)
         case Scatter():
             inside = svg.scatter(part.points, part.x, part.y) + _note(part.note)
     head = f"<h2>{text(part.title)}</h2>" if part.title else ""
@@ -158,7 +171,7 @@ _STYLE = """
 *{box-sizing:border-box}
 body{margin:0;background:var(--back);color:var(--text);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
-main{max-width:64rem;margin:0 auto;padding:1rem}
+main{max-width:74rem;margin:0 auto;padding:1rem}
 h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0;overflow-wrap:anywhere}
 h2{font-size:1.1rem;margin:0 0 .5rem;overflow-wrap:anywhere}
 section{margin:2rem 0}
@@ -169,9 +182,9 @@ p{margin:.5rem 0;max-width:48rem;overflow-wrap:anywhere}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.3rem .75rem .3rem 0;border-bottom:1px solid var(--line);
 vertical-align:top;font-weight:400}
-thead th{color:var(--soft);white-space:nowrap}
-.numbers td,.numbers thead th+th{text-align:right;white-space:nowrap}
-tbody th{min-width:7rem}
+thead th{color:var(--soft)}
+.numbers td,.numbers thead th+th{text-align:right}
+tbody th{min-width:3rem}
 .row{display:grid;grid-template-columns:minmax(5rem,11rem) minmax(4rem,1fr) minmax(0,11rem);
 gap:.5rem;align-items:center;font-size:.85rem;margin:.15rem 0;font-variant-numeric:tabular-nums}
 .row svg{width:100%;height:1rem;display:block}
@@ -184,6 +197,11 @@ gap:.5rem;align-items:center;font-size:.85rem;margin:.15rem 0;font-variant-numer
 .axis{display:flex;justify-content:space-between;overflow-wrap:anywhere;margin-left:5rem}
 .along{display:flex;justify-content:space-between;gap:.5rem;max-width:40rem}
 .plot svg{width:100%;max-width:40rem;display:block;overflow:hidden}
+.curve{fill:none;stroke-width:2;vector-effect:non-scaling-stroke}
+.curve0{stroke:var(--mark)}.curve1{stroke:var(--best)}.curve2{stroke:var(--lost)}
+.curve3{stroke:var(--running)}.curve4{stroke:var(--failed)}.curve5{stroke:var(--preparing)}
+i.curve0{background:var(--mark)}i.curve1{background:var(--best)}i.curve2{background:var(--lost)}
+i.curve3{background:var(--running)}i.curve4{background:var(--failed)}i.curve5{background:var(--preparing)}
 .legend span{margin-right:1rem;white-space:nowrap}
 .legend i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
 .frame{fill:none;stroke:var(--soft);stroke-width:1;vector-effect:non-scaling-stroke}

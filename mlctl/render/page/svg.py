@@ -16,6 +16,7 @@ from mlctl.render.terminal.terminal import clean
 
 _WIDE = 1000  # units of a drawing that is as wide as its place
 _PLOT_WIDTH, _PLOT_HEIGHT, _MARGIN = 480, 280, 14
+_LINE = 16  # the height of a label
 
 
 class Bar(NamedTuple):
@@ -58,6 +59,13 @@ class Point(NamedTuple):
     x: float
     y: float
     marked: bool = False
+
+
+class Curve(NamedTuple):
+    """A share between 0 and 1 that grows along an axis: its name, and the places (x, share)."""
+
+    label: str
+    places: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +147,7 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
     drawn = [point for point in points if isfinite(point.x) and isfinite(point.y)]
     across = _scale([point.x for point in drawn], _MARGIN, _PLOT_WIDTH - _MARGIN)
     up = _scale([point.y for point in drawn], _PLOT_HEIGHT - _MARGIN, _MARGIN)
-    marks = []
+    marks, tops = [], list[float]()
     for point in sorted(drawn, key=lambda point: point.marked):
         x_, top = across(point.x), up(point.y)
         kind, radius = ("best", 7) if point.marked else ("mark", 4)
@@ -149,6 +157,10 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
         )
         if point.marked:
             anchor, shift = ("end", -11) if x_ > _PLOT_WIDTH / 2 else ("start", 11)
+            step = _LINE if top < _PLOT_HEIGHT / 2 else -_LINE
+            while any(abs(top - other) < _LINE for other in tops):  # labels stand clear
+                top += step
+            tops.append(top)
             marks.append(
                 f'<text x="{x_ + shift:.1f}" y="{top + 5:.1f}" text-anchor="{anchor}">'
                 f"{text(point.label)}</text>"
@@ -161,6 +173,43 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
         f'<p class="along"><span>{text(x.low)}</span><span>{text(x.label)}</span>'
         f"<span>{text(x.high)}</span></p></div>"
     )
+
+
+def curves(rows: Sequence[Curve], x: Axis, line: tuple[str, float] | None = None) -> str:
+    """Cumulative curves with their names beneath, and a line upright at a place of x."""
+    places = [place for row in rows for place, _ in row.places] + ([line[1]] if line else [])
+    across = _scale(places, _MARGIN, _PLOT_WIDTH - _MARGIN)
+    up = _scale([0.0, 1.0], _PLOT_HEIGHT - _MARGIN, _MARGIN)
+    drawn = [f'<path class="frame" d="M1 0V{_PLOT_HEIGHT - 1}H{_PLOT_WIDTH}"/>']
+    for number, row in enumerate(rows):
+        path = "".join(f"H{across(place):.1f}V{up(share):.1f}" for place, share in row.places)
+        begin = f"M{across(row.places[0][0]) if row.places else 0:.1f} {up(0.0):.1f}"
+        title = f"<title>{text(row.label)}</title>"
+        drawn.append(
+            f'<path class="curve curve{number % _COLOURS}" d="{begin}{path}">{title}</path>'
+        )
+    if line is not None:
+        at, anchor = across(line[1]), "end" if across(line[1]) > _PLOT_WIDTH / 2 else "start"
+        shift = -6 if anchor == "end" else 6
+        drawn.append(f'<path class="frame" d="M{at:.1f} 0V{_PLOT_HEIGHT}"/>')
+        drawn.append(
+            f'<text x="{at + shift:.1f}" y="{_PLOT_HEIGHT - 8}" text-anchor="{anchor}">'
+            f"{text(line[0])}</text>"
+        )
+    names = "".join(
+        f'<span><i class="curve{number % _COLOURS}"></i>{text(row.label)}</span>'
+        for number, row in enumerate(rows)
+    )
+    return (
+        f'<div class="plot"><p class="up">share of the jobs that are done: 0 to 100 %</p>'
+        f'<svg viewBox="0 0 {_PLOT_WIDTH} {_PLOT_HEIGHT}" role="img"'
+        f' aria-label="share done by {text(x.label)}">{"".join(drawn)}</svg>'
+        f'<p class="along"><span>{text(x.low)}</span><span>{text(x.label)}</span>'
+        f'<span>{text(x.high)}</span></p><p class="legend">{names}</p></div>'
+    )
+
+
+_COLOURS = 6
 
 
 def _scale(values: Sequence[float], begin: float, end: float) -> Callable[[float], float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from math import inf, nan
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from mlctl.render.page import html as page
 from mlctl.render.page import svg
-from mlctl.render.page.html import Histogram, Page, Prose, Scatter, Table, Timeline, Tornado
-from mlctl.render.page.svg import Axis, Bar, Lane, Point, Spell, Swing
+from mlctl.render.page.html import Curves, Histogram, Page, Prose, Scatter, Table, Timeline, Tornado
+from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Spell, Swing
 
 EVIL = "<script>alert('1')</script>\"&\x1b[31m"
 NODES = (
@@ -31,6 +32,9 @@ def whole(words: str = "words") -> Page:
         (
             Prose(words, (words,)),
             Table(words, (words, words), ((words, words),), words),
+            Curves(
+                words, (Curve(words, ((1, 0.5), (2, 1))),), Axis(words, words, words), (words, 1)
+            ),
             Histogram(words, (Bar(words, 3, words), Bar(words, 0, words)), words),
             Timeline(words, 3600, NODES, (words, words)),
             Tornado(words, 3.0, (Swing(words, 2.0, 6.0, words, words),), words),
@@ -163,3 +167,22 @@ def test_no_words_are_markup(words: str) -> None:
     found = Reader(page.document(whole(words)))
     assert found.open == []
     assert found.names <= expected.names
+
+
+def test_curves_stand_in_one_picture_with_their_names_and_a_line() -> None:
+    rows = [
+        Curve("calm", ((0.0, 0.05), (0.0, 0.95))),
+        Curve("<stress>", ((0.0, 0.5), (2.0, 0.95))),
+    ]
+    drawn = svg.curves(rows, Axis("time", "1 h", "9 h"), ("deadline 4 h", 1.0))
+    assert drawn.count('class="curve curve') == 2
+    assert ">deadline 4 h</text>" in drawn
+    assert "&lt;stress&gt;" in drawn
+    assert "<stress>" not in drawn
+
+
+def test_labels_of_points_stand_clear_of_each_other() -> None:
+    points = [Point(f"row {number}", 0.0, 0.0, marked=True) for number in range(4)]
+    drawn = svg.scatter(points, Axis("x", "", ""), Axis("y", "", ""))
+    tops = sorted(float(top) for top in re.findall(r'<text x="[^"]*" y="([^"]*)"', drawn))
+    assert all(later - earlier >= 15 for earlier, later in pairwise(tops))
