@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from mlctl.cli.change.planning import load_and_plan, show_plan
 from mlctl.cli.files.validate import SomePaths
@@ -22,7 +22,7 @@ from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, r
 from mlctl.cli.forecast.subject import read_subject, stated_prices
 from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, UsageError
+from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.scope import ScopeError
@@ -44,73 +44,42 @@ _MOST_CONFIGURATIONS = 2000
 class SearchArgs(BeginArgs):
     """What is tried, and in what weather."""
 
-    weather: Annotated[
-        str,
-        OptionSpec(
-            "--weather",
-            metavar="NAME",
-            help="What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
-        ),
-    ] = WEATHER
-    vary: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--vary",
-            metavar="FIELD=VALUES",
-            help="What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
-            " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
-        ),
-    ] = None
-    regions: Annotated[
-        str | None,
-        OptionSpec(
-            "--regions",
-            metavar="NAMES",
-            help="Regions to try: eastus,westus3, or all-known, those of the price list.",
-        ),
-    ] = None
-    sizes: Annotated[
-        str | None,
-        OptionSpec(
-            "--sizes",
-            metavar="NAMES",
-            help="VM sizes to try: their names, or alike, those of the same cores and memory.",
-        ),
-    ] = None
-    runs: Annotated[
-        int,
-        OptionSpec("--runs", min=10, max=100_000, metavar="N", help="Histories of the best ones."),
-    ] = 1000
-    seed: Annotated[int, OptionSpec("--seed", metavar="N", help="Where all chance is from.")] = 0
+    weather: str = flag(
+        "What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
+        default=WEATHER,
+        metavar="NAME",
+    )
+    vary: list[str] | None = flag(
+        "What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
+        " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
+        metavar="FIELD=VALUES",
+    )
+    regions: str | None = flag(
+        "Regions to try: eastus,westus3, or all-known, those of the price list.", metavar="NAMES"
+    )
+    sizes: str | None = flag(
+        "VM sizes to try: their names, or alike, those of the same cores and memory.",
+        metavar="NAMES",
+    )
+    runs: int = flag("Histories of the best ones.", default=1000, min=10, max=100_000, metavar="N")
+    seed: int = flag("Where all chance is from.", default=0, metavar="N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WishArgs:
     """What a recommended configuration has to keep."""
 
-    deadline: Annotated[
-        str | None,
-        OptionSpec("--deadline", metavar="DURATION", help="Late in one case of 20 at most."),
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        OptionSpec("--max-cost", min=0, metavar="USD", help="What it may cost until it is done."),
-    ] = None
-    max_cancel: Annotated[
-        float | None,
-        OptionSpec(
-            "--max-cancel", min=0, max=1, metavar="P", help="How likely the first run may fail so."
-        ),
-    ] = None
-    jobs_per_month: Annotated[
-        float,
-        OptionSpec(
-            "--jobs-per-month",
-            min=0.01,
-            metavar="N",
-            help="How often such a job runs: the nodes of min_instances are paid in between.",
-        ),
-    ] = 30
+    deadline: str | None = flag("Late in one case of 20 at most.", metavar="DURATION")
+    max_cost: float | None = flag("What it may cost until it is done.", min=0, metavar="USD")
+    max_cancel: float | None = flag(
+        "How likely the first run may fail so.", min=0, max=1, metavar="P"
+    )
+    jobs_per_month: float = flag(
+        "How often such a job runs: the nodes of min_instances are paid in between.",
+        default=30,
+        min=0.01,
+        metavar="N",
+    )
 
 
 def advise(
@@ -124,13 +93,9 @@ def advise(
     workers: WorkerArgs,
     search: SearchArgs,
     wishes: WishArgs,
-    patch: Annotated[
-        bool,
-        OptionSpec(
-            "--patch",
-            help="Write the recommended values into the files, and show the plan of them.",
-        ),
-    ] = False,
+    patch: bool = flag(
+        "Write the recommended values into the files, and show the plan of them.", default=False
+    ),
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:

@@ -151,7 +151,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
 
 
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
-    count = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
+    count = option(size.parameter, size.help, *size.names, metavar="N", default=...)
     parameters = (
         *flags.identity(kind),
         count,
@@ -195,14 +195,8 @@ def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
 
 
 def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
-    place = option(
-        "location",
-        "--location",
-        "-l",
-        metavar="REGION",
-        help="The region; the workspace's unless given.",
-    )
-    types = option("type_", "--type", "-t", help="Type of compute: AmlCompute or ComputeInstance.")
+    place = option("location", "The region; the workspace's unless given.", "-l", metavar="REGION")
+    types = option("type_", "Type of compute: AmlCompute or ComputeInstance.", "--type", "-t")
     yield KindCommand(
         "list-sizes",
         read.list_sizes,

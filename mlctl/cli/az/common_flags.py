@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Annotated
 
-from mlctl.cli.shell import OptionSpec, TypedFlag, flag
+from mlctl.cli.shell import TypedFlag, flag
 from mlctl.cli.shell.command import option, parameters, switch
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.dataclasses import dataclass
@@ -34,17 +34,11 @@ class PolicyArgs:
 
 
 POLICY = tuple(parameters(PolicyArgs))
-NO_WAIT = switch(
-    "no_wait", "--no-wait", help="Do not wait until it is done: return once it is accepted."
-)
-DRY_RUN = switch("dry_run", "--dry-run", help="Print what would change, and write nothing.")
-REPLACE = switch(
-    "replace", "--replace", help="Delete and create again where a change cannot be made in place."
-)
-IF_NOT_EXISTS = switch(
-    "if_not_exists", "--if-not-exists", help="Leave what is there as it is, and print it."
-)
-YES = switch("yes", "--yes", "-y", help="Do not prompt for confirmation.")
+NO_WAIT = switch("no_wait", "Do not wait until it is done: return once it is accepted.")
+DRY_RUN = switch("dry_run", "Print what would change, and write nothing.")
+REPLACE = switch("replace", "Delete and create again where a change cannot be made in place.")
+IF_NOT_EXISTS = switch("if_not_exists", "Leave what is there as it is, and print it.")
+YES = switch("yes", "Do not prompt for confirmation.", "-y")
 
 
 _SET_METAVAR = "KEY=VALUE ..."
@@ -52,35 +46,26 @@ _SET_HELP = (
     "Set a field by its path: `tags.team=ds`, `settings.retry_settings.timeout=60`."
     ' A key with a dot is quoted: `tags."a.b"=x`.'
 )
-SetFlag = Annotated[
-    list[TypedFlag] | None, OptionSpec("--set", metavar=_SET_METAVAR, help=_SET_HELP)
-]
-SET = option("set_", "--set", metavar=_SET_METAVAR, help=_SET_HELP)
+SetFlag = Annotated[list[TypedFlag] | None, flag(_SET_HELP, "--set", metavar=_SET_METAVAR)]
+SET = option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR)
 GENERIC = (
-    option("set_", "--set", metavar=_SET_METAVAR, help=_SET_HELP, panel=_UPDATE),
+    option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR, panel=_UPDATE),
     option(
         "add",
-        "--add",
+        "Add to a list: the path of the list, then a value or the pairs of an object.",
         metavar="LIST VALUE|KEY=VALUE ...",
-        help="Add to a list: the path of the list, then a value or the pairs of an object.",
         panel=_UPDATE,
     ),
     option(
         "remove",
-        "--remove",
+        "Remove a field, a key or an element of a list: `tags.team`, `tags`, `LIST 0`.",
         metavar="PATH [INDEX] ...",
-        help="Remove a field, a key or an element of a list: `tags.team`, `tags`, `LIST 0`.",
         panel=_UPDATE,
     ),
-    switch(
-        "force_string",
-        "--force-string",
-        help="Take the values of --set and --add as text.",
-        panel=_UPDATE,
-    ),
+    switch("force_string", "Take the values of --set and --add as text.", panel=_UPDATE),
 )
 INSTANCE_ONLY = tuple(
-    option(name, f"--{name.replace('_', '-')}", help=text, panel=_INSTANCE)
+    option(name, text, panel=_INSTANCE)
     for name, text in (
         ("user_object_id", "Of compute instances only; refused for a cluster."),
         ("user_tenant_id", "Of compute instances only; refused for a cluster."),
@@ -90,91 +75,58 @@ INSTANCE_ONLY = tuple(
 
 def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
     """The flags that name a resource which exists."""
-    yield option("name", "--name", "-n", help=f"Name of the {kind.title}.", default=...)
+    yield option("name", f"Name of the {kind.title}.", "-n", default=...)
     if kind.parent:
-        yield option(
-            "endpoint_name",
-            "--endpoint-name",
-            "-e",
-            help=f"Name of the {ALL[kind.parent].title}.",
-            default=...,
-        )
+        yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
     if kind.versioned:
-        yield option("version", "--version", "-v", help="Version; the newest one unless given.")
+        yield option("version", "Version; the newest one unless given.", "-v")
     if kind.versioned and label:
-        yield option("label", "--label", "-l", help="Label, in place of a version: latest.")
+        yield option("label", "Label, in place of a version: latest.", "-l")
 
 
 def registry(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flag that names a registry to read, in place of the workspace."""
     if kind.versioned:
         text = "Read the registry of this name (`azureml` is Microsoft's), not the workspace."
-        yield option("registry_name", "--registry-name", metavar="NAME", help=text)
+        yield option("registry_name", text, metavar="NAME")
 
 
 def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flags that name a resource where a file may do so."""
-    yield option("name", "--name", "-n", help=f"Name of the {kind.title}; over what the file says.")
+    yield option("name", f"Name of the {kind.title}; over what the file says.", "-n")
     if kind.parent:
         yield option(
-            "endpoint_name",
-            "--endpoint-name",
-            "-e",
-            help=f"Name of the {ALL[kind.parent].title}; over what the file says.",
+            "endpoint_name", f"Name of the {ALL[kind.parent].title}; over what the file says.", "-e"
         )
     if kind.versioned:
-        yield option("version", "--version", "-v", help="Version; the next one unless given.")
+        yield option("version", "Version; the next one unless given.", "-v")
 
 
 def listing(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flags that narrow a list."""
     if kind.parent:
-        yield option(
-            "endpoint_name",
-            "--endpoint-name",
-            "-e",
-            help=f"Name of the {ALL[kind.parent].title}.",
-            default=...,
-        )
+        yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
     if kind.versioned:
-        yield option(
-            "name",
-            "--name",
-            "-n",
-            help=f"Name of the {kind.title}: list its versions, newest first.",
-        )
-        yield switch("archived_only", "--archived-only", help="List archived ones only.")
-        yield switch("include_archived", "--include-archived", help="List archived ones too.")
+        yield option("name", f"Name of the {kind.title}: list its versions, newest first.", "-n")
+        yield switch("archived_only", "List archived ones only.")
+        yield switch("include_archived", "List archived ones too.")
     for narrowing in kind.az.list_flags:
-        yield option(narrowing.parameter, *narrowing.names, help=narrowing.help)
+        yield option(narrowing.parameter, narrowing.help, *narrowing.names)
     if kind.az.limits_lists:
-        yield option(
-            "max_results",
-            "--max-results",
-            "-r",
-            type_=int | None,
-            metavar="N",
-            help="List no more than N.",
-        )
+        yield option("max_results", "List no more than N.", "-r", type_=int | None, metavar="N")
 
 
 def file(*, required: bool) -> inspect.Parameter:
     """The flag that names the file."""
     text = "The YAML file; - for standard input."
-    return option(
-        "file", "--file", "-f", metavar="FILE", help=text, default=... if required else None
-    )
+    return option("file", text, "-f", metavar="FILE", default=... if required else None)
 
 
 def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flags of `create` of what runs code under a parent."""
     if kind.az.route_flag is not None:
-        yield switch("set_default", *kind.az.route_flag.names, help=kind.az.route_flag.help)
-        yield switch(
-            "skip_script_validation",
-            "--skip-script-validation",
-            help="Do not look into the scoring script.",
-        )
+        yield switch("set_default", kind.az.route_flag.help, *kind.az.route_flag.names)
+        yield switch("skip_script_validation", "Do not look into the scoring script.")
 
 
 def writing() -> Iterator[inspect.Parameter]:

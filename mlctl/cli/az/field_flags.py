@@ -35,11 +35,11 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
         field = field_of(kind, flag.at)
         yield option(
             flag.parameter,
+            flag.help or " ".join(_help(field, defaults=defaults)),
             *flag.names,
-            help=flag.help or " ".join(_help(field, defaults=defaults)),
             metavar=_metavar(field),
             panel=flag.panel or ARGUMENTS,
-            choices=enumerated(field),
+            suggest=tuple(enumerated(field)),
         )
 
 
@@ -127,7 +127,7 @@ def _many(field: Schema) -> bool:
     return field.get("type") in ("array", "object")
 
 
-def _metavar(field: Schema) -> str | None:
+def _metavar(field: Schema) -> str:
     match field.get("type"):
         case "boolean":
             return SWITCH
@@ -136,7 +136,7 @@ def _metavar(field: Schema) -> str | None:
         case "array":
             return "ID ..."
         case _:
-            return None
+            return ""
 
 
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:

@@ -17,7 +17,7 @@ from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
-from mlctl.cli.shell import Exit, OptionSpec, Session, TypedFlag, UsageError, flag
+from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.command import Commands, flag_values
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.config.variables import Variables
@@ -33,9 +33,7 @@ from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME
 
-EndpointName = Annotated[
-    str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the batch endpoint.")
-]
+EndpointName = Annotated[str, flag("Name of the batch endpoint.", "--name", "-n", metavar="NAME")]
 
 
 def invoke(
@@ -87,11 +85,9 @@ def of_deployment(
     session: Session,
     endpoint_name: Annotated[
         str,
-        OptionSpec("--endpoint-name", "-e", metavar="NAME", help="Name of the batch endpoint."),
+        flag("Name of the batch endpoint.", "--endpoint-name", "-e", metavar="NAME"),
     ],
-    name: Annotated[
-        str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the batch deployment.")
-    ],
+    name: Annotated[str, flag("Name of the batch deployment.", "--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> Exit:

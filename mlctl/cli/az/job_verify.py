@@ -10,20 +10,18 @@ from typing import Annotated
 from mlctl import files, pointer
 from mlctl.backends.ports.jobs import Jobs, SupportsDownloads, SupportsOutputs
 from mlctl.cli.az.jobs import opened, write
-from mlctl.cli.shell import ArgumentSpec, Exit, OptionSpec, Session
+from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 Left = Annotated[
     str,
-    ArgumentSpec(metavar="JOB|FOLDER", help="A job, or the files that it has left, downloaded."),
+    argument("A job, or the files that it has left, downloaded.", metavar="JOB|FOLDER"),
 ]
-Input = Annotated[
-    Path, OptionSpec("--input", metavar="DIR|FILE", help="The inputs that the job was given.")
-]
+Input = Annotated[Path, flag("The inputs that the job was given.", "--input", metavar="DIR|FILE")]
 Key = Annotated[
     int | None,
-    OptionSpec("--key", metavar="N", min=1, help="The cell of a row that names the input, from 1."),
+    flag("The cell of a row that names the input, from 1.", "--key", metavar="N", min=1),
 ]
 
 

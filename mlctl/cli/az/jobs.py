@@ -19,32 +19,23 @@ from mlctl.backends.ports.jobs import (
     SupportsJobs,
     SupportsOutputs,
 )
-from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, flag
+from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.service_errors import NotFound, Permanent
 
-Name = Annotated[str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the job.")]
+Name = Annotated[str, flag("Name of the job.", "--name", "-n", metavar="NAME")]
 Output = Annotated[
     OutputFormat | None,
-    OptionSpec(
-        "--output",
-        "-o",
-        help="Output format; json unless configured.",
-        panel="Global Arguments",
-    ),
+    flag("Output format; json unless configured.", "--output", "-o", panel="Global Arguments"),
 ]
 Limit = Annotated[
     str,
-    OptionSpec(
-        "--limit",
-        metavar="DURATION",
-        help="Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.",
+    flag(
+        "Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.", "--limit", metavar="DURATION"
     ),
 ]
-Web = Annotated[
-    bool, OptionSpec("--web", "-e", help="Taken with a note: there is no page to open.")
-]
+Web = Annotated[bool, flag("Taken with a note: there is no page to open.", "--web", "-e")]
 EVER = "365d"
 _MOST_DIGITS = 6  # of seconds
 POLLING = "MLCTL_LOCAL_POLLING"

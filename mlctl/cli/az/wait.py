@@ -23,23 +23,21 @@ _TIMEOUT = 3600.0  # seconds; az's default
 _CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
 _PANEL = "Wait Condition Arguments"
 FLAGS = (
-    switch("created", "--created", help="Until it is there and nothing failed.", panel=_PANEL),
-    switch("updated", "--updated", help="Until its last change has succeeded.", panel=_PANEL),
-    switch("deleted", "--deleted", help="Until it is gone.", panel=_PANEL),
-    switch("exists", "--exists", help="Until it is there, made or being made.", panel=_PANEL),
+    switch("created", "Until it is there and nothing failed.", panel=_PANEL),
+    switch("updated", "Until its last change has succeeded.", panel=_PANEL),
+    switch("deleted", "Until it is gone.", panel=_PANEL),
+    switch("exists", "Until it is there, made or being made.", panel=_PANEL),
     option(
         "custom",
-        "--custom",
+        "Until this query of it finds something: `allocation_state=='Steady'`.",
         metavar="JMESPATH",
-        help="Until this query of it finds something: `allocation_state=='Steady'`.",
         panel=_PANEL,
     ),
     option(
         "interval",
-        "--interval",
+        "How long to wait before it is looked at again.",
         type_=int,
         metavar="SECONDS",
-        help="How long to wait before it is looked at again.",
         panel=_PANEL,
         default=30,
     ),

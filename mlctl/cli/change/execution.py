@@ -17,7 +17,7 @@ from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import Lease, LeaseHeld
 from mlctl.cli.change.planning import show_plan
-from mlctl.cli.shell import Exit, OptionSpec, Session, flag, streams
+from mlctl.cli.shell import Exit, Session, flag, streams
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.workflow import perform
 from mlctl.dataclasses import dataclass
@@ -33,7 +33,7 @@ from mlctl.workflow.model import Planned
 if TYPE_CHECKING:
     from mlctl.render.apply import json_lines
 
-Yes = Annotated[bool, OptionSpec("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, flag("Do not ask.", "--yes", "-y")]
 
 
 class ApplyFormat(StrEnum):

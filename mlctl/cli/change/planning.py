@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.shell import InvalidValue, OptionSpec, Session, UsageError, flag
+from mlctl.cli.shell import InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
@@ -32,25 +32,22 @@ from mlctl.workflow.planning import plan_files
 
 Target = Annotated[
     list[str] | None,
-    OptionSpec(
+    flag(
+        "Only this resource and what it needs: compute/NAME (repeatable).",
         "--target",
         metavar="ADDRESS",
-        help="Only this resource and what it needs: compute/NAME (repeatable).",
     ),
 ]
 KeepGoing = Annotated[
     bool,
-    OptionSpec(
-        "--keep-going",
-        help="Leave out files with errors, and go on with the others; exits with 1 all the same.",
-    ),
+    flag("Leave out files with errors, and go on with the others; exits with 1 all the same."),
 ]
 ReplaceStrategy = Annotated[
     Strategy,
-    OptionSpec(
-        "--replace-strategy",
-        help="in-place: delete, then create. blue-green: create under a new name, which is written"
+    flag(
+        "in-place: delete, then create. blue-green: create under a new name, which is written"
         " into the files, point what refers to it there, and delete the old one last.",
+        "--replace-strategy",
     ),
 ]
 

@@ -9,11 +9,11 @@ import traceback
 import uuid
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
-from mlctl.cli.shell import Exit, Group, InvalidValue, OptionSpec, Session
+from mlctl.cli.shell import Exit, Group, InvalidValue, Session, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
@@ -33,73 +33,41 @@ _FASTEST = 1e9  # virtual seconds in a real one
 class ServerArgs:
     """Where it listens, with which files, for whom."""
 
-    port: Annotated[
-        int, OptionSpec("--port", min=0, max=65535, help="The port; 0 takes a free one.")
-    ] = 0
-    host: Annotated[str, OptionSpec("--host", help="The address to listen on.")] = "127.0.0.1"
-    allow_host: Annotated[
-        list[str] | None,
-        OptionSpec(
-            "--allow-host",
-            metavar="NAME",
-            help="Another name that callers know it by (repeatable).",
-        ),
-    ] = None
-    db: Annotated[
-        Path | None,
-        OptionSpec(
-            "--db", metavar="FILE", help="The state file; that of `mlctl local` unless given."
-        ),
-    ] = None
-    cert_dir: Annotated[
-        Path,
-        OptionSpec("--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."),
-    ] = Path(".mlctl", "emulator")
-    http: Annotated[
-        bool, OptionSpec("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
-    ] = False
-    token: Annotated[
-        str | None,
-        OptionSpec(
-            "--token",
-            metavar="SECRET|@FILE",
-            help="What callers must know; needed off loopback. Others can read it in the list of"
-            f" processes: name a file, or set ${TOKEN_VARIABLE}.",
-        ),
-    ] = None
+    port: int = flag("The port; 0 takes a free one.", default=0, min=0, max=65535)
+    host: str = flag("The address to listen on.", default="127.0.0.1")
+    allow_host: list[str] | None = flag(
+        "Another name that callers know it by (repeatable).", metavar="NAME"
+    )
+    db: Path | None = flag("The state file; that of `mlctl local` unless given.", metavar="FILE")
+    cert_dir: Path = flag(
+        "Where the certificate is, or is to be made.",
+        default=Path(".mlctl", "emulator"),
+        metavar="DIR",
+    )
+    http: bool = flag("Plain HTTP; Azure's SDK refuses to send tokens over it.", default=False)
+    token: str | None = flag(
+        "What callers must know; needed off loopback. Others can read it in the list of"
+        f" processes: name a file, or set ${TOKEN_VARIABLE}.",
+        metavar="SECRET|@FILE",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerArgs:
     """How it answers, and what it writes down."""
 
-    pace: Annotated[
-        str,
-        OptionSpec(
-            "--time",
-            metavar="virtual|real|xN",
-            help="virtual: operations end when asked about; xN: N times real.",
-        ),
-    ] = "virtual"
-    as_json: Annotated[bool, OptionSpec("--json", help="Say where it is as one line of JSON.")] = (
-        False
+    pace: str = flag(
+        "virtual: operations end when asked about; xN: N times real.",
+        "--time",
+        default="virtual",
+        metavar="virtual|real|xN",
     )
-    record: Annotated[
-        Path | None,
-        OptionSpec(
-            "--record", metavar="FILE", help="Append every request and answer, as JSON lines."
-        ),
-    ] = None
-    strict_workspaces: Annotated[
-        bool,
-        OptionSpec(
-            "--strict-workspaces", help="Refuse workspaces that were not created; one exists."
-        ),
-    ] = False
-    page_size: Annotated[
-        int,
-        OptionSpec("--page-size", min=1, max=5000, help="How many items a page of a list has."),
-    ] = 100
+    as_json: bool = flag("Say where it is as one line of JSON.", "--json", default=False)
+    record: Path | None = flag("Append every request and answer, as JSON lines.", metavar="FILE")
+    strict_workspaces: bool = flag(
+        "Refuse workspaces that were not created; one exists.", default=False
+    )
+    page_size: int = flag("How many items a page of a list has.", default=100, min=1, max=5000)
 
 
 def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:

@@ -6,7 +6,7 @@ import sys
 from enum import StrEnum
 from typing import Annotated
 
-from mlctl.cli.shell import ArgumentSpec, Exit, Session, flag
+from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.diagnostics import Report
 from mlctl.render.terminal.terminal import Style, Styler, clean
@@ -14,25 +14,24 @@ from mlctl.schema.text import counted
 
 Paths = Annotated[
     list[str],
-    ArgumentSpec(
-        metavar="PATH...",
-        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.",
+    argument(
+        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.", metavar="PATH..."
     ),
 ]
 SomePaths = Annotated[
     list[str] | None,
-    ArgumentSpec(
-        metavar="PATH...",
-        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; none where"
+    argument(
+        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; none where"
         " the workspace has all.",
+        metavar="PATH...",
     ),
 ]
 PathsToApply = Annotated[
     list[str] | None,
-    ArgumentSpec(
-        metavar="PATH...",
-        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
+    argument(
+        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
         " plan. None with --resume.",
+        metavar="PATH...",
     ),
 ]
 

@@ -10,7 +10,7 @@ from math import inf
 from time import monotonic
 from typing import Annotated, Any, Protocol, Self
 
-from mlctl.cli.shell import Exit, OptionSpec, Session
+from mlctl.cli.shell import Exit, Session, flag
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 
@@ -24,9 +24,7 @@ class ForecastFormat(StrEnum):
     HTML = "html"
 
 
-Output = Annotated[
-    ForecastFormat, OptionSpec("--output", "-o", help="How it is written; html is one page.")
-]
+Output = Annotated[ForecastFormat, flag("How it is written; html is one page.", "--output", "-o")]
 
 
 class Human(Protocol):

@@ -10,7 +10,7 @@ from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog import prices
 from mlctl.catalog.limits import EVERYWHERE
-from mlctl.cli.shell import Exit, InvalidValue, OptionSpec, Session, argument, flag
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.pointer import Data
@@ -21,9 +21,7 @@ from mlctl.simulator.control_plane.resources import quota as quotas
 
 Location = Annotated[
     str | None,
-    OptionSpec(
-        "--location", "-l", metavar="REGION", help="The region; the workspace's unless given."
-    ),
+    flag("The region; the workspace's unless given.", "--location", "-l", metavar="REGION"),
 ]
 
 

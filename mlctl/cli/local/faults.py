@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 from typing import Annotated
 
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.shell import ArgumentSpec, Exit, InvalidValue, Session, argument, flag
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
@@ -82,7 +82,7 @@ class FaultArgs:
 
 def add(
     session: Session,
-    trouble: Annotated[FaultName, ArgumentSpec(help="What happens to the call.")],
+    trouble: Annotated[FaultName, argument("What happens to the call.")],
     flags: FaultArgs,
 ) -> Exit:
     """Make calls to come go wrong, in the cloud or on the way to its emulator.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl.cli.local.flag_text import parse_file
 from mlctl.cli.parser.tree import SIMULATED
-from mlctl.cli.shell import OptionSpec, UsageError, flag
+from mlctl.cli.shell import UsageError, flag
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.workload import DEFAULT_NAME, Workload
 
@@ -22,9 +22,9 @@ _flag = partial(flag, panel=SIMULATED)
 
 WorkloadName = Annotated[
     str,
-    OptionSpec(
+    flag(
+        "What `mlctl local workload set NAME` said of the work.",
         "--workload",
-        help="What `mlctl local workload set NAME` said of the work.",
         metavar="NAME",
         panel=SIMULATED,
     ),

@@ -1,6 +1,6 @@
 """How commands are declared: functions with `name: type = flag(help)`, in groups.
 
-A flag of several commands is a type of its own: `Annotated[type, OptionSpec(...)]`.
+A flag of several commands is a type of its own: `Annotated[type, flag(help)]`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SPEC = "spec"  # of the metadata of a field
 Suggest = Sequence[str] | Callable[[], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptionSpec:
     """A parameter that is a flag.
 
@@ -29,25 +29,11 @@ class OptionSpec:
 
     names: tuple[str, ...]
     help: str
-    metavar: str
-    panel: str
-    min: float | None
-    max: float | None
-    suggest: Suggest
-
-    def __init__(
-        self,
-        *names: str,
-        help: str = "",  # noqa: A002
-        metavar: str | None = None,
-        panel: str = ARGUMENTS,
-        min: float | None = None,  # noqa: A002
-        max: float | None = None,  # noqa: A002
-        suggest: Suggest = (),
-    ) -> None:
-        values = names, help, metavar or "", panel, min, max, suggest
-        for name, value in zip(self.__slots__, values, strict=True):
-            object.__setattr__(self, name, value)
+    metavar: str = ""
+    panel: str = ARGUMENTS
+    min: float | None = None
+    max: float | None = None
+    suggest: Suggest = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +52,14 @@ def flag(help: str, *names: str, default: Any = None, **facts: Any) -> Any:  # n
     Its long name is that of the parameter unless another is given. The default `...` makes it a
     required one; `facts` are those of `OptionSpec`.
     """
+    return _declared(lambda parameter: option_spec(parameter, help, *names, **facts), default)
 
-    def spec(parameter: str) -> OptionSpec:
-        has_long = names and names[0].startswith("--")
-        long = () if has_long else (f"--{parameter.replace('_', '-')}",)
-        return OptionSpec(*long, *names, help=help, **facts)
 
-    return _declared(spec, default)
+def option_spec(parameter: str, help: str, *names: str, **facts: Any) -> OptionSpec:  # noqa: A002
+    """What `flag` declares of a parameter of this name."""
+    has_long = names and names[0].startswith("--")
+    long = () if has_long else (f"--{parameter.replace('_', '-')}",)
+    return OptionSpec(names=(*long, *names), help=help, **facts)
 
 
 def argument(help: str, *, default: Any = ..., **facts: Any) -> Any:  # noqa: A002
@@ -80,14 +67,15 @@ def argument(help: str, *, default: Any = ..., **facts: Any) -> Any:  # noqa: A0
     return _declared(lambda _: ArgumentSpec(help=help, **facts), default)
 
 
-def declared(parameter: Parameter, of: Any) -> Parameter:
+def declared(name: str, hint: Any, default: Any, of: Any) -> Parameter:
     """A parameter with what `flag` or `argument` said of it in its function or dataclass `of`."""
-    fact = getattr(of, "__dataclass_fields__", {}).get(parameter.name, parameter.default)
-    if not (isinstance(fact, Field) and _SPEC in fact.metadata):
-        return parameter
-    spec = fact.metadata[_SPEC](parameter.name)
-    default = Parameter.empty if fact.default is MISSING else fact.default
-    return parameter.replace(annotation=Annotated[parameter.annotation, spec], default=default)
+    fact = getattr(of, "__dataclass_fields__", {}).get(name, default)
+    if isinstance(fact, Field) and _SPEC in fact.metadata:
+        default = Parameter.empty if fact.default is MISSING else fact.default
+        hint = Annotated[hint, fact.metadata[_SPEC](name)]
+    elif hasattr(hint, "__metadata__"):
+        hint = Annotated[hint.__origin__, hint.__metadata__[0].metadata[_SPEC](name)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _declared(spec: Callable[[str], OptionSpec | ArgumentSpec], default: Any) -> Any:

@@ -10,7 +10,7 @@ from mlctl.cli.rehearse import scoring as rehearse_scoring
 from mlctl.cli.rehearse import training as rehearse_training
 from mlctl.cli.rehearse.options import CodeArgs, KillArgs, RunArgs, TrainingArgs, command_words
 from mlctl.cli.rehearse.stage import Output, RehearsalFormat
-from mlctl.cli.shell import ArgumentSpec, Exit, InvalidValue, OptionSpec, Session
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.service_errors import Permanent
 
@@ -20,14 +20,12 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 
 ScriptOrYaml = Annotated[
     str,
-    ArgumentSpec(
+    argument(
+        "A scoring or training script, or the YAML of a deployment, pipeline or command job.",
         metavar="PATH",
-        help="A scoring or training script, or the YAML of a deployment, pipeline or command job.",
     ),
 ]
-Form = Annotated[
-    RehearsalFormat, OptionSpec("--output", "-o", help="How the rehearsal is written.")
-]
+Form = Annotated[RehearsalFormat, flag("How the rehearsal is written.", "--output", "-o")]
 
 
 def rehearse(

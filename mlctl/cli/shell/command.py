@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 from mlctl import durations
 from mlctl.cli.parser.arguments import InvalidValue, TypedFlag
-from mlctl.cli.parser.declare import ARGUMENTS, CommandGroup, CommandSpec, OptionSpec, declared
+from mlctl.cli.parser.declare import CommandGroup, CommandSpec, declared, option_spec
 from mlctl.cli.parser.tree import SEVERAL
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -84,33 +84,30 @@ def add(
 
 def option(
     name: str,
+    help: str,  # noqa: A002
     *names: str,
     type_: Any = str | None,
-    help: str,  # noqa: A002
-    metavar: str | None = None,
-    panel: str = ARGUMENTS,
-    choices: Sequence[str] = (),
     default: Any = None,
+    metavar: str = "",
+    **facts: Any,
 ) -> inspect.Parameter:
-    """A parameter that is a flag; the default `...` makes it a required one.
+    """A parameter that is a flag, as `flag` declares it.
 
-    `choices` are what completion offers. With a metavar that ends in SEVERAL, the parameter is a
-    `list[TypedFlag]`.
+    With a metavar that ends in SEVERAL, the parameter is a `list[TypedFlag]`.
     """
-    spec = OptionSpec(*names, help=help, metavar=metavar, panel=panel, suggest=tuple(choices))
-    if spec.metavar.endswith(SEVERAL):
+    if metavar.endswith(SEVERAL):
         type_ = list[TypedFlag] | None
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[type_, spec],
+        annotation=Annotated[type_, option_spec(name, help, *names, metavar=metavar, **facts)],
     )
 
 
-def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect.Parameter:  # noqa: A002
+def switch(name: str, help: str, *names: str, **facts: Any) -> inspect.Parameter:  # noqa: A002
     """A parameter that is true where its flag is given."""
-    return option(name, *names, type_=bool, help=help, panel=panel, default=False)
+    return option(name, help, *names, type_=bool, default=False, **facts)
 
 
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
@@ -131,8 +128,7 @@ def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
             yield from parameters(hints[name])
         else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            yield declared(parameter.replace(annotation=hints[name], kind=kind), of)
+            yield declared(name, hints[name], parameter.default, of)
 
 
 def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import OptionSpec, flag
+from mlctl.cli.parser.declare import flag
 from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
@@ -42,10 +42,10 @@ class ChartOutputFormat(StrEnum):
     YAML = "yaml"
 
 
-Output = Annotated[OutputFormat, OptionSpec("--output", "-o", help="Output format.", panel=GLOBAL)]
+Output = Annotated[OutputFormat, flag("Output format.", "--output", "-o", panel=GLOBAL)]
 Query = Annotated[
     str | None,
-    OptionSpec("--query", metavar="JMESPATH", help="JMESPath query of the output.", panel=GLOBAL),
+    flag("JMESPath query of the output.", "--query", metavar="JMESPATH", panel=GLOBAL),
 ]
 
 

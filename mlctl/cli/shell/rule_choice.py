@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.declare import OptionSpec
+from mlctl.cli.parser.declare import flag
 from mlctl.cli.shell.command import option
 from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
@@ -15,14 +15,12 @@ from mlctl.diagnostics import Report
 _IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
 Select = Annotated[
     list[str] | None,
-    OptionSpec(
-        "--select",
-        metavar="CODE",
-        help="Check only these rules (codes, names or prefixes; repeatable).",
+    flag(
+        "Check only these rules (codes, names or prefixes; repeatable).", "--select", metavar="CODE"
     ),
 ]
-Ignore = Annotated[list[str] | None, OptionSpec("--ignore", metavar="CODE", help=_IGNORE)]
-Strict = Annotated[bool, OptionSpec("--strict", help="Warnings fail too.")]
+Ignore = Annotated[list[str] | None, flag(_IGNORE, "--ignore", metavar="CODE")]
+Strict = Annotated[bool, flag("Warnings fail too.", "--strict")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class RuleArgs:
         return new_report(session, self.ignore, self.select, strict=self.strict)
 
 
-IGNORE = option("ignore", "--ignore", type_=list[str] | None, metavar="CODE", help=_IGNORE)
+IGNORE = option("ignore", _IGNORE, type_=list[str] | None, metavar="CODE")
 
 
 def new_report(
