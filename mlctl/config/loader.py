@@ -110,7 +110,9 @@ class Loader:
     def document(self, path: str, index: int) -> Document | None:
         """One document of a file, with what overlays and variables say; None without it."""
         read = source.read(path, Report(), self.files)
-        return next((self._completed(one) for one in read if one.index == index), None)
+        return next(
+            (self._completed(document) for document in read if document.index == index), None
+        )
 
     def check(
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()

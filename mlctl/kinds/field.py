@@ -227,14 +227,14 @@ class Form:
 
     def holds(self, data: Data) -> bool:
         """Whether `data` meets the `if` of the form's rung, or there is none."""
-        wanted = self.condition or {}
+        condition = self.condition or {}
         if not isinstance(data, dict) or any(
-            name not in data for name in wanted.get("required", [])
+            name not in data for name in condition.get("required", [])
         ):
             return False
         return all(
             isinstance(data.get(name), str) and re.search(rule["pattern"], data[name]) is not None
-            for name, rule in wanted.get("properties", {}).items()
+            for name, rule in condition.get("properties", {}).items()
         )
 
 

@@ -55,7 +55,10 @@ def share(of: Routes, name: str) -> float:
     """The percentage that a child gets by all fields together; letter case means nothing."""
     folded = name.casefold()
     return sum(
-        part for routing in of.values() for one, part in routing.items() if one.casefold() == folded
+        part
+        for routing in of.values()
+        for name, part in routing.items()
+        if name.casefold() == folded
     )
 
 

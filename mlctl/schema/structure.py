@@ -50,7 +50,9 @@ def _bound(schema: Mapping[str, Any]) -> dict[str, Data]:
         if isinstance(schema.get(key), Mapping):
             inner[key] = _bound(schema[key])
     if "anyOf" in schema:
-        inner["anyOf"] = [_bound(one) if "properties" in one else one for one in schema["anyOf"]]
+        inner["anyOf"] = [
+            _bound(branch) if "properties" in branch else branch for branch in schema["anyOf"]
+        ]
     if schema.get("type") in ("object", "array"):
         return inner
     said = {key: value for key, value in schema.items() if key in _SAID}

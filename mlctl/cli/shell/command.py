@@ -46,13 +46,13 @@ def register(group: CommandGroup, commands: Commands) -> None:
 
 def _register(group: CommandGroup, name: str, body: Body) -> None:
     hints = get_type_hints(body, include_extras=True)
-    own_hints = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
+    own_hints = {name: hint for name, hint in hints.items() if name not in ("session", "return")}
 
     def run(session: Session, **values: Any) -> Exit | None:
-        own_values = {one: _value(hint, one, values) for one, hint in own_hints.items()}
+        own_values = {name: _value(hint, name, values) for name, hint in own_hints.items()}
         return body(session, **own_values)
 
-    own = [one for one in parameters(body) if one.name != "session"]
+    own = [parameter for parameter in parameters(body) if parameter.name != "session"]
     of_project = name not in _OF_NO_PROJECT
     add(group, name, run, own, inspect.getdoc(body) or "", of_project=of_project)
 
@@ -70,7 +70,7 @@ def add(
 
     def run(**values: Any) -> Exit:
         global_args = fill(GlobalArgs, values)
-        own_values = {one: value for one, value in values.items() if one not in _GLOBAL_NAMES}
+        own_values = {name: value for name, value in values.items() if name not in _GLOBAL_NAMES}
         session = Session(global_args, paths=paths_of(own_values) if of_project else ())
         try:
             return body(session, **own_values) or Exit.OK
@@ -113,7 +113,9 @@ def switch(name: str, help: str, *names: str, **facts: Any) -> inspect.Parameter
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
     """An object of the dataclass `of` with the values of its fields; others are ignored."""
     assert is_dataclass(of)
-    return of(**{one.name: values[one.name] for one in fields(of) if one.name in values})
+    return of(
+        **{option.name: values[option.name] for option in fields(of) if option.name in values}
+    )
 
 
 def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
@@ -138,7 +140,7 @@ def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
 
 # They may stand before the command, too: `mlctl --backend azure plan`.
 GLOBAL_FLAGS = tuple(parameters(GlobalArgs))
-_GLOBAL_NAMES = frozenset(one.name for one in GLOBAL_FLAGS)
+_GLOBAL_NAMES = frozenset(option.name for option in GLOBAL_FLAGS)
 
 
 def duration(text: str) -> float:

@@ -60,7 +60,7 @@ def doctor(
         session.out_data(health.document(checks))
     else:
         session.out("\n" + health.summary(checks))
-    return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in checks) else Exit.OK
+    return Exit.ERROR if any(check.status is HealthStatus.FAILED for check in checks) else Exit.OK
 
 
 def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:

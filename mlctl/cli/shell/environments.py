@@ -235,7 +235,7 @@ def _signals_passed_on(running: Sequence[subprocess.Popen[str]]) -> Iterator[Non
             if number != signal.SIGINT and process.poll() is None:
                 process.send_signal(number)
 
-    handlers = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

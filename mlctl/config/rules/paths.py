@@ -50,7 +50,9 @@ def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
             continue
         from mlctl.kinds.expressions import find  # noqa: PLC0415 - few files have any
 
-        expression = next((one for one in find(text) if one.path[0] in ("var", "env")), None)
+        expression = next(
+            (expression for expression in find(text) if expression.path[0] in ("var", "env")), None
+        )
         if expression is None:
             continue
         ahead = text[: expression.start]

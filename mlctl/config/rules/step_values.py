@@ -19,7 +19,7 @@ OTHER_COMPONENT = Rule("MLC359", "component-of-another-type", Severity.ERROR)
 
 # The type of a step -> the type of its component.
 _COMPONENTS = {"sweep": "command"} | {
-    one: one for one in ("command", "parallel", "pipeline", "spark")
+    name: name for name in ("command", "parallel", "pipeline", "spark")
 }
 # Types of data that a program reads in another way.
 _UNLIKE = {frozenset(pair) for pair in (("uri_file", "uri_folder"), ("uri_file", "mltable"))}
