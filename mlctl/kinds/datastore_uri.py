@@ -22,8 +22,11 @@ _LONG = re.compile(
 def canonical(text: str, scope: Scope) -> str:
     """What the spellings of one place have in common: the short form where it is of `scope`.
 
-    Names of workspaces compare without case, paths with it. Other texts stay as they are.
+    The service may copy the files of a model: `ServiceReplicated/GUID/` comes before the path that
+    was sent (recorded: card model-put-service-replicated). Names of workspaces compare without
+    case, paths with it. Other texts stay as they are.
     """
+    text = re.sub(r"(/paths/)ServiceReplicated/[0-9a-fA-F-]{36}/", r"\1", text)
     long = _LONG.fullmatch(text)
     if long is None:
         return text

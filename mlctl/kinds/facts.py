@@ -103,7 +103,7 @@ TAGS = flag("--tags", "tags")
 DESCRIPTION = flag("--description", "description")
 
 
-Columns: TypeAlias = Mapping[str, Pointer]
+Columns: TypeAlias = Mapping[str, Pointer | Callable[[Mapping[str, Data]], Data]]
 Effective: TypeAlias = Callable[[str], Data]
 """The value that the service sees in a field: as written, else its default."""
 
@@ -123,6 +123,9 @@ def _add_nothing(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
     return dict(body)
 
 
+API_VERSION = "2024-04-01"  # of the machine learning provider
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmFacts:
     """In Azure.
@@ -136,7 +139,11 @@ class ArmFacts:
     - `delete_query`: what a DELETE must ask for.
     - `service_fields`: where a body has what only the service writes and no field shows: it is
       neither compared nor written.
+    - `unsent`: what is not sent back where it is this: a default of the service, of which no file
+      and no recorded client says anything.
     - `container_keys`: properties that all versions of a name share, and their container says.
+    - `api_version`: with which it is asked for: the oldest stable one that has all that a PUT must
+      not take away.
     - `delay`: what the settings of the simulated cloud call the time that writes take; "" where
       they are done at once.
     """
@@ -150,7 +157,9 @@ class ArmFacts:
     patched: bool = False
     delete_query: Mapping[str, str] = field(default_factory=dict)
     service_fields: tuple[Pointer, ...] = ()
+    unsent: Mapping[Pointer, Data] = field(default_factory=dict)
     container_keys: tuple[str, ...] = ()
+    api_version: str = API_VERSION
     delay: str = ""
 
 

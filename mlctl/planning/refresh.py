@@ -17,7 +17,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
-from mlctl.kinds import KINDS, Address, Kind
+from mlctl.kinds import KINDS, Address, Kind, Resource
 from mlctl.kinds.facts import QuotaRefusal, UploadTarget
 from mlctl.kinds.values import claims, complete, effective, moving, state
 from mlctl.planning.diff import differences
@@ -30,6 +30,7 @@ from mlctl.service_errors import Permanent, ServiceError
 _OF_REGISTRY = (
     r"azureml://registries/(?P<registry>[^/]+)/(?P<collection>[^/]+)/(?P<name>[^/]+)/labels/latest"
 )
+_REGION: Pointer = ("location",)
 _GONE = 410  # the HTTP status of a service that is retired
 
 
@@ -83,7 +84,7 @@ def refresh(
         backend.scope,
         backend.location,
         {**around, **live},
-        {} if destroying else _usage(graph, live, backend),
+        {} if destroying else _usage(graph, live, backend, decoded),
         {} if destroying else _taken(graph, live, backend),
         users_of(beneath.values(), backend.scope),
         deleting_now,
@@ -242,19 +243,37 @@ def _replaces(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBodies
     return False
 
 
-def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[str, list[Usage]]:
+def _usage(
+    graph: Graph, live: Mapping[Address, Live], backend: Backend, decoded: DecodedBodies
+) -> dict[str, list[Usage]]:
     if not isinstance(backend, SupportsUsage):
         return {}
     quotas: dict[str, set[str]] = defaultdict(set)
     home = backend.location
     for resource in graph.resources.values():
         live_resource = live.get(resource.address)
+        if live_resource is not None and not _asks_for_more(resource, live_resource, decoded):
+            continue
         location = str(live_resource.body.get("location") or "") if live_resource else ""
         value = effective(resource.values, resource.form)
         for place, quota in claims(resource.kind, value, location or home):
             if quota not in limits.UNPUBLISHED:
                 quotas[place].add(quota)
     return {place: backend.usage(place, quotas[place]) for place in sorted(quotas)}
+
+
+def _asks_for_more(resource: Resource, live: Live, decoded: DecodedBodies) -> bool:
+    """Whether a file says other machines than there are, or places of them."""
+    values, quota = decoded.values(live.body, resource.form), resource.kind.quota
+    if resource.kind.retired_service:
+        return True
+    for at in (quota.scaled_by, quota.vm_size, ("min_instances",), ("tier",), _REGION):
+        if at not in resource.values or at not in values:
+            continue  # silence keeps what is there, or is the default on both sides
+        desired, present = resource.values[at], values[at]
+        if desired != present and str(desired).casefold() != str(present).casefold():
+            return True
+    return False
 
 
 def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:

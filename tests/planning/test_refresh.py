@@ -115,8 +115,11 @@ def test_a_region_is_as_written_else_as_it_is_else_the_workspaces() -> None:
 def test_quotas_are_read_of_the_regions_that_clusters_are_in_or_go_to() -> None:
     backend = cloud()
     applied(backend, compute("a-cluster", location="westus2"))
-    built = graph.build([compute("a-cluster"), compute("b-cluster", location="West Europe")], SCOPE)
+    b_cluster = compute("b-cluster", location="West Europe")
+    built = graph.build([compute("a-cluster", max_instances=9), b_cluster], SCOPE)
     assert set(refresh(built, backend).usage) == {"westus2", "westeurope"}
+    same = graph.build([compute("a-cluster"), b_cluster], SCOPE)
+    assert set(refresh(same, backend).usage) == {"westeurope"}  # a-cluster asks for nothing more
     assert refresh(built, backend, destroying=True).usage == {}
 
 

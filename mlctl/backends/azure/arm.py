@@ -19,11 +19,12 @@ from azure.mgmt.core.polling.arm_polling import ARMPolling
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.links import SameHostPolicy, next_link, uses_tls
 from mlctl.backends.azure.retry import Clock, PacePolicy, RetryPolicy
+from mlctl.kinds.facts import API_VERSION
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.version import __version__
 
-VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has all that we need
+VERSION = API_VERSION  # of the machine learning provider, unless a kind needs another one
 WORKERS = 16  # reads at once
 _CONNECTIONS = 64  # kept open: apply may work on as many resources
 _POLL = 5.0  # seconds between two looks at an operation, where the service does not say
@@ -94,15 +95,24 @@ class ArmClient:
             NotFound: there is no such list.
             ServiceError: a page is none, or leads back to one before it.
         """
-        body = self.get(path, version, **query)
+        return self.pages_after(self.get(path, version, **query), path=path)
+
+    def pages_after(
+        self, body: dict[str, Data], key: str = "value", path: str = ""
+    ) -> Iterator[dict[str, Data]]:
+        """The objects of a list that begins with a page, and of the pages after it.
+
+        Raises:
+            ServiceError: a page is none, or leads back to one before it.
+        """
         read: set[str] = set()
         while True:
-            yield from errors.objects(body.get("value"), path)
+            yield from errors.objects(body.get(key), path or key)
             link = next_link(self.base, body)
             if link is None:
                 return
             if link in read:
-                raise errors.malformed_response(f"the pages of {path} go in a circle")
+                raise errors.malformed_response(f"the pages of {path or key} go in a circle")
             read.add(link)
             body = self.get(link, "")
 
@@ -123,6 +133,7 @@ class ArmClient:
         body: Data = None,
         *,
         etag: str | None = None,
+        version: str = VERSION,
         **query: str,
     ) -> AzureOperation:
         """Start a write; of a resource that has an `etag`, only while it is that one.
@@ -133,7 +144,7 @@ class ArmClient:
         deadline = self.clock.deadline()
         with errors.sdk_errors_decoded():
             answer = self._run(
-                method, path, VERSION, query, body, deadline=deadline, **_if_match(etag)
+                method, path, version, query, body, deadline=deadline, **_if_match(etag)
             )
         errors.checked_json(answer.http_response)
         polling = ARMPolling(_POLL, deadline=deadline, **self._options)

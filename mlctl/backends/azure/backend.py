@@ -200,7 +200,8 @@ class AzureBackend:
             NotFound: there is no such cluster.
         """
         answer = self.arm.post(resource_path(cluster, self.scope) + "/listNodes", None)
-        return [_node(node) for node in answer.get("nodes") or ()]
+        pages = self.arm.pages_after(answer, "nodes")
+        return [_node(node) for node in pages]
 
     @answers_decoded()
     def metrics(
@@ -301,7 +302,8 @@ class AzureBackend:
             ServiceError: refused at once.
         """
         try:
-            operation = self.arm.begin(method, at, body, **options)
+            version = kind_of(address).arm.api_version
+            operation = self.arm.begin(method, at, body, version=version, **options)
         except ServiceError as error:
             endpoint = address.up or address
             if not (children(endpoint.kind) and errors.endpoint_is_busy(error)):

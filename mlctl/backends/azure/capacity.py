@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 
@@ -27,10 +28,37 @@ _DEDICATED, _LOW_PRIORITY = "vmfamily/dedicatedcores", "vmfamily/lowprioritycore
 
 
 def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
-    """Cores and clusters in use in a region, and their limits."""
+    """Cores and clusters in use in a region, and their limits.
+
+    A workspace may have a lower limit of its own for a VM family (recorded: card quotas-list).
+    """
+    usages, quotas = run_concurrently(
+        partial(_rows, arm, scope, location, collection) for collection in ("usages", "quotas")
+    )
+    of_workspace = scope.id.casefold() + "/quotas/"
+    lower = {
+        catalog.family(str(get(body, ("name", "value")))): body["limit"]
+        for body in quotas
+        if str(body.get("id")).casefold().startswith(of_workspace)
+        and isinstance(body.get("limit"), int)
+        and body["limit"] >= 0
+    }
     return [
-        quota for body in arm.pages(_place(scope, location, "usages")) for quota in _usage(body)
+        replace(quota, limit=min(lower.get(quota.family, limit), limit))
+        if (limit := quota.limit) is not None
+        else replace(quota, limit=lower.get(quota.family))
+        for body in usages
+        for quota in _usage(body)
     ]
+
+
+def _rows(arm: ArmClient, scope: Scope, location: str, collection: str) -> list[dict[str, Data]]:
+    try:
+        return list(arm.pages(_place(scope, location, collection)))
+    except ServiceError:
+        if collection == "usages":
+            raise
+        return []  # quotas of workspaces: who may not read them has those of the subscription
 
 
 def sizes(arm: ArmClient, scope: Scope, location: str) -> list[Size]:

@@ -16,6 +16,7 @@ from mlctl.backends.azure.capacity import usage
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.backend import Usage
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data, get
 from mlctl.schema.text import counted
@@ -76,6 +77,10 @@ class HealthChecker:
         result = f"{self._scope.workspace} in {self._location}, {state}"
         fine = state.casefold() in ("succeeded", "unknown")
         yield HealthCheck("workspace", HealthStatus.OK if fine else HealthStatus.WARNING, result)
+        kind = str(body.get("kind") or "Default")
+        if kind.casefold() == "hub":
+            result = "it is a hub, which takes neither clusters nor online endpoints"
+            yield HealthCheck("workspace", HealthStatus.WARNING, result, _NO_HUB)
 
     def _clock(self) -> Iterator[HealthCheck]:
         date = self._arm.date(workspace_path(self._scope))
@@ -103,16 +108,25 @@ class HealthChecker:
             str(resource_type.get("resourceType")): resource_type
             for resource_type in body.get("resourceTypes") or ()
         }
-        lacking = [name for name in _TYPES if not _offered(offered.get(f"workspaces/{name}"))]
+        versions = _versions_by_type()
+        lacking = [
+            f"{name} {version}"
+            for name, version in versions.items()
+            if version not in (offered.get(f"workspaces/{name}", {}).get("apiVersions") or ())
+        ]
+        retired = sorted({version for version in versions.values() if _is_retired(version)})
+        if retired:
+            result = f"api-version {', '.join(retired)} is retired"
+            yield HealthCheck("provider", HealthStatus.WARNING, result, "upgrade mlctl")
         if lacking:
-            result = f"api-version {VERSION} is not offered for {', '.join(lacking)}"
+            result = f"an api-version is not offered: {', '.join(lacking)}"
             yield HealthCheck(
                 "provider", HealthStatus.WARNING, result, "this cloud may need another mlctl"
             )
         else:
-            yield HealthCheck(
-                "provider", HealthStatus.OK, f"registered, with api-version {VERSION}"
-            )
+            newest = _newest_stable(offered.values())
+            result = f"registered, with api-version {VERSION}; the newest stable one is {newest}"
+            yield HealthCheck("provider", HealthStatus.OK, result)
 
     def _permissions(self) -> Iterator[HealthCheck]:
         path = workspace_path(self._scope) + "/providers/Microsoft.Authorization/permissions"
@@ -192,6 +206,7 @@ _UNLOCK = (
     "a lock on the group or above keeps clusters from growing and shrinking (resizing 0 -> 0) and"
     " from being deleted: remove it (az lock delete --ids ...), and lock single resources instead"
 )
+_NO_HUB = "name a project or a workspace of its own: those of kind Default take all"
 _STUCK = (
     "resource locks are the usual cause, also on the group of the virtual network: see `locks`;"
     " then az lock list -g GROUP"
@@ -220,8 +235,32 @@ def _caller_of(token: str) -> str:
         return "somebody with a token that cannot be read"
 
 
-def _offered(body: Body | None) -> bool:
-    return body is not None and VERSION in (body.get("apiVersions") or ())
+def _versions_by_type() -> dict[str, str]:
+    """The api-version that each type of resource is asked for with."""
+    kinds = [kind for kind in KINDS.values() if kind.arm.hosted and not kind.arm.within]
+    parents = {kind.name: kind.collection for kind in kinds}
+    return {
+        "/".join(filter(None, (parents.get(kind.parent or ""), kind.collection))): (
+            kind.arm.api_version
+        )
+        for kind in kinds
+        if not kind.retired_service
+    }
+
+
+def _newest_stable(types: Iterable[Body]) -> str:
+    """The newest api-version of any type that is no preview."""
+    versions = (str(version) for body in types for version in body.get("apiVersions") or ())
+    return max((version for version in versions if "preview" not in version), default="unknown")
+
+
+def _is_retired(version: str) -> bool:
+    """Whether no type takes an api-version any more.
+
+    Source: Azure/EOL, service_list.json: Machine Learning's previews of batch endpoints are retired
+    since 2026-03-16. No stable version is.
+    """
+    return "preview" in version
 
 
 def _may(permissions: Iterable[Body], resource: str, verb: str) -> bool:

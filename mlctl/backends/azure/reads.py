@@ -78,17 +78,20 @@ class ResourceReader:
             NotFound: the parent does not exist.
         """
         collection, holder = ALL[kind].collection, ALL[kind].parent
+        version = ALL[kind].arm.api_version
         if holder and parent is None:
             return self._beneath(kind, holder)
         above = resource_path(Address(holder, parent), self._scope) if holder and parent else None
         root = (above or workspace_path(self._scope)) + path_of(collection)
         if _versioned(kind):
-            names = [str(entry["name"]) for entry in self._arm.pages(root, **_ALL)]
+            names = [str(entry["name"]) for entry in self._arm.pages(root, version, **_ALL)]
             queries = [partial(self._versions, Address(kind, name)) for name in names]
             resources = [live for versions in run_concurrently(queries) for live in versions]
         else:
             resources = [
-                _live(kind, body) for body in self._arm.pages(root) if _is_of_kind(kind, body)
+                _live(kind, body)
+                for body in self._arm.pages(root, version)
+                if _is_of_kind(kind, body)
             ]
         return sorted(resources, key=lambda live: live.address.name.casefold())
 
@@ -105,7 +108,8 @@ class ResourceReader:
         return [live for lives in run_concurrently(queries) for live in lives] if queries else []
 
     def _read_one(self, address: Address) -> LiveResources:
-        body = self._arm.find(resource_path(address, self._scope))
+        version = ALL[address.kind].arm.api_version
+        body = self._arm.find(resource_path(address, self._scope), version)
         if body is None:
             return {}
         if not _is_of_kind(address.kind, body):

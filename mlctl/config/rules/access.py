@@ -22,6 +22,7 @@ PASSWORD = Rule("MLC312", "password-in-file", Severity.WARNING)
 PRIVATE_KEY = Rule("MLC313", "private-key-in-file", Severity.ERROR)
 NO_IDS = Rule("MLC314", "identity-without-ids", Severity.ERROR)
 STRAY_IDS = Rule("MLC315", "ids-without-identity", Severity.ERROR)
+NOT_OF_BATCH = Rule("MLC360", "identity-of-a-batch-endpoint", Severity.ERROR)
 SUBNET = Rule("MLC316", "incomplete-subnet", Severity.ERROR)
 NO_PUBLIC_IP = Rule("MLC317", "no-public-ip-without-subnet", Severity.WARNING)
 _SECRETS = ("admin_password", "ssh_key_value")
@@ -105,6 +106,20 @@ def identity(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
+def identity_of_batch(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC360."""
+    for endpoint in declared(graph, "batch-endpoint"):
+        kind = endpoint.text("identity", "type")
+        if kind is not None and "userassigned" in kind.replace("_", "").casefold():
+            yield finding(
+                NOT_OF_BATCH,
+                endpoint,
+                endpoint.label(("identity", "type")),
+                f"a batch endpoint cannot have an identity of `type: {kind}`",
+                "write `type: system_assigned`; jobs run as the identity of their cluster",
+            )
+
+
 def network(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC316 and MLC317."""
     for cluster in declared(graph, "compute"):
@@ -149,4 +164,4 @@ def _beside(cluster: Resource, secret: str) -> Label | None:
     return None
 
 
-CHECKS = (login, secrets, identity, network)
+CHECKS = (login, secrets, identity, identity_of_batch, network)

@@ -21,8 +21,9 @@ from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
 
-# The versions that azure-ai-ml 1.35.2 asks for; any other is answered as well.
+# The versions that azure-ai-ml 1.35.2 and mlctl ask for; any other is answered as well.
 VERSIONS = (
+    "2024-10-01",
     "2024-10-01-preview",
     "2024-04-01",
     "2024-01-01-preview",
@@ -39,6 +40,10 @@ _TYPES = {
         "workspaces/computes",
         "workspaces/batchEndpoints",
         "workspaces/batchEndpoints/deployments",
+        "workspaces/onlineEndpoints",
+        "workspaces/onlineEndpoints/deployments",
+        "workspaces/schedules",
+        "workspaces/data",
         "workspaces/models",
         "workspaces/models/versions",
         "workspaces/environments",

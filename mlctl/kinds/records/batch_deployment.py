@@ -64,11 +64,11 @@ KIND = Kind(
             "Name": ("name",),
             "Endpoint": ("endpoint_name",),
             "State": ("provisioning_state",),
-            "Type": ("type",),
+            "Type": lambda row: row.get("type", "model"),  # az prints none of the usual ones
             "Model": ("model",),
             "Compute": ("compute",),
             "Instances": ("resources", "instance_count"),
-            "MiniBatch": ("settings", "mini_batch_size"),
+            "MiniBatch": lambda row: row.get("settings", row).get("mini_batch_size"),
         },
     ),
 )

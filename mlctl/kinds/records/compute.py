@@ -38,6 +38,7 @@ _IDENTITY_FLAGS = (
 
 # As recorded (compute-get-after-create, compute-patch-scale): what no request sends.
 _OWN = ("modifiedOn", "resourceId", "computeLocation", "isAttachedCompute", "provisioningWarnings")
+_UNSENT = {"isolatedNetwork": False, "enableBatchPrivateLink": False, "propertyBag": {}}
 _OWN_OF_NODES = ("nodeStateCounts", "allocationStateTransitionTime", "errors")
 
 
@@ -87,6 +88,7 @@ KIND = Kind(
             *(("properties", key) for key in _OWN),
             *(("properties", "properties", key) for key in _OWN_OF_NODES),
         ),
+        unsent={("properties", "properties", key): value for key, value in _UNSENT.items()},
         patched=True,  # no GET returns the password of the administrator
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",

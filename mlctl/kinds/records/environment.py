@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
-from mlctl.kinds.facts import DESCRIPTION, TAGS, AzFacts, ContentFacts, flag
+from mlctl.kinds.facts import DESCRIPTION, TAGS, ArmFacts, AzFacts, ContentFacts, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -27,6 +27,10 @@ KIND = Kind(
     collection="environments",
     versioned=True,
     inferred=_inferred,
+    arm=ArmFacts(
+        service_fields=(("properties", "environmentType"),),  # read-only in the REST reference
+        unsent={("properties", "condaFile"): ""},  # recorded: environment-get
+    ),
     content=ContentFacts(
         by_url=True,  # image builders want the URL of a folder
         anonymous_name="CliV2AnonymousEnvironment",

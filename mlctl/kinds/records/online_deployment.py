@@ -73,6 +73,7 @@ KIND = Kind(
         tracked=True,
         patchable=(("tags",), ("sku",)),
         service_fields=tuple(("properties", at, key) for at, keys in _OWN.items() for key in keys),
+        api_version="2024-10-01",  # startupProbe: a PUT without it would take it away
         delay="deployment",
     ),
     quota=QuotaFacts(

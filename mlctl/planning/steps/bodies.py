@@ -54,7 +54,7 @@ _PROPERTIES: Pointer = ("properties",)
 def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """What the file says of a resource, to be laid over what is there."""
     form, values = resource.form, change.values
-    excluded = overwritten_pointers(values, form) + resource.kind.arm.service_fields
+    excluded = overwritten_pointers(values, form) + _of_service(change)
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), excluded)
     body = encode(values, form, scope)
@@ -66,6 +66,16 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
         excluded += (_PROPERTIES,) if change.live is not None else ()
     live_values = stored_values(change.live.body, form, scope) if change.live is not None else {}
     return Part(body, excluded + lost_credentials({**live_values, **values}, form))
+
+
+def _of_service(change: Change) -> tuple[Pointer, ...]:
+    """Where a body has what is not sent back: the service's own, and its defaults."""
+    facts = kind_of(change.address).arm
+    if change.live is None or not facts.unsent:
+        return facts.service_fields
+    body = change.live.body
+    defaults = (at for at, value in facts.unsent.items() if pointer.get(body, at) == value)
+    return (*facts.service_fields, *defaults)
 
 
 def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:

@@ -28,7 +28,13 @@ NODES: Columns = {
 def rows(data: Data, columns: Columns) -> list[dict[str, Data]]:
     """What stands in the columns, for one resource or a list of them."""
     items = data if isinstance(data, list) else [data]
-    return [{name: _cell(pointer.get(item, at)) for name, at in columns.items()} for item in items]
+    return [
+        {
+            name: _cell(at(item) if callable(at) else pointer.get(item, at))
+            for name, at in columns.items()
+        }
+        for item in items
+    ]
 
 
 def _cell(value: Data) -> Data:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from mlctl.applying.events import StepEvent, StepState
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
+from mlctl.render.cloud import tables
 from mlctl.render.cloud.export import Placeholders, document
+from mlctl.render.cloud.resources import printed
 from tests.builders.as_on_azure import AsOnAzure, Recorder
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says
+from tests.builders.paths import ROOT
 from tests.builders.plans import carried_out, fields, planned
-from tests.builders.resources import declared, environment, model, parsed
+from tests.builders.resources import compute, declared, environment, model, parsed
 
 CATALOGUE = "azureml://registries/azureml/models/bert/labels/latest"
 BLUE = Address("online-deployment", "blue", "risk")
@@ -246,3 +252,66 @@ def test_apply_plan_update_and_destroy_go_through_at_a_service_as_on_azure() -> 
     made = planned(client.backend, risk, later, destroying=True)
     carried_out(made.work, client.backend)
     assert client.backend.read([RISK, BLUE]) == {}
+
+
+def test_nodes_are_read_page_by_page() -> None:
+    node = {"nodeId": "a", "nodeState": "idle"}
+    first = says(200, {"nodes": [node], "nextLink": "https://azure.test/more"})
+    second = says(200, {"nodes": [{**node, "nodeId": "b"}]})
+    answers = [("POST */listNodes", first), ("GET /more", second)]
+    client = azure(Between(AsOnAzure(), answers))
+    assert [one.id for one in client.backend.nodes(Address("compute", "cpu"))] == ["a", "b"]
+
+
+def test_the_limit_of_the_workspace_itself_counts_where_it_is_lower() -> None:
+    name = {"value": "standardDSv2Family"}
+    kind = "Microsoft.MachineLearningServices/vmFamily/dedicatedCores/usages"
+    usages = {"value": [{"type": kind, "name": name, "currentValue": 2, "limit": 100}]}
+    own, other = f"{SCOPE.id}/quotas/x", f"{SCOPE.id}2/quotas/x"
+    rows = [{"id": at, "name": name, "limit": limit} for at, limit in ((own, 8), (other, 4))]
+    answers = [
+        ("GET */locations/eastus/usages", says(200, usages)),
+        ("GET */locations/eastus/quotas", says(200, {"value": rows})),
+    ]
+    client = azure(Between(AsOnAzure(), answers))
+    assert [(one.used, one.limit) for one in client.backend.usage("eastus")] == [(2, 8)]
+
+
+def test_what_nobody_says_of_clusters_and_environments_is_not_sent_back() -> None:
+    proxy = Recorder(emulated())
+    client = azure(proxy)
+    applied(client, compute(), environment())
+    applied(client, compute(tags={"a": "b"}), environment(description="new"))
+    bodies = [*proxy.bodies("computes/cpu-cluster"), *proxy.bodies("versions/1")]
+    names = ("propertyBag", "enableBatchPrivateLink", "isolatedNetwork", "environmentType")
+    assert len(bodies) == 4
+    assert [name for name in names if name in str(bodies)] == []
+    assert "'condaFile': ''" not in str(bodies)
+
+
+def test_a_model_whose_files_the_service_has_copied_is_the_same() -> None:
+    path = "azureml://datastores/workspaceblobstore/paths/models/heart"
+    copied = path.replace(
+        "/paths/", "/paths/ServiceReplicated/00000000-0000-0000-0000-000000000034/"
+    )
+    proxy, client = service()
+    applied(client, model(path=path))
+    stub = proxy.service
+    assert isinstance(stub, AsOnAzure)
+    stub.bodies[model().address.id(SCOPE).casefold()]["properties"]["modelUri"] = copied
+    assert planned(client.backend, model(path=path)).plan.empty
+
+
+def test_a_table_of_recorded_deployments_has_their_type_and_mini_batch() -> None:
+    file = ROOT / "conformance/recorded/batch-deployment-get.json"
+    body = json.loads(file.read_text(encoding="utf-8"))["response"]["body"]
+    row = printed(Live(Address("batch-deployment", "a", "b"), body), SCOPE)
+    (shown,) = tables.rows(row, BATCH_DEPLOYMENT.az.columns)
+    assert shown["Type"] == "model"
+    assert shown["MiniBatch"] != ""
+
+
+def test_the_doctor_says_that_a_hub_takes_neither_clusters_nor_online_endpoints() -> None:
+    hub = {"id": SCOPE.id, "location": "eastus", "kind": "Hub", "properties": {}}
+    client = azure(Between(AsOnAzure(), [("GET */workspaces/ws", says(200, hub))]))
+    assert any("is a hub" in check.found for check in client.backend.check_health(0.0))
