@@ -127,8 +127,8 @@ class _Progress:
                 self._busy.add(endpoint)
         if not self._held:
             return steps
-        held = {step.id for step in self._held}
-        return [step for step in steps if step.id not in held]
+        held_ids = {step.id for step in self._held}
+        return [step for step in steps if step.id not in held_ids]
 
     def assignment(self, step: PlanStep, *, waits: bool) -> Assignment:
         """The step, and what is known of its target."""

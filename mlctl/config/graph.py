@@ -59,30 +59,30 @@ class Graph:
     @cached_property
     def with_inline_assets(self) -> tuple[Resource, ...]:
         """The declared resources, each followed by the assets that are written inline in it."""
-        found: list[Resource] = []
+        resources: list[Resource] = []
         for resource in self.with_repeated:
-            found.append(resource)
+            resources.append(resource)
             for field in resource.form.assets:
                 value = resource.values.get(field.at)
                 kind = KINDS.get(field.refers_to or "")
                 if isinstance(value, dict) and kind is not None:
-                    found.append(_inline(resource, field.at, kind, value))
-        return tuple(found)
+                    resources.append(_inline(resource, field.at, kind, value))
+        return tuple(resources)
 
     @cached_property
     def by_kind(self) -> Mapping[str, list[Resource]]:
         """The declared resources by the name of their kind, those that repeat an address too."""
-        found: dict[str, list[Resource]] = defaultdict(list)
+        resources: dict[str, list[Resource]] = defaultdict(list)
         for resource in self.with_repeated:
-            found[resource.kind.name].append(resource)
-        return found
+            resources[resource.kind.name].append(resource)
+        return resources
 
     @cached_property
     def _by_source(self) -> Mapping[Address, list[Edge]]:
-        found: dict[Address, list[Edge]] = defaultdict(list)
+        edges: dict[Address, list[Edge]] = defaultdict(list)
         for edge in self.edges:
-            found[edge.source].append(edge)
-        return found
+            edges[edge.source].append(edge)
+        return edges
 
     @cached_property
     def _by_name(self) -> Mapping[Address, list[Address]]:

@@ -65,17 +65,17 @@ def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
     return bool(left != right) and not (_is_labelled(left, right) or _is_labelled(right, left))
 
 
-def _is_labelled(text: Data, other: Data) -> bool:
-    """Whether `text` differs from `other` in nothing but labels where that has versions.
+def _is_labelled(text: Data, version_text: Data) -> bool:
+    """Whether `text` differs from `version_text` in nothing but labels where that has versions.
 
     The service keeps the version that a label stood for when it was written.
     """
-    if not (isinstance(text, str) and isinstance(other, str) and "/labels/" in text):
+    if not (isinstance(text, str) and isinstance(version_text, str) and "/labels/" in text):
         return False
     parts = re.split(r'(/labels/[^/"]+)', text)
     parts[::2] = map(re.escape, parts[::2])
     parts[1::2] = (rf'(?:{re.escape(label)}|/versions/[^/"]+)' for label in parts[1::2])
-    return re.fullmatch("".join(parts), other, re.IGNORECASE) is not None
+    return re.fullmatch("".join(parts), version_text, re.IGNORECASE) is not None
 
 
 def inner_fields(field: Field, value: Data) -> Iterator[Field]:

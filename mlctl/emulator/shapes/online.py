@@ -164,12 +164,12 @@ def _with_variables(field: ResponseField) -> Data:
 
     What a request has said of them stays (recorded: online-deployment-get).
     """
-    shown = section(_DEPLOYMENT_PROPERTIES)(field)
-    code = shown.get("codeConfiguration") or {}
+    properties = section(_DEPLOYMENT_PROPERTIES)(field)
+    code = properties.get("codeConfiguration") or {}
     if field.occasion.phase is not Phase.CREATING and code:
-        variables = dict(_variables(field.occasion.call, shown.get("model"), code))
-        shown["environmentVariables"] = variables | shown["environmentVariables"]
-    return shown
+        variables = dict(_variables(field.occasion.call, properties.get("model"), code))
+        properties["environmentVariables"] = variables | properties["environmentVariables"]
+    return properties
 
 
 def _variables(call: Call, model: Data, code: Mapping[str, Data]) -> Iterator[tuple[str, Data]]:

@@ -158,9 +158,9 @@ def _secrets(
     yield from list(masking.find(data))
     if any(leaf.credential and leaf.at in values for leaf in form.fields):
         return
-    for one in form.fields:
-        if one.secret and len(one.at) > 1 and any(at[:-1] == one.at[:-1] for at in values):
-            yield one.at, None
+    for leaf in form.fields:
+        if leaf.secret and len(leaf.at) > 1 and any(at[:-1] == leaf.at[:-1] for at in values):
+            yield leaf.at, None
 
 
 def _identifier(text: str) -> str:
