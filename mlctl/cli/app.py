@@ -51,6 +51,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(KINDS, AZ_VERBS),
         "job": "mlctl.cli.az.job_commands",
         "workspace": "mlctl.cli.az.workspaces",
+        "registry": "mlctl.cli.az.registry_commands",
     },
     "Simulated Cloud Commands": {
         "local": "mlctl.cli.local.commands",

@@ -63,7 +63,8 @@ _SKUS = _ONLINE + "/{parent}/deployments/{name}/skus"
 _STORES = _WS + "/datastores"
 _PLACE = _SUB + _ML + "/locations/{location}"
 _AUTH = "{scope*}/providers/Microsoft.Authorization"
-_REGISTRY = "{scope*}" + _ML + "/registries/{registry}/{collection}"
+_STORED = "{scope*}" + _ML + "/registries/{registry}"
+_REGISTRY = _STORED + "/{collection}"
 _REGISTERED = _REGISTRY + "/{name}"
 _RUNS = run_history.ROOT + _WS + "/runs"
 _ENTRA = "/{tenant}/oauth2"
@@ -187,7 +188,15 @@ ROUTES = (
     Route(
         "GET", _SUB + "/providers/Microsoft.Insights/eventtypes/management/values", activity.show
     ),
+    Route("GET", _SUB + _ML + "/registries", registries.show_all),
+    Route("GET", _GROUP + _ML + "/registries", registries.show_all),
+    Route("GET", _GROUP + _ML + "/registries/{registry}", registries.show),
+    Route("PUT", _GROUP + _ML + "/registries/{registry}", registries.create),
+    Route("PUT", _STORED + "/tempdatarefs/{name}/versions/{version}", registries.upload),
+    Route("POST", _STORED + "/import", registries.import_asset),
     Route("GET", _REGISTRY, registries.containers),
+    Route("PUT", _REGISTERED, registries.write_container),
+    Route("PUT", _REGISTERED + "/versions/{version}", registries.write),
     Route("GET", _REGISTERED, registries.container),
     Route("GET", _REGISTERED + "/versions", registries.versions),
     Route("GET", _REGISTERED + "/versions/{version}", registries.version),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,49 @@ def test_the_assets_of_a_registry_are_read() -> None:
     assert (component.name, component.version) == ("rai_tabular_causal", "1")
     names = {one.name for one in ml.components.list()}
     assert "summarization_pipeline" in names
+
+
+def test_each_kind_of_asset_is_written_to_a_registry_and_read(tmp_path: Path) -> None:
+    from azure.ai.ml import load_component
+    from azure.ai.ml.entities import Data, Environment, Model
+
+    (tmp_path / "score.py").write_text("print(1)")
+    ml = registry_client(sdk().world.emulator, "ours")
+    at = "azureml://registries/ours"
+    ml.environments.create_or_update(Environment(name="env", version="1", image="busybox"))
+    assert ml.environments.get("env", version="1").image == "busybox"
+    made = ml.models.create_or_update(Model(name="m", version="2", path=str(tmp_path)))
+    assert made.id == f"{at}/models/m/versions/2"
+    assert ml.models.get("m", label="latest").version == "2"
+    assert [model.version for model in ml.models.list(name="m")] == ["2"]
+    data = Data(name="d", version="1", path=str(tmp_path / "score.py"), type="uri_file")
+    assert ml.data.create_or_update(data).id == f"{at}/data/d/versions/1"
+    assert ml.data.get("d", version="1").type == "uri_file"
+    environment = f"{at}/environments/env/versions/1"
+    written = {"name": "c", "version": "1", "type": "command", "command": "python score.py"}
+    written |= {"code": ".", "environment": environment}
+    (tmp_path / "c.yml").write_text(json.dumps(written))
+    component = load_component(str(tmp_path / "c.yml"))
+    assert ml.components.create_or_update(component).id == f"{at}/components/c/versions/1"
+    shown = ml.components.get("c", version="1")
+    assert shown.environment == environment
+    assert [model.name for model in ml.models.list()] == ["m"]
+
+
+def test_a_registry_is_made_and_a_model_is_shared_with_it() -> None:
+    from azure.ai.ml.entities import Registry, RegistryRegionDetails
+
+    ml = sdk().ml
+    regions = [RegistryRegionDetails(location="westus")]
+    ml.registries.begin_create(
+        Registry(name="ours", location="westus", tags={"a": "b"}, replication_locations=regions)
+    ).result()
+    shown = ml.registries.get("ours")
+    assert (shown.location, shown.tags) == ("westus", {"a": "b"})
+    assert [registry.name for registry in ml.registries.list()] == ["ours"]
+    ml.models.create_or_update(model(version="1"))
+    more = {"share_with_name": "shared", "share_with_version": "7", "registry_name": "ours"}
+    assert ml.models.share("heart", "1", **more).id.endswith("ours/models/shared/versions/7")
 
 
 def test_a_throttled_request_is_asked_again() -> None:

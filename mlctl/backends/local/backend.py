@@ -23,7 +23,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import activity, control, service
+from mlctl.simulator.control_plane import activity, control, registries, service
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -75,7 +75,7 @@ class LocalBackend(
     ports.SupportsSizes,
     ports.SupportsNames,
     ports.SupportsWorkspaces,
-    ports.SupportsRegistries,
+    ports.WritesRegistries,
     ports.SupportsNodes,
     ports.SupportsCode,
     SupportsLeases,
@@ -184,7 +184,21 @@ class LocalBackend(
         return quotas + [Usage(family, 0, quota.default(family, settings)) for family in new]
 
     def registry(self, name: str) -> LocalRegistry:
-        return LocalRegistry(name)
+        return LocalRegistry(self.handle.store, name)
+
+    def writing_registry(self, name: str) -> LocalBackend:
+        return self.within(registries.written(self.handle.store, name).scope)
+
+    def create_registry(self, name: str, location: str) -> None:
+        registries.create(self.handle.store, name, location)
+
+    def share(self, address: Address, registry: str, target: Address) -> None:
+        registries.share(self.handle, address, registry, target)
+
+    def registries(self) -> dict[str, str]:
+        with self.handle.store.read() as db:
+            every = rows.workspaces(db, registries=True)
+            return {scope.workspace: location for scope, location, _ in every}
 
     def quota_refuses(self) -> QuotaRefusal:
         return control.cloud_settings(self.handle).quota_refuses

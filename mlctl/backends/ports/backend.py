@@ -195,7 +195,7 @@ class SupportsWorkspaces(Protocol):
 
 
 class Registry(Protocol):
-    """Assets that workspaces share; they are read, not written."""
+    """Assets that workspaces share."""
 
     def read(self, address: Address) -> Live:
         """A version of an asset; without a version the newest one.
@@ -218,6 +218,35 @@ class SupportsRegistries(Protocol):
 
     def registry(self, name: str) -> Registry:
         """The registry of that name; whether there is one shows when it is read."""
+
+
+@runtime_checkable
+class WritesRegistries(SupportsRegistries, Protocol):
+    """Can make registries, and write to them."""
+
+    def writing_registry(self, name: str) -> Backend:
+        """A backend whose assets are those of a registry, which its first write makes.
+
+        Raises:
+            ServiceError: the registry is not the caller's to write.
+        """
+
+    def create_registry(self, name: str, location: str) -> None:
+        """Make a registry, unless it is there.
+
+        Raises:
+            ServiceError: no registry can be called so, or be there.
+        """
+
+    def share(self, address: Address, registry: str, target: Address) -> None:
+        """Copy a version of an asset of the workspace to a registry.
+
+        Raises:
+            ServiceError: there is no such asset, or the registry has the version already.
+        """
+
+    def registries(self) -> dict[str, str]:
+        """The regions of the registries that there are, by their names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mlctl.applying.outcome import Outcome
-from mlctl.backends.ports.backend import Backend, Live
+from mlctl.backends.ports.backend import Backend, Live, SupportsRegistries
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data, print_plan
@@ -151,6 +151,9 @@ def _print_made(
 def print_live(session: Session, backend: Backend, live: Iterable[Live], args: WriteArgs) -> None:
     """Print live resources: one as an object, several as a list."""
     resources_ = list(live)
+    if args.registry_name is not None and isinstance(backend, SupportsRegistries):
+        registry = backend.registry(args.registry_name)  # which knows the ids of its assets
+        resources_ = [registry.read(resource.address) for resource in resources_]
     bodies = [resources.printed(resource, backend.scope) for resource in resources_]
     columns = kind_of(resources_[0].address).az.columns if resources_ else None
     data = bodies[0] if len(bodies) == 1 else bodies

@@ -20,7 +20,7 @@ FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 class NameArgs(OutputArgs):
     """The names of a resource; `name` is None only where a file may have it.
 
-    `registry_name` is that of `show` and `list`, where it is not the workspace that is meant.
+    `registry_name` is given where it is not the workspace that is meant.
     """
 
     name: str | None = None
@@ -38,6 +38,14 @@ class ListArgs(NameArgs):
     include_archived: bool = False
     max_results: int | None = None
     fields: Mapping[str, FieldText] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareArgs(NameArgs):
+    """Of `share`: what a registry calls the asset, where that is another name or version."""
+
+    share_with_name: str | None = None
+    share_with_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

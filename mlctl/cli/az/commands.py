@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from mlctl.cli.az import common_flags as flags
-from mlctl.cli.az import field_flags, read, wait
-from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
+from mlctl.cli.az import field_flags, read, registries, wait
+from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, ShareArgs, WaitArgs, WriteArgs
 from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
@@ -20,6 +20,7 @@ from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
+_SHARED = ("model", "environment", "data")  # kinds that az copies to a registry
 _Args = TypeVar("_Args", bound=OutputArgs)
 
 
@@ -101,6 +102,10 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
     if kind.versioned:
         yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
         yield _archive(kind, "restore", "They are in lists again.")
+    if kind.name in _SHARED:
+        text = f"Copy a version of {_a(kind)} from the workspace to a registry."
+        share = registries.share
+        yield KindCommand("share", share, ShareArgs, tuple(flags.sharing(kind)), text)
     if kind.quota.has_nodes:
         yield from _of_clusters(kind)
 
@@ -109,6 +114,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
     parameters = [
         flags.file(required=kind.az.needs_file),
         *flags.new_identity(kind),
+        *flags.registry(kind),
         *field_flags.parameters(kind.az.create_flags, kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.arm.live_type else ()),
         flags.SET,
@@ -134,6 +140,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
     parameters = [
         *([flags.file(required=False)] if by_file else ()),
         *(flags.new_identity(kind) if by_file else flags.identity(kind)),
+        *flags.registry(kind),
         *field_flags.parameters(kind.az.update_flags, kind, defaults=False),
         *flags.GENERIC,
         IGNORE,
@@ -189,7 +196,7 @@ def _wait(kind: Kind) -> KindCommand[Any]:
 
 
 def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
-    parameters = (*flags.identity(kind), flags.DRY_RUN, *flags.POLICY)
+    parameters = (*flags.identity(kind), *flags.registry(kind), flags.DRY_RUN, *flags.POLICY)
     text = f"{name.capitalize()} a version of {_a(kind)}, or all of them. {what}"
     return KindCommand(name, _write(name), WriteArgs, parameters, text)
 

@@ -85,10 +85,20 @@ def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
 
 
 def registry(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flag that names a registry to read, in place of the workspace."""
+    """The flag that names a registry, in place of the workspace."""
     if kind.versioned:
-        text = "Read the registry of this name (`azureml` is Microsoft's), not the workspace."
+        text = "The registry of this name (`azureml` is Microsoft's), not the workspace."
         yield option("registry_name", text, metavar="NAME")
+
+
+def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
+    """The flags of `share`."""
+    yield option("name", f"Name of the {kind.title}.", "-n", default=...)
+    yield option("version", "Version.", "-v", default=...)
+    yield option("registry_name", "The registry to copy it to.", metavar="NAME", default=...)
+    yield option("share_with_name", "Name there; the same unless given.")
+    yield option("share_with_version", "Version there; the same unless given.")
+    yield from POLICY
 
 
 def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:

@@ -1,11 +1,11 @@
-"""`show` and `list` of assets of a registry."""
+"""`show`, `list` and `share` of assets of a registry."""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.args import ListArgs, NameArgs
+from mlctl.cli.az.args import ListArgs, NameArgs, ShareArgs
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data
 from mlctl.kinds import Address, Kind, Scope
@@ -30,6 +30,17 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         data = [_listed(asset) for asset in islice(assets, args.max_results)]
     print_data(session, data, args.output, args.query, kind.az.columns)
     return Exit.OK
+
+
+def share(session: Session, kind: Kind, args: ShareArgs) -> Exit:
+    """Copy a version of an asset of the workspace to a registry, and print it."""
+    name, version = str(args.name), str(args.version)
+    target = Address(
+        kind.name, args.share_with_name or name, None, args.share_with_version or version
+    )
+    with session.registries() as backend:
+        backend.share(Address(kind.name, name, None, version), str(args.registry_name), target)
+    return show(session, kind, target, args)
 
 
 def _listed(live: Live) -> dict[str, Data]:

@@ -42,7 +42,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     _check_flags(kind, args)
     typed = ResourceFlags.of(kind, kind.az.create_flags, args)
     report = new_report(session, args.ignore)
-    with session.backend() as backend:
+    with session.backend(args.registry_name) as backend:
         loader = session.loader(
             report,
             kind,
@@ -67,7 +67,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change the fields of a live resource that the flags and the file name, and no others."""
     typed = ResourceFlags.of(kind, kind.az.update_flags, args)
-    with session.backend() as backend:
+    with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))
 
         def edit(document: Document, kind_: Kind) -> Document:
@@ -159,7 +159,7 @@ COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
 
 def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -> Exit:
     verb = "archive" if archived else "restore"
-    with session.backend() as backend:
+    with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))
         read = []
         for live in _versions(backend, kind, args):

@@ -24,7 +24,7 @@ from mlctl.render.terminal.terminal import clean, clean_lines
 from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
-    from mlctl.backends.ports.backend import Backend, ConnectionOptions, Registry
+    from mlctl.backends.ports.backend import Backend, ConnectionOptions, Registry, WritesRegistries
     from mlctl.catalog.prices import PriceList
     from mlctl.config.loader import Loader
     from mlctl.kinds import Kind
@@ -208,12 +208,49 @@ class Session:
             backend.close()
 
     @contextmanager
-    def backend(self) -> Iterator[Backend]:
+    def writing_registry(self, name: str) -> Iterator[Backend]:
+        """The backend of a registry to write to; says once, on stderr, which one it is.
+
+        Raises:
+            ServiceError: the backend cannot be opened, or writes to no registry.
+        """
+        with self.registries() as backend:
+            self.note(clean(f"{self.backend_name} backend, registry {name}"))
+            yield backend.writing_registry(name)
+
+    @contextmanager
+    def registries(self) -> Iterator[WritesRegistries]:
+        """The open backend, which can make registries and write to them.
+
+        Raises:
+            ServiceError: it cannot be opened, or writes to no registry.
+        """
+        from mlctl.backends.ports.backend import WritesRegistries
+        from mlctl.service_errors import Permanent
+
+        backend, _ = self.open()
+        try:
+            if not isinstance(backend, WritesRegistries):
+                why = f"mlctl writes to registries of the simulated cloud, not of {backend.name}"
+                cure = "use `az ml` or the SDK there; what is in a registry can be read and named"
+                raise Permanent("NoRegistries", f"{why}: {cure}")
+            yield backend
+        finally:
+            backend.close()
+
+    @contextmanager
+    def backend(self, registry: str | None = None) -> Iterator[Backend]:
         """The open backend; says once, on stderr, which workspace the command works on.
+
+        With `registry`, the one that writes to that registry.
 
         Raises:
             ServiceError: it cannot be opened.
         """
+        if registry is not None:
+            with self.writing_registry(registry) as writing:
+                yield writing
+            return
         from mlctl.backends.ports.backend import SupportsNotes
 
         scope = self.scope

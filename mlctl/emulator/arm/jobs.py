@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import replace
 
 from mlctl.emulator.arm import operations
@@ -23,7 +22,7 @@ from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
-from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state import clock
 
 _DEPLOYMENT = "azureml-model-deployment"
 _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
@@ -123,8 +122,7 @@ def result(call: Call) -> Response:
         return operations.result(call)
     workspace, _, name = token.partition(":")
     job_call = next(
-        (candidate for candidate in _workspaces(call) if candidate.guid("workspace") == workspace),
-        None,
+        (each for each in call.in_workspaces() if each.guid("workspace") == workspace), None
     )
     job = _find_job(job_call, name) if job_call else None
     if job is None or job.view.ended is None:
@@ -135,16 +133,6 @@ def result(call: Call) -> Response:
     if call.settings.pace is VIRTUAL:
         control.wait(call.home, remaining)
     return operations.still_running(call, {})
-
-
-def _workspaces(call: Call) -> Iterator[Call]:
-    """The call in each workspace."""
-    with call.store.read() as db:
-        scopes = [scope for scope, *_ in rows.workspaces(db)]
-    for scope in scopes:
-        parts = (scope.subscription, scope.resource_group, scope.workspace)
-        names = dict(zip(("subscription", "group", "workspace"), parts, strict=True))
-        yield replace(call, names={**call.names, **names})
 
 
 def wait_for(call: Call) -> JobRecord:

@@ -1,16 +1,36 @@
-"""Registries, as far as reading their assets and references to them need."""
+"""Registries: those that were made or written to here, and what others are supposed to hold.
+
+URLs and answers are those that azure-ai-ml 1.35.2 asks for and reads (`_utils/_registry_utils.py`,
+`operations/_registry_operations.py`).
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from mlctl.emulator.arm import assets
 from mlctl.emulator.http.messages import Response, json_response
+from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
-from mlctl.kinds.address import LATEST, Address
+from mlctl.emulator.storage import uploads
+from mlctl.kinds.address import LATEST, PROVIDER, Address, Scope
 from mlctl.kinds.registry import ALL
-from mlctl.service_errors import NotFound
+from mlctl.pointer import Data, get
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import registries
+from mlctl.simulator.control_plane.state import rows
 
 _GROUP = "registries"
+_DISCOVERY = "/registrymanagement/v1.0/registries"
 _KINDS = {kind.collection.casefold(): kind.name for kind in ALL.values() if kind.versioned}
+_OF_WORKSPACE = (
+    r"azureml://locations/[^/]+/workspaces/(?P<workspace>[^/]+)/(?P<collection>[^/]+)"
+    r"/(?P<name>[^/]+)/versions/(?P<version>[^/]+)"
+)
+_Handler = Callable[[Call], Response]
 
 
 def discovery(call: Call) -> Response:
@@ -28,6 +48,145 @@ def discovery(call: Call) -> Response:
     )
 
 
+def create(call: Call) -> Response:
+    """PUT of a registry, done at once.
+
+    Raises:
+        ServiceError: 400, there is no such region; 403, it is Microsoft's.
+    """
+    name = call.names["registry"]
+    is_new = registries.create(call.store, name, str(call.data.get("location") or ""))
+    sent = {"tags": call.data.get("tags") or {}, "properties": call.data.get("properties") or {}}
+    call.blob_store.put(ItemKind.WORKSPACE, rows.registry_scope(name).id, sent)
+    return json_response(_registry(call, name), 201 if is_new else 200)
+
+
+def show(call: Call) -> Response:
+    """GET of a registry."""
+    if registries.kept(call.store, call.names["registry"]) is None:
+        text = f"The registry '{call.names['registry']}' was not found."
+        raise NotFound("ResourceNotFound", text)
+    return json_response(_registry(call, call.names["registry"]))
+
+
+def show_all(call: Call) -> Response:
+    """GET of the registries that were made here."""
+    with call.store.read() as db:
+        names = [scope.workspace for scope, *_ in rows.workspaces(db, registries=True)]
+    return json_response({"value": [_registry(call, name) for name in names]})
+
+
+def _registry(call: Call, name: str) -> dict[str, Data]:
+    scope, handle = rows.registry_scope(name), registries.kept(call.store, name)
+    assert handle is not None
+    item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
+    sent = item.note if item else {}
+    subscription = call.names["subscription"]
+    group = call.names.get("group", _GROUP)
+    return {
+        "id": Scope(subscription, group, name).id.replace("/workspaces/", "/registries/"),
+        "name": handle.scope.workspace,
+        "type": f"{PROVIDER}/registries",
+        "location": handle.location,
+        "tags": sent.get("tags") or {},
+        "identity": {"type": "SystemAssigned"},
+        "properties": {
+            "publicNetworkAccess": "Enabled",
+            "discoveryUrl": f"{call.request.base}{_DISCOVERY}/{name}/discovery",
+            "regionDetails": [{"location": handle.location}],
+            **{key: value for key, value in (sent.get("properties") or {}).items() if value},
+            "provisioningState": "Succeeded",
+        },
+    }
+
+
+def _kept_by(handler: _Handler) -> Callable[[_Handler], _Handler]:
+    """A handler that reads a registry kept here by `handler`, and supposes what others hold."""
+
+    def decorate(supposed: _Handler) -> _Handler:
+        def handle(call: Call) -> Response:
+            if registries.kept(call.store, call.names["registry"]) is None:
+                return supposed(call)
+            return _shown(call, handler(_within(call)))
+
+        handle.__doc__ = supposed.__doc__
+        return handle
+
+    return decorate
+
+
+def _within(call: Call) -> Call:
+    """The call, of the workspace as which a registry is stored."""
+    return call.within(rows.registry_scope(call.names["registry"]), _kind(call))
+
+
+def _shown(call: Call, response: Response) -> Response:
+    """An answer about what is stored, with the ids of the registry."""
+    body = registries.shown(call.names["registry"], json.loads(response.body))
+    if "properties" in body:
+        body["properties"]["provisioningState"] = "Succeeded"
+    return json_response(body, response.status)
+
+
+def _list_versions(call: Call) -> Response:
+    """The versions of an asset: none of what is not there, as the SDK needs it of a new model."""
+    try:
+        return assets.show_versions(call)
+    except NotFound:
+        return json_response({"value": []})
+
+
+def write(call: Call) -> Response:
+    """PUT of a version of an asset; a first write makes the registry. It is done at once."""
+    registries.written(call.store, call.names["registry"])
+    return _shown(call, assets.write_version(_within(call)))
+
+
+def write_container(call: Call) -> Response:
+    """PUT of what stands for all versions of an asset."""
+    registries.written(call.store, call.names["registry"])
+    return _shown(call, assets.write_container(_within(call)))
+
+
+def upload(call: Call) -> Response:
+    """PUT of a temporary data reference: a place to write the files of an asset to.
+
+    Raises:
+        ServiceError: 409, the version is there; 403, the registry is Microsoft's.
+    """
+    registries.written(call.store, call.names["registry"])
+    parts = str(call.data.get("assetId", "")).split("/")
+    collection = parts[-4] if parts[3:] else "models"
+    inner = _within(replace(call, names={**call.names, "collection": collection}))
+    if inner.kind != "environment" and inner.peek(inner.address) is not None:
+        text = f"{inner.address} exists in registry {call.names['registry']}."
+        raise Permanent("Conflict", text, status=409)
+    return uploads.start_pending_upload(inner)
+
+
+def import_asset(call: Call) -> Response:
+    """POST of an import: an asset of a workspace is copied, which `share` of the SDK asks for.
+
+    Raises:
+        ServiceError: 404, there is no such workspace or asset; 400, it is no id of one.
+    """
+    source = re.fullmatch(_OF_WORKSPACE, str(get(call.data, ("properties", "sourceAssetId"))))
+    if source is None:
+        raise Permanent("ValidationError", "sourceAssetId is no asset of a workspace.")
+    name, version = (
+        str(get(call.data, ("properties", f"destination{part}")) or source[part.casefold()])
+        for part in ("Name", "Version")
+    )
+    address = Address(_kind_of(source["collection"]), source["name"], None, source["version"])
+    for workspace in call.in_workspaces():
+        if workspace.guid("workspace") == source["workspace"]:
+            target = Address(address.kind, name, None, version)
+            registries.share(workspace.handle, address, call.names["registry"], target)
+            return Response(200)
+    raise NotFound("ResourceNotFound", f"There is no workspace {source['workspace']}.")
+
+
+@_kept_by(assets.show_containers)
 def containers(call: Call) -> Response:
     """GET of the assets that a registry lists."""
     kind, registry = _kind(call), call.names["registry"]
@@ -35,6 +194,7 @@ def containers(call: Call) -> Response:
     return json_response({"value": list(assets)})
 
 
+@_kept_by(assets.show_container)
 def container(call: Call) -> Response:
     """GET of what stands for all versions of an asset."""
     asset = registries.container(call.names["registry"], _address(call))
@@ -43,12 +203,14 @@ def container(call: Call) -> Response:
     return json_response(asset)
 
 
+@_kept_by(assets.show_version)
 def version(call: Call) -> Response:
     """GET of one version of an asset."""
     address = _address(call).at(call.names["version"])
     return json_response(registries.version(call.names["registry"], address))
 
 
+@_kept_by(assets.show_label)
 def label(call: Call) -> Response:
     """GET of the version that a label names: `latest`."""
     newest = registries.newest(call.names["registry"], _address(call))
@@ -57,6 +219,7 @@ def label(call: Call) -> Response:
     return json_response(registries.version(call.names["registry"], newest))
 
 
+@_kept_by(_list_versions)
 def versions(call: Call) -> Response:
     """GET of the versions of an asset: the newest one.
 
@@ -76,7 +239,10 @@ def _address(call: Call) -> Address:
 
 
 def _kind(call: Call) -> str:
-    collection = call.names["collection"]
+    return _kind_of(call.names["collection"])
+
+
+def _kind_of(collection: str) -> str:
     if collection.casefold() not in _KINDS:
         raise NotFound("InvalidResourceType", f"There are no {collection} in registries.")
     return _KINDS[collection.casefold()]

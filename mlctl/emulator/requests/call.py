@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
@@ -80,13 +80,19 @@ class Call:
 
     def at_home(self) -> Call:
         """The call in the workspace that always exists, for what all workspaces share."""
-        home = self.settings.home
-        home_names = {
-            "subscription": home.subscription,
-            "group": home.resource_group,
-            "workspace": home.workspace,
-        }
-        return replace(self, names={**self.names, **home_names})
+        return self.within(self.settings.home)
+
+    def within(self, scope: Scope, kind: str = "") -> Call:
+        """The call in another workspace, about a kind of resource where one is named."""
+        parts = (scope.subscription, scope.resource_group, scope.workspace)
+        names = dict(zip(("subscription", "group", "workspace"), parts, strict=True))
+        return replace(self, kind=kind or self.kind, names={**self.names, **names})
+
+    def in_workspaces(self) -> Iterator[Call]:
+        """The call in each workspace."""
+        with self.store.read() as db:
+            scopes = [scope for scope, *_ in rows.workspaces(db)]
+        return map(self.within, scopes)
 
     @property
     def caller(self) -> str:

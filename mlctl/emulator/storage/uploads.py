@@ -37,22 +37,28 @@ def container(call: Call, name: str) -> str:
 def start_pending_upload(call: Call) -> Response:
     """POST startPendingUpload: a container of the emulator, with a signature to write into it."""
     container = call.guid(f"{call.kind}/{call.names['name']}/{call.names['version']}".casefold())
-    uri = f"{call.request.base}/{blobs.ROOT}/uploads/{container}"
-    sas = f"{uri}?{blobs.sas(call.settings)}"
-    scope = call.scope
-    group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
-    account = f"{group}/providers/Microsoft.Storage/storageAccounts/{_account(call)}"
     return json_response(
         {
-            "blobReferenceForConsumption": {
-                "blobUri": uri,
-                "storageAccountArmId": account,
-                "credential": {"credentialType": "SAS", "sasUri": sas},
-            },
+            "blobReferenceForConsumption": reference(
+                call, f"{call.request.base}/{blobs.ROOT}/uploads/{container}"
+            ),
             "pendingUploadId": container,
             "pendingUploadType": "None",  # whatever was asked for
         }
     )
+
+
+def reference(call: Call, uri: str) -> dict[str, Data]:
+    """Where a blob or a container is, with a signature to read and write it."""
+    scope = call.scope
+    group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
+    account = f"{group}/providers/Microsoft.Storage/storageAccounts/{_account(call)}"
+    sas = f"{uri}?{blobs.sas(call.settings)}"
+    return {
+        "blobUri": uri,
+        "storageAccountArmId": account,
+        "credential": {"credentialType": "SAS", "sasUri": sas},
+    }
 
 
 def datastores(call: Call) -> Response:

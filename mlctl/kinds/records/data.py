@@ -50,7 +50,6 @@ KIND = Kind(
             "import": _IMPORT,
             "list-materialization-status": _IMPORT,
             "mount": "a compute mounts what a job names; `data show` prints the path",
-            "share": "registries are outside of the workspace",
         },
     ),
 )

@@ -1,11 +1,13 @@
-"""Registries, as far as reading and references need them.
+"""Registries: those that were made or written to here, and those of others.
 
-What `catalog.registry_assets` names is listed, and has a newest version. Beyond that every version
-of every asset is there, as nobody knows what the registries of others hold: an assumption.
+The former are stored as workspaces are, and hold what was written to them. Of the latter what
+`catalog.registry_assets` names is listed, and has a newest version. Beyond that every version of
+every asset is there, as nobody knows what the registries of others hold: an assumption.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from uuid import NAMESPACE_URL, uuid5
 
@@ -13,9 +15,83 @@ from mlctl import catalog
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.state import clock
+from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.errors import missing
+from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
+from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.workspace import (
+    DEFAULT_LOCATION,
+    WorkspaceHandle,
+    ensure_workspace,
+)
 
 _IMAGES = "mcr.microsoft.com/azureml/curated"
+
+
+def kept(store: Store, registry: str) -> WorkspaceHandle | None:
+    """What stores a registry that was made or written to here; None of a registry of others."""
+    with store.read() as db:
+        state = rows.workspace_state(db, rows.registry_scope(registry), DEFAULT_LOCATION)
+    return WorkspaceHandle(store, state.scope, state.location) if state.id != NO_WORKSPACE else None
+
+
+def written(store: Store, registry: str) -> WorkspaceHandle:
+    """As `kept`, to write to; a first write makes the registry.
+
+    Raises:
+        ServiceError: 403, it is Microsoft's.
+    """
+    if catalog.registry_assets(registry, "model"):
+        text = f"The registry `{registry}` is Microsoft's: it is read, not written."
+        raise Permanent("AuthorizationFailed", text, status=403)
+    scope = rows.registry_scope(registry)
+    return kept(store, registry) or WorkspaceHandle(store, scope, DEFAULT_LOCATION)
+
+
+def create(store: Store, registry: str, location: str) -> bool:
+    """Make a registry, unless it is there; whether it was made.
+
+    Raises:
+        ServiceError: as `written`; 400, there is no such region, or no registry can have the name.
+    """
+    region = catalog.region(location)
+    if region not in catalog.regions():
+        text = f"The provided location '{location}' is not available."
+        raise Permanent("LocationNotAvailableForResourceType", text, target="location")
+    handle = written(store, registry)
+    is_new = kept(store, registry) is None
+    with store.write() as db:
+        ensure_workspace(db, WorkspaceHandle(store, handle.scope, region))
+    return is_new
+
+
+def share(source: WorkspaceHandle, address: Address, registry: str, target: Address) -> None:
+    """Copy a version of an asset from a workspace to a registry; its files stay where they are.
+
+    Raises:
+        ServiceError: 404, there is no such asset; as `written`; the registry has the version with
+            other content.
+    """
+    stored = service.read(source, [address]).get(address)
+    if stored is None:
+        raise missing(address)
+    service.put(written(source.store, registry), target, {"properties": stored.body["properties"]})
+
+
+def shown(registry: str, data: Data) -> Data:
+    """What is stored of a registry, with the ids by which everybody names its assets."""
+    if isinstance(data, dict):
+        return {key: shown(registry, value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [shown(registry, value) for value in data]
+    if not isinstance(data, str) or "registries" not in data:
+        return data
+    within = re.escape(f"/subscriptions/registries/resourceGroups/registries/providers/{PROVIDER}")
+    text = re.sub(f"^{within}/workspaces/[^/]+", f"azureml://registries/{registry}", data)
+    stored = r"^azureml://subscriptions/registries/.*?/datastores/[^/]+/paths"
+    return re.sub(stored, f"https://{registry.lower()}.blob.core.windows.net", text)
 
 
 def names(registry: str, kind: str) -> list[str]:

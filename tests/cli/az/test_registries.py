@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.builders.shell import Run
@@ -59,20 +61,71 @@ def test_what_a_registry_does_not_list_is_not_found(mlctl: Run, line: tuple[str,
     assert "There is no model/none in registry azureml" in done.err
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("model", "create", "-n", "m", "--path", "x", "--registry-name", "ours"),
-        ("environment", "archive", "-n", "e", "-v", "1", "--registry-name", "ours"),
-        ("data", "update", "-n", "d", "-v", "1", "--registry-name", "ours", "--set", "tags.a=b"),
-    ],
-)
-def test_nothing_is_written_to_a_registry_and_what_to_do_is_told(
-    mlctl: Run, line: tuple[str, ...]
+IN_OURS = ("--registry-name", "ours")
+MODEL = ("model", "create", "-n", "m", "--path", "azureml://jobs/j/outputs/artifacts/paths/model/")
+DEPLOYMENT = """
+$schema: https://azuremlschemas.azureedge.net/latest/managedOnlineDeployment.schema.json
+name: blue
+endpoint_name: scoring
+model: azureml://registries/ours/models/m/labels/latest
+environment: azureml://registries/azureml/environments/sklearn-1.5/labels/latest
+instance_type: Standard_DS3_v2
+instance_count: 1
+---
+$schema: https://azuremlschemas.azureedge.net/latest/managedOnlineEndpoint.schema.json
+name: scoring
+"""
+
+
+def test_a_registry_is_made_shown_and_listed(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "registry.yml").write_text("name: ours\nlocation: West US\ntags: {a: b}\n")
+    made = mlctl("registry", "create", "-f", str(tmp_path / "registry.yml")).json
+    assert (made["name"], made["location"]) == ("ours", "westus")
+    assert mlctl("registry", "show", "-n", "OURS").json == made
+    assert mlctl("registry", "list").json == [made]
+    assert [row["name"] for row in mlctl("workspace", "list").json] == ["local"]
+    assert mlctl("registry", "show", "-n", "theirs").code == 3
+    assert mlctl("registry", "create", "-n", "far", "-l", "moon").code == 1
+    assert mlctl("registry", "create", "-n", "nowhere").code == 2
+
+
+def test_what_is_written_to_a_registry_is_read_there_and_not_in_the_workspace(mlctl: Run) -> None:
+    made = mlctl(*MODEL, "-v", "3", *IN_OURS)
+    assert made.json["id"] == "azureml://registries/ours/models/m/versions/3"
+    assert "registry ours" in made.err
+    assert mlctl("model", "show", "-n", "m", "-l", "latest", *IN_OURS).json == made.json
+    assert mlctl("model", "list", *IN_OURS, "--query", "[].latest_version").json == ["3"]
+    assert mlctl("model", "list", "-n", "m", *IN_OURS, "--query", "[].version").json == ["3"]
+    assert mlctl("model", "show", "-n", "m", "-v", "4", *IN_OURS).code == 3
+    assert mlctl("model", "list").json == []
+    changed = mlctl("model", "update", "-n", "m", "-v", "3", *IN_OURS, "--set", "tags.a=b").json
+    assert (changed["id"], changed["tags"]) == (made.json["id"], {"a": "b"})
+
+
+def test_a_deployment_of_a_model_of_a_registry_has_no_changes_once_it_is_applied(
+    mlctl: Run, tmp_path: Path
 ) -> None:
-    done = mlctl(*line)
-    assert done.code == 2
-    assert "registries are read, not written: create it in the workspace, and share" in done.err
+    mlctl(*MODEL, "-v", "3", *IN_OURS)
+    (tmp_path / "blue.yml").write_text(DEPLOYMENT)
+    assert mlctl("apply", "--yes", str(tmp_path)).code == 0
+    shown = mlctl("online-deployment", "show", "-n", "blue", "-e", "scoring").json
+    assert shown["model"] == "azureml://registries/ours/models/m/versions/3"
+    assert "No changes" in mlctl("plan", str(tmp_path)).out
+
+
+def test_a_model_is_shared_under_another_name(mlctl: Run) -> None:
+    mlctl(*MODEL, "-v", "1")
+    there = ("--share-with-name", "shared", "--share-with-version", "7")
+    shared = mlctl("model", "share", "-n", "m", "-v", "1", *IN_OURS, *there).json
+    assert shared["id"] == "azureml://registries/ours/models/shared/versions/7"
+    missing = mlctl("model", "share", "-n", "none", "-v", "1", *IN_OURS)
+    assert (missing.code, missing.out) == (3, "")
+
+
+def test_nothing_is_written_to_a_registry_of_microsoft(mlctl: Run) -> None:
+    done = mlctl(*MODEL, "--registry-name", "azureml")
+    assert done.code == 1
+    assert "is Microsoft's: it is read, not written" in done.err
 
 
 def test_a_registry_on_azure_needs_no_workspace(

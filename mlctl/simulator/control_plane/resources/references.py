@@ -13,6 +13,7 @@ from mlctl.schema.text import with_article
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.context import RequestContext
 from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.rows import registry_scope
 
 
 def resolve(context: RequestContext, text: Data, kind: str) -> str:
@@ -28,7 +29,7 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
     if reference is None:
         raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
     if reference.address is None:
-        return _resolved(reference.text, kind)
+        return _resolved(context, reference.text, kind)
     if reference.label not in (None, LATEST):
         return reference.text
     other_scope = (
@@ -53,17 +54,20 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
     return resource.address.id(other_scope or context.scope)
 
 
-def _resolved(text: str, kind: str) -> str:
+def _resolved(context: RequestContext, text: str, kind: str) -> str:
     """A URI of a registry with the version that its label stands for; other texts as they are.
 
-    What no registry lists has one version: an assumption.
+    What no registry holds or lists has one version: an assumption.
     """
     head, label, name = text.partition("/labels/")
     registry, _, asset = head.removeprefix("azureml://registries/").partition("/")
     if not label or not asset or name.casefold() != LATEST:
         return text
-    listed = catalog.registry_assets(registry, kind).get(asset.rpartition("/")[2].casefold())
-    return f"{head}/versions/{listed.version if listed else 1}"
+    address = Address(kind, asset.rpartition("/")[2])
+    stored = context.find(address, registry_scope(registry))
+    listed = catalog.registry_assets(registry, kind).get(address.name.casefold())
+    version = stored.address.version if stored else listed.version if listed else 1
+    return f"{head}/versions/{version}"
 
 
 def references_of(own_scope: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:

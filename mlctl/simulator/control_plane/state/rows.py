@@ -23,6 +23,7 @@ _FOUND = (
     "SELECT id, kind, name, parent, version, state, operation, last_operation, body FROM resources "
 )
 NO_WORKSPACE = 0  # the row id of a workspace that does not exist; no resource has it
+_REGISTRIES = "registries"  # no subscription of Azure is called so: these are GUIDs
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,19 @@ def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     return int(inserted.lastrowid or NO_WORKSPACE)
 
 
-def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
-    """Every workspace, with its location and its number of resources by kind."""
+def registry_scope(name: str) -> Scope:
+    """Where the assets of a registry are kept: registries are stored as workspaces are."""
+    return Scope(_REGISTRIES, _REGISTRIES, name)
+
+
+def workspaces(
+    db: Connection, *, registries: bool = False
+) -> Iterator[tuple[Scope, str, dict[str, int]]]:
+    """Every workspace (or registry), with its location and its number of resources by kind."""
     query = "SELECT id, subscription, resource_group, name, location FROM workspaces ORDER BY id"
     for number, *parts, location in db.execute(query).fetchall():
+        if (parts[0] == _REGISTRIES) is not registries:
+            continue
         counts = db.execute(
             "SELECT kind, count(*) FROM resources WHERE workspace = ? GROUP BY kind", (number,)
         )
