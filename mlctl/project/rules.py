@@ -9,7 +9,7 @@ from mlctl.config.document_kinds import OTHER_KIND, UNKNOWN_KIND
 from mlctl.config.named_files import SECOND_DOCUMENT
 from mlctl.config.overlays import UNKNOWN_OVERLAY
 from mlctl.config.variables import UNSET_VARIABLE
-from mlctl.diagnostics import Rule
+from mlctl.diagnostics import Rule, Severity
 from mlctl.planning.blue_green.renaming import NO_SUCCESSOR
 from mlctl.planning.preflight.checks import PLAN_RULES
 from mlctl.policies.policy import POLICY_RULES
@@ -19,11 +19,13 @@ from mlctl.schema.rules import SCHEMA_RULES
 from mlctl.schema.text import nearest
 from mlctl.source.rules import SOURCE_RULES
 
+RETIREMENT = Rule("MLC361", "retirement", Severity.WARNING)  # of `mlctl retirements` alone
 _LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND, UNSET_VARIABLE, UNKNOWN_OVERLAY, SECOND_DOCUMENT)
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
             *(*SOURCE_RULES, *SCHEMA_RULES, *_LOAD_RULES, *rules.rules(), UNREADABLE, PRIVATE),
+            RETIREMENT,
             *(NO_SUCCESSOR, *PLAN_RULES, *REHEARSAL_RULES, *POLICY_RULES, *PLUGIN_RULES),
         ),
         key=lambda rule: rule.code,

@@ -15,20 +15,11 @@ from mlctl.catalog.tables import Retiring, Table, every_table, retiring_features
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass
-from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, SourceText, Span
+from mlctl.diagnostics import Diagnostic, Label, Report, Severity, SourceText, Span
 from mlctl.pointer import Data
+from mlctl.project.rules import RETIREMENT
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
-
-RETIREMENT = Rule(
-    "MLC360",
-    "retirement",
-    Severity.WARNING,
-    summary="what is retired, or has a date on which it will be",
-    why="From that day on it is not supported, may be refused, or is taken away.",
-    fix="Move to what takes its place before that day.",
-    origin="the tables of `mlctl/catalog`, each with its source",
-)
 
 _SUFFIX = r"\.(ya?ml|py|ipynb|txt|toml|cfg|json|sh|ps1|bicep|tf|md)"
 _NAMES = frozenset({"Dockerfile", "Makefile"})
