@@ -26,7 +26,13 @@ def show(session: Session, kind: Kind, address: Address, args: NameArgs) -> Exit
 def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     """Print the versions of an asset, or every asset once with its latest version."""
     with session.registry(str(args.registry_name)) as registry:
-        assets = registry.list(kind.name, args.name)
+        every = args.include_archived and not args.archived_only
+        assets = (
+            asset
+            for asset in registry.list(kind.name, args.name)
+            if every
+            or args.archived_only is bool(get(asset.body, ("properties", "isArchived"), False))
+        )
         data = [_listed(asset) for asset in islice(assets, args.max_results)]
     print_data(session, data, args.output, args.query, kind.az.columns)
     return Exit.OK

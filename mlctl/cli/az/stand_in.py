@@ -56,7 +56,8 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
 def _is_ours(args: Sequence[str]) -> bool:
     """Whether mlctl has the verb, or the line only asks what there is."""
     group = args[0] if args else ""
-    groups = {kind.name for kind in DOCUMENTS.values() if kind.az.present} | {"workspace"}
+    groups = {kind.name for kind in DOCUMENTS.values() if kind.az.present}
+    groups |= {"workspace", "registry"}
     if group not in groups:
         return not args or group in _HELP
     verb = next((word for word in args[1:] if not word.startswith("-")), None)

@@ -100,6 +100,9 @@ def test_what_is_written_to_a_registry_is_read_there_and_not_in_the_workspace(ml
     assert mlctl("model", "list").json == []
     changed = mlctl("model", "update", "-n", "m", "-v", "3", *IN_OURS, "--set", "tags.a=b").json
     assert (changed["id"], changed["tags"]) == (made.json["id"], {"a": "b"})
+    mlctl("model", "archive", "-n", "m", "-v", "3", *IN_OURS)
+    assert mlctl("model", "list", *IN_OURS).json == []
+    assert len(mlctl("model", "list", "--archived-only", *IN_OURS).json) == 1
 
 
 def test_a_deployment_of_a_model_of_a_registry_has_no_changes_once_it_is_applied(
