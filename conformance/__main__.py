@@ -1,4 +1,4 @@
-"""`python -m conformance`: hold a running emulator against recorded exchanges, or record some."""
+"""`python -m conformance`: hold an emulator against recordings, record some, run scripts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from conformance.card import RECORDED, CardError, as_data, load
 from conformance.client import AddressError, connect
 from conformance.exchanges import exchanges
 from conformance.making import cards
+from conformance.scripts import TIMEOUT, run_folder, table
 from conformance.verify import Score, Verdict
 from conformance.verify import verify as compare_answers
 from mlctl import files, inert
@@ -26,6 +27,11 @@ VERIFY = """\
 Ask a running emulator again what was asked of Azure, and compare the answers. Each story of cards
 gets a workspace in a subscription of its own. Exit code 1: an answer deviates, and not as
 conformance/deviations.toml says.
+"""
+SCRIPTS = """\
+Run the shell scripts of a folder with the `az` of mlctl, each on a copy of the folder and a fresh
+local workspace, and print where each of them ends. Scripts are run as they are: read them first.
+Exit code 1: one of them failed, or an `az` in it did.
 """
 RECORD = """\
 Write a recording of exchanges with Azure Machine Learning as cards, one file each. Ids, names of
@@ -39,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        return record(options) if options.command == "record" else verify(options)
+        return _COMMANDS[options.command](options)
     except AddressError as error:
         parser.error(str(error))
     except (CardError, ServiceError) as error:
@@ -61,6 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--token", help="what it wants of callers, for --url")
     command.add_argument("--json", action="store_true", help="every deviation, as JSON")
     command.add_argument("--verbose", action="store_true", help="print what deviates")
+    command = commands.add_parser(
+        "scripts", help="run the shell scripts of a folder", description=SCRIPTS
+    )
+    command.add_argument("folder", type=Path, help="the folder; scripts are `*.sh` in it or below")
+    command.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds for each script")
     command = commands.add_parser("record", help="make cards of a recording", description=RECORD)
     command.add_argument(
         "recording",
@@ -74,6 +85,15 @@ def _parser() -> argparse.ArgumentParser:
         "--recorded", type=date.fromisoformat, help="when; the file's date otherwise"
     )
     return parser
+
+
+def scripts(options: argparse.Namespace) -> int:
+    """Run the scripts of a folder, and print where each of them ends."""
+    ends = list(run_folder(options.folder.resolve(), timeout=options.timeout))
+    if not ends:
+        raise CardError(f"`{options.folder}` has no scripts: files `*.sh`")
+    print(table(ends))
+    return 0 if all(end.passed for end in ends) else 1
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -154,6 +174,12 @@ def record(options: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     return 0
 
+
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "verify": verify,
+    "scripts": scripts,
+    "record": record,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

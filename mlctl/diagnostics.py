@@ -173,6 +173,7 @@ class Diagnostic:
 
     `primary` is None if there is no text to point at (a missing file, a live resource). `address`
     is that of the resource concerned, as text, if known. `severity` is the rule's unless given.
+    `accepted`: the service has been seen to accept it all the same.
     """
 
     rule: Rule
@@ -182,6 +183,7 @@ class Diagnostic:
     related: tuple[Label, ...] = ()
     address: str | None = None
     severity: Severity | None = None
+    accepted: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -201,12 +203,14 @@ class Report:
     """Collects findings, except those that are waived.
 
     `ignore` and `select` hold codes or names of rules, or prefixes of codes (`MLC3`). Waivers in
-    the source are applied here too.
+    the source are applied here too. Where `lenient`, what the service has been seen to accept is a
+    warning.
     """
 
     ignore: frozenset[str] = frozenset()
     select: frozenset[str] = frozenset()
     strict: bool = False
+    lenient: bool = False
     _findings: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, *diagnostics: Diagnostic) -> None:
@@ -255,7 +259,8 @@ class Report:
 
     def severity(self, finding: Diagnostic) -> Severity:
         """The severity that `found` has here: its own, or error under `strict`."""
-        return Severity.ERROR if self.strict or finding.is_error else Severity.WARNING
+        is_error = finding.is_error and not (self.lenient and finding.accepted)
+        return Severity.ERROR if self.strict or is_error else Severity.WARNING
 
     def _waived(self, finding: Diagnostic) -> bool:
         rule = finding.rule

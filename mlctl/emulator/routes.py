@@ -126,6 +126,7 @@ ROUTES = (
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/token", resources.token, "online-endpoint"),
+    Route("POST", _SKUS.removesuffix("skus") + "getLogs", resources.logs, "online-deployment"),
     Route("GET", _SKUS, resources.skus, "online-deployment"),
     Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),

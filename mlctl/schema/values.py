@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
@@ -66,9 +67,10 @@ def bad_text(violation: Violation) -> Diagnostic:
     rule = violation.schema.get("x-mlctl-name")
     if rule:
         message = f"{violation.shown} is no valid name: {breach(violation.value, violation.schema)}"
-        return violation.diagnostic(
-            rules.BAD_NAME, message, _placeholder_hint(violation) or str(rule)
-        )
+        hint = _placeholder_hint(violation) or str(rule)
+        diagnostic = violation.diagnostic(rules.BAD_NAME, message, hint)
+        longest = violation.schema.get("x-mlctl-seen-length", 0)
+        return replace(diagnostic, accepted=_is_only_long(violation, longest))
     if "x-mlctl-reference" in violation.schema:
         return bad_reference(violation, [str(violation.schema["x-mlctl-reference"])], [])
     return violation.diagnostic(
@@ -76,6 +78,13 @@ def bad_text(violation: Violation) -> Diagnostic:
         f"{violation.name} does not take {violation.shown}",
         _placeholder_hint(violation) or violation.schema.get("description"),
     )
+
+
+def _is_only_long(violation: Violation, longest: int) -> bool:
+    """Whether a text is valid but for its length, and no longer than `longest`."""
+    text, schema = violation.value, violation.schema
+    shortest = schema.get("minLength", 0)
+    return shortest <= len(text) <= longest and bool(re.search(schema["pattern"], text))
 
 
 def bad_reference(violation: Violation, grammar: list[str], patterns: list[str]) -> Diagnostic:

@@ -25,7 +25,13 @@ ANNOTATIONS = {
     *("x-ms-mutability", "x-ms-secret", "x-mlctl-wire", "x-mlctl-codec", "x-mlctl-enum"),
     *("x-mlctl-absent", "x-mlctl-refers-to", "x-mlctl-alias", "x-mlctl-when", "x-mlctl-path"),
     *("x-mlctl-additive", "x-mlctl-credential", "x-mlctl-wire-constants", "x-mlctl-retired"),
-    *("x-mlctl-wire-copy", "x-mlctl-name", "x-mlctl-reference", "x-mlctl-retired-service"),
+    *(
+        "x-mlctl-seen-length",
+        "x-mlctl-wire-copy",
+        "x-mlctl-name",
+        "x-mlctl-reference",
+        "x-mlctl-retired-service",
+    ),
     *("x-mlctl-any-case", "x-mlctl-bindings", "x-mlctl-unknown"),
 }
 # What a document says to mlctl and not to the service, or what the service never says back.

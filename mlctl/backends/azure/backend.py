@@ -265,6 +265,31 @@ class AzureBackend:
             yield from report.report(self.arm, self.scope, self.location)
 
     @answers_decoded()
+    def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
+        """The answer of an endpoint's scoring URI.
+
+        Raises:
+            ServiceError: there is no such endpoint or deployment, or it refuses or fails.
+        """
+        from mlctl.backends.azure import scoring
+
+        return scoring.score(self.arm, self.scope, self.cloud, endpoint, deployment, request)
+
+    @answers_decoded()
+    def credentials(self, endpoint: Address) -> Mapping[str, Data]:
+        """The keys of an endpoint, or a token for it."""
+        from mlctl.backends.azure import scoring
+
+        return scoring.credentials(self.arm, self.scope, self.cloud, endpoint)
+
+    @answers_decoded()
+    def logs(self, deployment: Address, lines: int, container: str) -> str:
+        """The last lines of the logs of a deployment's container."""
+        from mlctl.backends.azure import scoring
+
+        return scoring.logs(self.arm, self.scope, deployment, lines, container)
+
+    @answers_decoded()
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, whoever uploaded it."""
         return self._uploader.find_code(sha256)

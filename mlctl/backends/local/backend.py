@@ -74,6 +74,7 @@ class LocalBackend(
     ports.SupportsUsage,
     ports.SupportsSizes,
     ports.SupportsNames,
+    ports.SupportsScoring,
     ports.SupportsWorkspaces,
     ports.WritesRegistries,
     ports.SupportsNodes,
@@ -257,6 +258,21 @@ class LocalBackend(
 
         return LocalJobs(self.handle)
 
+    def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
+        from mlctl.simulator.control_plane import scoring
+
+        return scoring.score(self.handle, endpoint, deployment, request)
+
+    def credentials(self, endpoint: Address) -> Mapping[str, Data]:
+        from mlctl.simulator.control_plane import scoring
+
+        return scoring.credentials(self.handle, endpoint)
+
+    def logs(self, deployment: Address, lines: int, container: str) -> str:  # noqa: ARG002
+        from mlctl.simulator.control_plane import scoring
+
+        return scoring.logs(self.handle, deployment, lines)
+
     def taken(self, address: Address, location: str) -> str | None:
         with self.handle.store.read() as db:
             world = self.handle.state(db)
@@ -311,8 +327,8 @@ class LocalBackend(
         Raises:
             ValueError: a limit is negative.
         """
-        given = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
-        limits = {name: limit for name, limit in given.items() if limit is not None}
+        limits_ = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
+        limits = {name: limit for name, limit in limits_.items() if limit is not None}
         control.set_quotas(self.handle, quota.EVERYWHERE, limits)
 
 

@@ -180,6 +180,33 @@ class SupportsNames(Protocol):
 
 
 @runtime_checkable
+class SupportsScoring(Protocol):
+    """Can be asked what callers of online endpoints ask."""
+
+    def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
+        """The answer to a request, by the deployment that is named or by the endpoint's traffic.
+
+        Raises:
+            NotFound: there is no such endpoint or deployment.
+            ServiceError: refused, or the code of the deployment failed.
+        """
+
+    def credentials(self, endpoint: Address) -> Mapping[str, Data]:
+        """The keys of an endpoint, or a token of one that takes tokens.
+
+        Raises:
+            NotFound: there is no such endpoint.
+        """
+
+    def logs(self, deployment: Address, lines: int, container: str) -> str:
+        """The last lines of the logs of a deployment; `container` in ARM's words.
+
+        Raises:
+            NotFound: there is no such deployment.
+        """
+
+
+@runtime_checkable
 class SupportsWorkspaces(Protocol):
     """Knows the workspaces of its subscription."""
 

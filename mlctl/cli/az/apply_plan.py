@@ -52,7 +52,7 @@ def plan_and_apply(
     if plan.empty:
         session.note("No changes: it is so already.")
     elif any(change.action is not Action.CREATE for change in plan.pending):
-        session.show_plan(plan, quiet=session.quiet)
+        session.show_plan(plan, quiet=not session.has_notes)
     elif not session.quiet:
         session.show_findings(plan.warnings)
     code = carry_out(session, backend, planned, args)

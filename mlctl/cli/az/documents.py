@@ -164,7 +164,9 @@ def _edited(
     data = copy.deepcopy(laid.data)
     schema_ = form_schema(typed.kind, data)
     updated = update(data, updates, schema_, force_string=typed.args.force_string)
-    return with_flag_values(data, [*based, *(_value(one, schema_) for one in updated)], *below)
+    return with_flag_values(
+        data, [*based, *(_value(field_, schema_) for field_ in updated)], *below
+    )
 
 
 def _updates(args: EditArgs) -> list[GenericUpdate]:
@@ -178,7 +180,7 @@ def _updates(args: EditArgs) -> list[GenericUpdate]:
         )
         for typed_flag in flags or ()
     ]
-    return [one for _, one in sorted(updates, key=lambda pair: pair[0])]
+    return [update_ for _, update_ in sorted(updates, key=lambda pair: pair[0])]
 
 
 def _value(updated: UpdatedField, schema_: Schema) -> FlagValue:
@@ -208,26 +210,26 @@ def _cleared(
 
     Where a field has no default, the plan keeps the live value of a field that is left out.
     """
-    for one in kind.form_of(after).fields:
-        was, now = pointer.get(before, one.at), pointer.get(after, one.at)
-        keeps = one.absent is Absent.KEEP and one.mutability is not Mutability.READ_ONLY
+    for field_ in kind.form_of(after).fields:
+        was, now = pointer.get(before, field_.at), pointer.get(after, field_.at)
+        keeps = field_.absent is Absent.KEEP and field_.mutability is not Mutability.READ_ONLY
         if keeps and was not in (None, "") and now in (None, ""):
-            empty = _empty(one)
+            empty = _empty(field_)
             if empty is not None:
-                yield one.at, empty
+                yield field_.at, empty
 
 
-def _empty(one: Field) -> Data:
+def _empty(field_: Field) -> Data:
     """The value that removes a field; None where leaving it out does."""
-    if one.codec == "identities":
+    if field_.codec == "identities":
         return None
-    if "none" in one.enum:
+    if "none" in field_.enum:
         return "none"
-    if one.schema.get("type") == "object":
+    if field_.schema.get("type") == "object":
         return {}
-    if one.schema.get("type") == "string" and one.codec in ("text", "folded", "plain"):
+    if field_.schema.get("type") == "string" and field_.codec in ("text", "folded", "plain"):
         return ""
-    raise UpdateError(f"`{dotted(one.at)}` cannot be taken away; give it another value.")
+    raise UpdateError(f"`{dotted(field_.at)}` cannot be taken away; give it another value.")
 
 
 def _form(document: Document, kind: Kind) -> Form | None:

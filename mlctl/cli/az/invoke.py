@@ -97,8 +97,8 @@ def of_deployment(
 
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> Exit:
     with jobs.opened(session) as runs:
-        found = runs.list(endpoint, deployment)
-        jobs.print_jobs(session, found, printing.output, printing.query)
+        listed = runs.list(endpoint, deployment)
+        jobs.print_jobs(session, listed, printing.output, printing.query)
     return Exit.OK
 
 
@@ -114,12 +114,23 @@ def _of_pools() -> Commands:
     return {"submit": submit.submit}
 
 
+def _of_online(group: str) -> Callable[[], Commands]:
+    def commands() -> Commands:
+        from mlctl.cli.az import scoring
+
+        return scoring.COMMANDS[group]
+
+    return commands
+
+
 # What a kind has beyond the commands that all kinds have; most have nothing.
 MORE: Mapping[str, Callable[[], Commands]] = {
     "compute": _of_clusters,
     "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
     "batch-deployment": lambda: {"list-jobs": of_deployment},
     "batch-pool": _of_pools,
+    "online-endpoint": _of_online("online-endpoint"),
+    "online-deployment": _of_online("online-deployment"),
 }
 
 
@@ -257,7 +268,9 @@ def _read(file: Path, variables: Variables) -> dict[str, Data]:
         raw = read_file(expanded(file), source.MAX_BYTES, pipes=True)
     except OSError as error:
         raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
-    documents = [variables.fill(one, report) for one in source.load(str(file), raw, report)]
+    documents = [
+        variables.fill(document_, report) for document_ in source.load(str(file), raw, report)
+    ]
     for diagnostic in report:
         raise Permanent("InvalidFile", f"`{file}`: {diagnostic.message}")
     data = dict(documents[0].data) if documents else {}

@@ -13,6 +13,7 @@ from mlctl.backends import LOCAL_DB
 from mlctl.cli.az.jobs import POLLING
 from mlctl.cli.az.stand_in import MARK, PASS_THROUGH
 from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell.session import AS_AZ
 from mlctl.service_errors import Permanent
 
 _EXECUTABLE = f"""\
@@ -47,7 +48,7 @@ def az_shim(
     `az account`, `az group`, `az extension`, `az version` and `az configure` are answered here.
     """
     folder = install or _own_folder(session, pass_through=pass_through)
-    variables = {POLLING: "60"} | ({PASS_THROUGH: "1"} if pass_through else {})
+    variables = {POLLING: "60", AS_AZ: "1"} | ({PASS_THROUGH: "1"} if pass_through else {})
     lines = (f'export {name}="${{{name}-{value}}}"\n' for name, value in variables.items())
     text = _EXECUTABLE.format(python=shlex.quote(sys.executable), variables="".join(lines))
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -38,7 +39,10 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
     """
     first, arguments = (args[0] if args else ""), list(args[1:])
     if first == "ml" and _is_ours(arguments):
-        return mlctl(arguments)
+        reads_one_value = (
+            any(word.startswith("--query") for word in arguments) and not sys.stderr.isatty()
+        )
+        return mlctl([*arguments, *["--only-show-errors"] * reads_one_value])
     if first == "configure":
         return mlctl(args)
     session = Session(GlobalArgs())

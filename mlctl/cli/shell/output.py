@@ -63,10 +63,13 @@ def print_data(
     output: OutputFormat | None,
     query: str | None,
     columns: Columns | None = None,
+    *,
+    secret: bool = False,
 ) -> None:
     """Data on stdout, after the query, in az's format: the one given, else the one configured.
 
-    `columns` are those of a table, unless a query made something else of the data.
+    `columns` are those of a table, unless a query made something else of the data. `secret`: what
+    looks like a secret is what was asked for.
 
     Raises:
         InvalidValue: the query is not valid JMESPath, or not for this data.
@@ -74,7 +77,7 @@ def print_data(
     from mlctl.render.cloud import resources, tables
 
     chosen = output or configured_format(session)
-    data = masked(data)  # before the query, which may leave out the names
+    data = data if secret else masked(data)  # before the query, which may leave out the names
     if query is not None:
         data = compiled(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:

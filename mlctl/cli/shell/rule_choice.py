@@ -60,7 +60,7 @@ def new_report(
         ProjectError: `mlctl.yml` cannot be used.
     """
     out = ignored(session, ignore)
-    return Report(out, _codes(session, "--select", select), strict)
+    return Report(out, _codes(session, "--select", select), strict, session.as_az)
 
 
 def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:

@@ -23,6 +23,8 @@ from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean, clean_lines
 from mlctl.source.files import PROJECT_FILE
 
+AS_AZ = "MLCTL_AS_AZ"  # set by the executable of `mlctl az-shim`
+
 if TYPE_CHECKING:
     from mlctl.backends.ports.backend import Backend, ConnectionOptions, Registry, WritesRegistries
     from mlctl.catalog.prices import PriceList
@@ -104,6 +106,19 @@ class Session:
         from mlctl.project.load import policies_of
 
         return policies_of(self.settings.project, self.today)
+
+    @cached_property
+    def as_az(self) -> bool:
+        """Whether the executable `az` of `mlctl az-shim` was called."""
+        return bool(self.environment.get(AS_AZ))
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether notes, plans and progress are shown; for callers of `az` on terminals alone.
+
+        Scripts read both of its streams as one, and az says nothing of the kind.
+        """
+        return not self.quiet and (sys.stderr.isatty() or not self.as_az)
 
     @cached_property
     def quiet(self) -> bool:
@@ -325,8 +340,8 @@ class Session:
         )
 
     def note(self, text: str) -> None:
-        """Print a note on stderr, unless only errors are shown."""
-        if not self.quiet:
+        """Print a note on stderr, if notes are shown."""
+        if self.has_notes:
             self.say(text)
 
     def say(self, text: str) -> None:

@@ -67,7 +67,7 @@ def perform(
     def print_events(events: Iterator[StepEvent], execution: Execution) -> Outcome:
         from mlctl.render.apply import progress
 
-        if session.quiet:
+        if not session.has_notes:
             return collect_silently(events, execution)
         work, actions = execution.work, execution.actions
         if sys.stderr.isatty():

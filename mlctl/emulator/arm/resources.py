@@ -16,14 +16,13 @@ from mlctl.kinds.registry import ALL, sharing
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane import scoring, service
 from mlctl.simulator.control_plane.resources import compute
 from mlctl.simulator.control_plane.service import AcceptedPut
-from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import missing
 
 _NO_CONTENT = 204
-_DAY = 24 * 3600  # seconds
+_TAIL = 5000  # lines of logs, unless asked for others; as azure-ai-ml asks
 _INSTANCES = 50  # of a deployment, at most (recorded: online-deployment-skus)
 _ENABLED = {"enabledonly": True, "disabledonly": False}  # values of listViewType, of schedules
 
@@ -170,18 +169,18 @@ def _with_stored_kind(call: Call) -> Call:
 def keys(call: Call) -> Response:
     """POST listKeys: none of an endpoint that takes tokens."""
     endpoint = call.require(call.address)
-    by_key = str(endpoint.body["properties"].get("authMode", "Key")).casefold() == "key"
-    values = [call.guid(f"{name}{call.address}") if by_key else None for name in ("one", "two")]
-    return json_response(dict(zip(("primaryKey", "secondaryKey"), values, strict=True)))
+    return json_response(scoring.keys(call.state, call.address, endpoint.body))
 
 
 def token(call: Call) -> Response:
     """POST token: one for a day; after half of it callers shall ask for another."""
-    endpoint = call.require(call.address)
-    now = int(clock.EPOCH.timestamp() + call.state.now)
-    times = {"expiryTimeUtc": now + _DAY, "refreshAfterTimeUtc": now + _DAY // 2}
-    secret = call.guid(f"token{endpoint.address}")
-    return json_response({"accessToken": secret, "tokenType": "Bearer", **times})
+    return json_response(scoring.token(call.state, call.require(call.address).address))
+
+
+def logs(call: Call) -> Response:
+    """POST getLogs: the last `tail` events of a deployment stand for lines of its containers."""
+    tail = call.data.get("tail") or _TAIL
+    return json_response({"content": scoring.logs(call.handle, call.address, int(tail))})
 
 
 def skus(call: Call) -> Response:

@@ -28,8 +28,7 @@ _OWN = {
     "environmentVariables": OWN_VARIABLES,
 }
 _LOCAL = "of deployments in Docker on this machine; the local backend simulates a workspace"
-_LOGS = "mlctl reads no logs of containers: `az ml online-deployment get-logs` does"
-_VERBS = ("create", "delete", "list", "show", "update")
+_VERBS = ("create", "delete", "get-logs", "list", "show", "update")
 
 
 def _claims(value: Effective, region: str) -> Claims:
@@ -101,7 +100,6 @@ KIND = Kind(
             "Instances": ("instance_count",),
         },
         not_here={
-            "get-logs": _LOGS,
             **{f"{verb} --local": _LOCAL for verb in _VERBS},
             "create --local-enable-gpu": _LOCAL,
             "update --local-enable-gpu": _LOCAL,

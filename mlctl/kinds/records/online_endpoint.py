@@ -22,12 +22,8 @@ from mlctl.pointer import Data
 # As recorded: online-endpoint-put-create.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 _LOCAL = "of endpoints in Docker on this machine; the local backend simulates a workspace"
-_VERBS = ("create", "delete", "list", "show", "update")
-_SCORING = "mlctl sends endpoints no requests: `az ml online-endpoint invoke` does"
-_KEYS = (
-    "mlctl prints no keys: `az ml online-endpoint get-credentials` does; with"
-    " `auth_mode: aad_token` programs need none"
-)
+_VERBS = ("create", "delete", "get-credentials", "invoke", "list", "show", "update")
+_KEYS = "mlctl renews no keys: `az ml online-endpoint regenerate-keys` does"
 
 
 def _claims(_value: Effective, region: str) -> Claims:
@@ -77,8 +73,6 @@ KIND = Kind(
         create_flags=(flag("--auth-mode", "auth_mode"),),
         update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
         not_here={
-            "get-credentials": _KEYS,
-            "invoke": _SCORING,
             "regenerate-keys": _KEYS,
             **{f"{verb} --local": _LOCAL for verb in _VERBS},
         },

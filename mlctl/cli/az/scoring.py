@@ -1,0 +1,127 @@
+"""Requests to online endpoints, their keys, and the logs of their deployments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from mlctl import source
+from mlctl.backends.ports.backend import SupportsScoring
+from mlctl.cli.az.common_flags import PolicyArgs
+from mlctl.cli.shell import Exit, OptionSpec, Session, UsageError, flag
+from mlctl.cli.shell.command import Commands
+from mlctl.cli.shell.output import OutputArgs, print_data
+from mlctl.files import expanded
+from mlctl.files import read as read_file
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
+
+_Endpoint = Annotated[
+    str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the online endpoint.")
+]
+
+
+class Container(StrEnum):
+    """A container of a deployment."""
+
+    SERVER = "inference-server"
+    INITIALIZER = "storage-initializer"
+
+
+_WIRE = {Container.SERVER: "InferenceServer", Container.INITIALIZER: "StorageInitializer"}
+
+
+def invoke(
+    session: Session,
+    name: _Endpoint,
+    request_file: Path | None = flag("File of the request, in JSON.", "-r", metavar="FILE"),
+    deployment_name: str | None = flag(
+        "Name of the deployment; chosen by the endpoint's traffic unless given.",
+        "-d",
+        metavar="NAME",
+    ),
+    *,
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+) -> Exit:
+    """Send a request to an online endpoint, and print the answer.
+
+    The simulated cloud runs no code: it checks the request and answers with an echo that says so.
+    """
+    if request_file is None:
+        raise UsageError("the following arguments are required: --request-file/-r")
+    request = _request(request_file)
+    with _scoring(session) as backend:
+        answer = backend.score(Address("online-endpoint", name), deployment_name, request)
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    print_data(session, text, printing.output, printing.query)
+    return Exit.OK
+
+
+def get_credentials(
+    session: Session, name: _Endpoint, *, _policy: PolicyArgs, printing: OutputArgs
+) -> Exit:
+    """Print the keys of an online endpoint, or a token: nothing else prints these."""
+    with _scoring(session) as backend:
+        data = dict(backend.credentials(Address("online-endpoint", name)))
+    print_data(session, data, printing.output, printing.query, secret=True)
+    return Exit.OK
+
+
+def get_logs(
+    session: Session,
+    name: Annotated[
+        str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the online deployment.")
+    ],
+    endpoint_name: Annotated[
+        str,
+        OptionSpec("--endpoint-name", "-e", metavar="NAME", help="Name of the online endpoint."),
+    ],
+    lines: int = flag("Print the last N lines.", "-l", default=5000, min=1, metavar="N"),
+    container: Container = flag("The container.", "-c", default=Container.SERVER),
+    *,
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+) -> Exit:
+    """Print the logs of an online deployment; on the simulated cloud they are its events."""
+    with _scoring(session) as backend:
+        address = Address("online-deployment", name, endpoint_name)
+        text = backend.logs(address, lines, _WIRE[container])
+    print_data(session, text, printing.output, printing.query)
+    return Exit.OK
+
+
+@contextmanager
+def _scoring(session: Session) -> Iterator[SupportsScoring]:
+    with session.backend() as backend:
+        if not isinstance(backend, SupportsScoring):
+            text = f"the {backend.name} backend has no online endpoints to call"
+            raise Permanent("NoScoring", text)
+        yield backend
+
+
+def _request(file: Path) -> Data:
+    """The JSON of a request file.
+
+    Raises:
+        Permanent: it cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(read_file(expanded(file), source.MAX_BYTES, pipes=True))
+    except OSError as error:
+        raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        text = f"`{file}` is no JSON, which a request must be: {error}"
+        raise Permanent("InvalidFile", text) from None
+
+
+# Beyond the commands that all kinds have, by kind.
+COMMANDS: Mapping[str, Commands] = {
+    "online-endpoint": {"invoke": invoke, "get-credentials": get_credentials},
+    "online-deployment": {"get-logs": get_logs},
+}

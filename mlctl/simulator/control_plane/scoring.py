@@ -1,0 +1,114 @@
+"""Requests to online endpoints of the simulated cloud, their keys, and the logs of deployments.
+
+The simulated cloud runs no code: a request is checked as the service checks it, and answered with
+an echo that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data, get
+from mlctl.service_errors import NotFound, Permanent
+from mlctl.simulator.control_plane import activity, service
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+
+_DAY = 24 * 3600  # seconds
+KEY, TOKEN = "key", "amltoken"
+
+
+def auth_mode(endpoint: Mapping[str, Data]) -> str:
+    """How callers of an endpoint log in: `key`, `amltoken` or `aadtoken`."""
+    return str(endpoint["properties"].get("authMode") or KEY).casefold()
+
+
+def keys(state: WorkspaceState, address: Address, endpoint: Mapping[str, Data]) -> dict[str, Data]:
+    """The keys of an endpoint; none of one that takes tokens. They depend on the seed only."""
+    by_key = auth_mode(endpoint) == KEY
+    values = [_secret(state, f"{name}{address}") if by_key else None for name in ("one", "two")]
+    return dict(zip(("primaryKey", "secondaryKey"), values, strict=True))
+
+
+def token(state: WorkspaceState, address: Address) -> dict[str, Data]:
+    """A token for an endpoint, for a day; after half of it callers shall ask for another."""
+    now = int(clock.EPOCH.timestamp() + state.now)
+    times = {"expiryTimeUtc": now + _DAY, "refreshAfterTimeUtc": now + _DAY // 2}
+    return {"accessToken": _secret(state, f"token{address}"), "tokenType": "Bearer", **times}
+
+
+def credentials(workspace: WorkspaceHandle, endpoint: Address) -> dict[str, Data]:
+    """The keys of an endpoint, or a token of one that takes tokens.
+
+    Raises:
+        NotFound: there is no such endpoint.
+    """
+    body = _read(workspace, endpoint)
+    with workspace.store.read() as db:
+        state = workspace.state(db)
+    by_key = auth_mode(body) == KEY
+    return keys(state, endpoint, body) if by_key else token(state, endpoint)
+
+
+def score(
+    workspace: WorkspaceHandle, endpoint: Address, deployment: str | None, request: Data
+) -> dict[str, Data]:
+    """The echo of a request, by the deployment that is named, else by the one with most traffic.
+
+    Raises:
+        NotFound: there is no such endpoint or deployment.
+        Permanent: no deployment gets traffic, or the one that does cannot answer.
+    """
+    traffic = get(_read(workspace, endpoint), ("properties", "traffic")) or {}
+    chosen = deployment or max(traffic, key=lambda name: traffic[name], default=None)
+    if chosen is None or not (deployment or traffic[chosen]):
+        raise Permanent(
+            "NoTraffic",
+            f"No deployment of {endpoint} gets traffic. Name one by --deployment-name, or send"
+            f" traffic: online-endpoint update -n {endpoint.name} --traffic NAME=100",
+            status=404,
+        )
+    address = Address("online-deployment", chosen, endpoint.name)
+    resource = service.read(workspace, [address]).get(address)
+    if resource is None:
+        raise _missing(address)
+    if resource.state != "Succeeded":
+        text = f"{address} is {resource.state}: it answers once it is Succeeded"
+        raise Permanent("DeploymentNotReady", text, status=503)
+    remark = "an echo: the simulated cloud runs no code"
+    return {"mlctl": remark, "endpoint": endpoint.name, "deployment": chosen, "request": request}
+
+
+def logs(workspace: WorkspaceHandle, deployment: Address, lines: int) -> str:
+    """The last events of a deployment, one a line; the simulated cloud runs no container.
+
+    Raises:
+        NotFound: there is no such deployment.
+    """
+    _read(workspace, deployment)
+    entries = activity.list_of_resource(workspace, deployment.id(workspace.scope))
+    events = [
+        f"{clock.iso(entry.at)} {deployment.name} {entry.verb}"
+        + (f" by {entry.caller}" if entry.caller else "")
+        for entry in reversed(entries)
+    ]
+    return "".join(f"{event}\n" for event in events[-lines:])
+
+
+def _read(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
+    resource = service.read(workspace, [address]).get(address)
+    if resource is None:
+        raise _missing(address)
+    return resource.body
+
+
+def _missing(address: Address) -> NotFound:
+    return NotFound("ResourceNotFound", f"There is no {address}.", status=404)
+
+
+def _secret(state: WorkspaceState, purpose: str) -> str:
+    scope = str(state.scope).casefold()
+    return str(uuid5(NAMESPACE_URL, f"{state.seed}/{scope}/{purpose}"))
