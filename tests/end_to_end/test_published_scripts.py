@@ -118,7 +118,6 @@ def test_a_rollout_runs_to_its_end_where_nothing_is_scored(tmp_path: Path, scrip
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("cli/deploy-managed-online-endpoint.sh", "mlctl sends endpoints no requests"),
         ("cli/schedules/schedule.sh", "mlctl manages clusters, inference and training"),
     ],
 )

@@ -84,7 +84,8 @@ def document_to_update(
     """
     as_it_is = as_document(live, scope, _form(document, typed.kind))
     below = (as_it_is,) if is_empty(document) else (document, as_it_is)
-    edited = _edited(typed.values, document, below, typed)
+    names = [] if is_empty(document) else [_as_it_is(name, as_it_is) for name in _names(typed.args)]
+    edited = _edited([*names, *typed.values], document, below, typed)
     _refuse_renaming(edited, as_it_is)
     cleared = dict(_cleared(as_it_is.data, edited.data, typed.kind))
     for at, empty in cleared.items():
@@ -134,6 +135,18 @@ def _names(args: EditArgs) -> Iterator[FlagValue]:
     for name, text in names.items():
         if text is not None:
             yield FlagValue((name,), text, _NAMES[name], text)
+
+
+def _as_it_is(name: FlagValue, live: Document) -> FlagValue:
+    """A name of the command line, in the letter case that the live resource has."""
+    return replace(name, data=pointer.get(live.data, name.at) or name.data)
+
+
+def with_names_set(args: EditArgs) -> EditArgs:
+    """The arguments with the names that `--set` gives to the resource of a file."""
+    pairs = [text.partition("=") for flag in args.set_ or () for text in flag.values]
+    names = {name: text for name, _, text in pairs if name in _NAMES}
+    return replace(args, **names) if args.file is not None else args
 
 
 def _rebased(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:

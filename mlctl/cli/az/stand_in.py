@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -54,7 +55,7 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
     answer = _ANSWERS.get(" ".join(args[:2])) or _ANSWERS.get(first)
     if answer is None:
         raise UsageError(_refused(" ".join(word for word in args[:2] if not word.startswith("-"))))
-    return _print(session, answer(session, _flags(args)), _flags(args))
+    return _print(session, answer(session, _flags(args)), _flags(args), args[:2])
 
 
 def _is_ours(args: Sequence[str]) -> bool:
@@ -113,17 +114,18 @@ def _is_shim(path: Path) -> bool:
 
 
 def _flags(args: Sequence[str]) -> dict[str, str]:
-    """The flags of a line and the value after each."""
+    """The flags of a line and the value after each; `_WORD` is what stands without a flag."""
     flags: dict[str, str] = {}
     for index, argument in enumerate(args):
         if argument.startswith("-"):
             name, equals, value = argument.partition("=")
             following = args[index + 1] if index + 1 < len(args) else ""
             flags[name] = value if equals else following
-    return flags
+    words = [word for word in args[2:] if not word.startswith("-") and word not in flags.values()]
+    return {**flags, _WORD: words[0] if words else ""}
 
 
-def _print(session: Session, data: Data, flags: Mapping[str, str]) -> int:
+def _print(session: Session, data: Data, flags: Mapping[str, str], verb: Sequence[str]) -> int:
     text = flags.get("--output") or flags.get("-o") or "json"
     try:
         output = OutputFormat(text)
@@ -131,7 +133,8 @@ def _print(session: Session, data: Data, flags: Mapping[str, str]) -> int:
         choices = ", ".join(OutputFormat)
         raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.") from None
     if data is not None:
-        print_data(session, data, output, flags.get("--query"))
+        is_token = [*verb] == ["account", "get-access-token"]
+        print_data(session, data, output, flags.get("--query"), secret=is_token)
     return Exit.OK
 
 
@@ -151,6 +154,56 @@ def _account(session: Session, _flags: Mapping[str, str]) -> Data:
 
 def _accounts(session: Session, flags: Mapping[str, str]) -> Data:
     return [_account(session, flags)]
+
+
+def _token(session: Session, flags: Mapping[str, str]) -> Data:
+    """A token that the emulator of this folder takes.
+
+    Raises:
+        ServiceError: there is none.
+    """
+    from mlctl.cli.emulator.command import running_instance
+
+    running = running_instance()
+    expires = datetime.now(UTC) + _TOKEN_LIFE
+    session.note(f"a token for the emulator at {running.url}; Azure itself takes none of mlctl's")
+    return {
+        "accessToken": running.token or "emulator",
+        "expiresOn": expires.strftime("%Y-%m-%d %H:%M:%S.%f"),
+        "expires_on": int(expires.timestamp()),
+        "subscription": flags.get("--subscription") or session.scope.subscription,
+        "tenant": _NOBODY,
+        "tokenType": "Bearer",
+    }
+
+
+def _provider(_session: Session, flags: Mapping[str, str]) -> Data:
+    name = flags.get("--namespace") or flags.get("-n") or "Microsoft.MachineLearningServices"
+    return {
+        "namespace": name,
+        "registrationPolicy": "RegistrationRequired",
+        "registrationState": "Registered",
+    }
+
+
+def _config(session: Session, flags: Mapping[str, str]) -> Data:
+    scope = session.scope
+    defaults = {"group": scope.resource_group, "workspace": scope.workspace}
+    rows = [{"name": name, "source": "mlctl", "value": text} for name, text in defaults.items()]
+    section, _, key = flags[_WORD].partition(".")
+    if not section:
+        return {"defaults": rows}
+    of_section = rows if section == "defaults" else []
+    if not key:
+        return of_section
+    for row in of_section:
+        if row["name"] == key:
+            return row
+    raise UsageError(f"Configuration '{flags[_WORD]}' is not set.")
+
+
+def _groups(session: Session, flags: Mapping[str, str]) -> Data:
+    return [_group(session, flags)]
 
 
 def _group(session: Session, flags: Mapping[str, str]) -> Data:
@@ -181,12 +234,19 @@ def _extensions(_session: Session, _flags: Mapping[str, str]) -> Data:
     return [{"name": "ml", "version": _ML_VERSION, "extensionType": "whl", "preview": False}]
 
 
+_WORD = ""  # among the flags: what stands without one
+_TOKEN_LIFE = timedelta(hours=1)
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _GROUP_FLAGS = ("--name", "-n", "--resource-group", "-g")
 _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "account show": _account,
     "account list": _accounts,
     "account set": _nothing,
+    "account get-access-token": _token,
+    "config get": _config,
+    "provider register": _nothing,
+    "provider show": _provider,
+    "group list": _groups,
     "group show": _group,
     "group create": _group,
     "extension add": _nothing,

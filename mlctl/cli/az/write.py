@@ -66,6 +66,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
 def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change the fields of a live resource that the flags and the file name, and no others."""
+    args = documents.with_names_set(args)
     typed = ResourceFlags.of(kind, kind.az.update_flags, args)
     with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))

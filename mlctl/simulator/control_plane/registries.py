@@ -27,6 +27,7 @@ from mlctl.simulator.control_plane.state.workspace import (
     ensure_workspace,
 )
 
+SUPPOSED_VERSION = "1"  # of what the catalogue is supposed to hold
 _IMAGES = "mcr.microsoft.com/azureml/curated"
 
 
@@ -101,9 +102,20 @@ def names(registry: str, kind: str) -> list[str]:
 
 
 def newest(registry: str, address: Address) -> Address | None:
-    """The newest version of what a registry lists; None of anything else."""
-    asset = catalog.registry_assets(registry, address.kind).get(address.name.casefold())
+    """The newest version of what a registry lists, or is supposed to hold; None of anything else.
+
+    Microsoft's catalogue has more models than are listed here.
+    """
+    asset = _listed(registry, address)
+    if asset is None and is_supposed(registry, address):
+        return address.at(SUPPOSED_VERSION)
     return Address(address.kind, asset.name, None, asset.version) if asset else None
+
+
+def is_supposed(registry: str, address: Address) -> bool:
+    """Whether an asset is one of Microsoft's catalogue that nobody has looked up."""
+    of_catalogue = registry.casefold() == "azureml" and address.kind == "model"
+    return of_catalogue and _listed(registry, address) is None
 
 
 def container(registry: str, address: Address) -> dict[str, Data] | None:
@@ -121,7 +133,7 @@ def version(registry: str, address: Address) -> dict[str, Data]:
     location = uri(registry, address)
     properties = {
         "description": None,
-        "tags": {},
+        "tags": {"mlctl.supposed": "true"} if is_supposed(registry, address) else {},
         "properties": {"registryAssetId": str(uuid5(NAMESPACE_URL, location))},
         "isArchived": False,
         "isAnonymous": False,
@@ -153,8 +165,12 @@ def _body(registry: str, address: Address, properties: Mapping[str, Data]) -> di
     }
 
 
+def _listed(registry: str, address: Address) -> catalog.RegistryAsset | None:
+    return catalog.registry_assets(registry, address.kind).get(address.name.casefold())
+
+
 def _type(registry: str, address: Address) -> str:
-    asset = catalog.registry_assets(registry, address.kind).get(address.name.casefold())
+    asset = _listed(registry, address)
     return asset.type if asset else ""
 
 

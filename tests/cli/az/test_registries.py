@@ -50,15 +50,21 @@ def test_a_registry_lists_its_assets_once_with_their_latest_versions(mlctl: Run)
 @pytest.mark.parametrize(
     "line",
     [
-        ("model", "show", "-n", "none", "--registry-name", "azureml"),
-        ("model", "show", "-n", "none", "-l", "latest", "--registry-name", "azureml"),
-        ("model", "list", "-n", "none", "--registry-name", "azureml"),
+        ("model", "show", "-n", "none", "--registry-name", "ours"),
+        ("model", "show", "-n", "none", "-l", "latest", "--registry-name", "ours"),
+        ("model", "list", "-n", "none", "--registry-name", "ours"),
     ],
 )
 def test_what_a_registry_does_not_list_is_not_found(mlctl: Run, line: tuple[str, ...]) -> None:
     done = mlctl(*line)
     assert (done.code, done.out) == (3, "")
-    assert "There is no model/none in registry azureml" in done.err
+    assert "There is no model/none in registry ours" in done.err
+
+
+def test_a_model_of_the_catalogue_that_is_not_listed_is_supposed(mlctl: Run) -> None:
+    line = ("model", "show", "-n", "nobody-knows", "-l", "latest", "--registry-name", "azureml")
+    shown = mlctl(*line).json
+    assert (shown["name"], shown["tags"]) == ("nobody-knows", {"mlctl.supposed": "true"})
 
 
 IN_OURS = ("--registry-name", "ours")

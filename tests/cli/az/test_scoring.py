@@ -85,3 +85,15 @@ def test_logs_of_a_deployment_are_its_events(mlctl: Run, deployed: str) -> None:
     line = ("online-deployment", "get-logs", "-e", "scores", "-n")
     assert "blue write" in mlctl(*line, "blue").json
     assert mlctl(*line, "green").code == 3
+
+
+@pytest.mark.parametrize("flags", [("-e", "scores"), ("--set", "endpoint_name=scores")])
+def test_a_file_updates_the_deployment_that_the_command_line_names(
+    mlctl: Run, deployed: str, flags: tuple[str, ...]
+) -> None:
+    file = Path(deployed).with_name("blue.yml")
+    text = DEPLOYMENT.replace("scores", "${ENDPOINT}").replace("count: 1", "count: 2")
+    file.write_text(text)
+    assert mlctl("online-deployment", "update", "-f", str(file), *flags).code == 0
+    shown = mlctl("online-deployment", "show", "-n", "blue", "-e", "scores").json
+    assert (shown["endpoint_name"], shown["instance_count"]) == ("scores", 2)
