@@ -142,13 +142,6 @@ def _as_it_is(name: FlagValue, live: Document) -> FlagValue:
     return replace(name, data=pointer.get(live.data, name.at) or name.data)
 
 
-def with_names_set(args: EditArgs) -> EditArgs:
-    """The arguments with the names that `--set` gives to the resource of a file."""
-    pairs = [text.partition("=") for flag in args.set_ or () for text in flag.values]
-    names = {name: text for name, _, text in pairs if name in _NAMES}
-    return replace(args, **names) if args.file is not None else args
-
-
 def _rebased(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:
     """Local paths, typed relative to the working directory, made relative to the file's folder."""
     folder = document.folder

@@ -12,7 +12,7 @@ from typing import Annotated
 from mlctl import source
 from mlctl.backends.ports.backend import SupportsScoring
 from mlctl.cli.az.common_flags import PolicyArgs
-from mlctl.cli.shell import Exit, OptionSpec, Session, UsageError, flag
+from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.files import expanded
@@ -21,9 +21,7 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
-_Endpoint = Annotated[
-    str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the online endpoint.")
-]
+_Endpoint = Annotated[str, flag("Name of the online endpoint.", "--name", "-n", metavar="NAME")]
 
 
 class Container(StrEnum):
@@ -75,12 +73,10 @@ def get_credentials(
 
 def get_logs(
     session: Session,
-    name: Annotated[
-        str, OptionSpec("--name", "-n", metavar="NAME", help="Name of the online deployment.")
-    ],
+    name: Annotated[str, flag("Name of the online deployment.", "--name", "-n", metavar="NAME")],
     endpoint_name: Annotated[
         str,
-        OptionSpec("--endpoint-name", "-e", metavar="NAME", help="Name of the online endpoint."),
+        flag("Name of the online endpoint.", "--endpoint-name", "-e", metavar="NAME"),
     ],
     lines: int = flag("Print the last N lines.", "-l", default=5000, min=1, metavar="N"),
     container: Container = flag("The container.", "-c", default=Container.SERVER),

@@ -66,7 +66,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
 def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change the fields of a live resource that the flags and the file name, and no others."""
-    args = documents.with_names_set(args)
+    args = _with_names_set(args)
     typed = ResourceFlags.of(kind, kind.az.update_flags, args)
     with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))
@@ -195,6 +195,20 @@ def _check_flags(kind: Kind, args: WriteArgs) -> None:
     if args.file is None and absent:
         flags = ", ".join(f"--{name}" for name in absent)
         raise UsageError(f"the following arguments are required without --file: {flags}")
+
+
+def _with_names_set(args: WriteArgs) -> WriteArgs:
+    """The arguments with the names that `--set` gives to the resource of a file."""
+    if args.file is None:
+        return args
+    pairs = [text.partition("=") for typed in args.set_ or () for text in typed.values]
+    values = {name: text for name, _, text in pairs}
+    return replace(
+        args,
+        name=values.get("name", args.name),
+        endpoint_name=values.get("endpoint_name", args.endpoint_name),
+        version=values.get("version", args.version),
+    )
 
 
 def _load(loader: Loader, args: WriteArgs) -> LoadedConfig:
