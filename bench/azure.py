@@ -33,7 +33,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Scope
 from mlctl.planning import planner as planning
-from mlctl.planning.refresh import everything, refresh
+from mlctl.planning.refresh import refresh
 from mlctl.planning.steps.work import work
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
@@ -242,7 +242,7 @@ def requests(graph: Graph) -> Iterator[Figure]:
     yield Figure("  requests", str(plain))
     others = {
         "--prune": lambda backend: refresh(graph, backend, of="bench"),
-        "export": lambda backend: [everything(kind, backend) for kind in KINDS.values()],
+        "export": lambda backend: backend.list_all(KINDS),
         "drift of all": lambda backend: (
             refresh(graph, backend),
             backend.last_writes([*graph.resources]),

@@ -17,7 +17,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
-from mlctl.kinds import KINDS, Address, Kind, Resource
+from mlctl.kinds import KINDS, Address, Resource, children
 from mlctl.kinds.facts import QuotaRefusal, UploadTarget
 from mlctl.kinds.values import claims, complete, effective, moving, state
 from mlctl.planning.diff import differences
@@ -25,13 +25,12 @@ from mlctl.planning.live_state import DecodedBodies, LiveState, named_by, region
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import owner
 from mlctl.pointer import Data, Pointer
-from mlctl.service_errors import Permanent, ServiceError
+from mlctl.service_errors import ServiceError
 
 _OF_REGISTRY = (
     r"azureml://registries/(?P<registry>[^/]+)/(?P<collection>[^/]+)/(?P<name>[^/]+)/labels/latest"
 )
 _REGION: Pointer = ("location",)
-_GONE = 410  # the HTTP status of a service that is retired
 
 
 def refresh(
@@ -52,12 +51,17 @@ def refresh(
     Raises:
         ServiceError: the backend cannot be read.
     """
-    every = _everything(backend) if of else {}
+    families = [name for name, kind in KINDS.items() if kind.parent or children(name)]
+    listed = KINDS if of else families if destroying else ()
+    every = {live.address: live for live in backend.list_all(listed)} if listed else {}
     addresses = set(graph.resources) | {edge.target for edge in graph.edges}
     addresses |= set(superseded)
     addresses |= {address for entry in unfinished for address in (entry.address, *entry.children)}
     resources = {address: every[address] for address in addresses if address in every}
-    resources |= backend.read(addresses - every.keys())
+    unread = addresses - every.keys()
+    if listed:  # all deployments are in the lists
+        unread = {address for address in unread if not address.parent}
+    resources |= backend.read(unread)
     resources |= _assets_in_use(graph, resources, backend)
     resources |= _code(graph, resources, backend)
     deleting_now = {
@@ -70,8 +74,7 @@ def refresh(
     undeclared = [resource for resource in owned if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
     deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
-    listed = every.values() if of else None
-    beneath = find_children(backend, listed) if deleting else {}
+    beneath = find_children(backend, every.values() if listed else None) if deleting else {}
     above = {
         resource.address.up for resource in undeclared if resource.address.up is not None
     } & every.keys()
@@ -143,7 +146,7 @@ def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:
     Raises:
         ServiceError: the backend cannot be read.
     """
-    return _owned(_everything(backend).values(), project)
+    return _owned(backend.list_all(KINDS), project)
 
 
 def _owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
@@ -156,32 +159,12 @@ def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict
     It is listed, unless `every` resource of the workspace is given.
     """
     if every is None:
-        beneath = (kind.name for kind in KINDS.values() if kind.parent)
-        every = (child for kind in beneath for child in backend.list(kind))
+        every = backend.list_all(kind.name for kind in KINDS.values() if kind.parent)
     return {child.address: child for child in every if child.address.parent and _stays(child)}
-
-
-def _everything(backend: Backend) -> dict[Address, Live]:
-    """All that a file could declare."""
-    return {live.address: live for kind in KINDS.values() for live in everything(kind, backend)}
 
 
 def _stays(live: Live) -> bool:
     return state(live.body) != "deleting"
-
-
-def everything(kind: Kind, backend: Backend) -> list[Live]:
-    """All of a kind; nothing where the backend has no such kind any more.
-
-    Raises:
-        ServiceError: the backend cannot be read.
-    """
-    try:
-        return backend.list(kind.name)
-    except Permanent as error:
-        if kind.retired_service and error.status == _GONE:
-            return []
-        raise
 
 
 def _remaining(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +91,9 @@ class Watched:
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
         return self.inner.list(kind, parent)
+
+    def list_all(self, kinds: Iterable[str]) -> Collection[Live]:
+        return [live for kind in kinds for live in self.list(kind)]
 
     def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
         self.before("put", address)

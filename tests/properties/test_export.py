@@ -17,7 +17,6 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.resource import Resource, build
-from mlctl.planning.refresh import everything
 from mlctl.pointer import Data
 from mlctl.render.cloud.export import Placeholders, document
 from tests.builders.azure import azure, emulated
@@ -30,8 +29,8 @@ from tests.builders.workspace import SCOPE
 def exported(backend: Backend, placeholders: Placeholders) -> list[Resource]:
     """What the exported files of a workspace declare; nothing may be wrong with them."""
     found = []
-    for kind in KINDS.values():
-        for live in everything(kind, backend):
+    for kind in KINDS:
+        for live in backend.list_all([kind]):
             if pointer.get(live.body, ("properties", "isAnonymous")):
                 continue
             text = laid_out(document(live, backend.scope, backend.location, placeholders))

@@ -38,6 +38,7 @@ from mlctl.kinds import children, codec, kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Mutability
+from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Upload
 from mlctl.kinds.values import decode, form_of_body, moving
 from mlctl.pointer import Data
@@ -109,6 +110,11 @@ class AzureBackend:
         """
         _refuse_retired([kind])
         return self._reader.every(kind, parent)
+
+    @answers_decoded()
+    def list_all(self, kinds: Iterable[str]) -> builtins.list[Live]:
+        """All of these kinds but those of services that are retired; parents are listed once."""
+        return self._reader.all_of([kind for kind in kinds if not ALL[kind].retired_service])
 
     @answers_decoded()
     def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:

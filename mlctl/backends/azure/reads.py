@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -80,7 +80,7 @@ class ResourceReader:
         collection, holder = ALL[kind].collection, ALL[kind].parent
         version = ALL[kind].arm.api_version
         if holder and parent is None:
-            return self._beneath(kind, holder)
+            return self.all_of([kind])
         above = resource_path(Address(holder, parent), self._scope) if holder and parent else None
         root = (above or workspace_path(self._scope)) + path_of(collection)
         if _versioned(kind):
@@ -95,17 +95,25 @@ class ResourceReader:
             ]
         return sorted(resources, key=lambda live: live.address.name.casefold())
 
-    def _beneath(self, kind: str, holder: str) -> list[Live]:
-        """All of a kind under every parent: there is no one list of them."""
+    def all_of(self, kinds: Sequence[str]) -> list[Live]:
+        """All of these kinds; there is no one list beneath all parents, which are listed once."""
 
-        def of(parent: str) -> list[Live]:
+        def of(kind: str, parent: str) -> list[Live]:
             try:
                 return self.every(kind, parent)
             except NotFound:  # it was deleted just now
                 return []
 
-        queries = [partial(of, live.address.name) for live in self.every(holder)]
-        return [live for lives in run_concurrently(queries) for live in lives] if queries else []
+        lists: dict[str, list[Live]] = {}
+        for kind in kinds:
+            holder = ALL[kind].parent
+            above = holder or kind
+            if above not in lists:
+                lists[above] = self.every(above)
+            if holder:
+                queries = [partial(of, kind, live.address.name) for live in lists[holder]]
+                lists[kind] = [live for lives in run_concurrently(queries) for live in lives]
+        return [live for kind in kinds for live in lists[kind]]
 
     def _read_one(self, address: Address) -> LiveResources:
         version = ALL[address.kind].arm.api_version

@@ -78,6 +78,10 @@ class Backend(Protocol):
             NotFound: the parent does not exist.
         """
 
+    def list_all(self, kinds: Iterable[str]) -> Collection[Live]:
+        """All of these kinds; nothing of those whose service is retired."""
+        return [live for kind in kinds for live in self.list(kind)]
+
     def put(self, address: Address, body: Mapping[str, Data]) -> Operation:
         """Create or overwrite.
 

@@ -12,9 +12,8 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.files.fmt import canonical
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.diagnostics import Report
-from mlctl.kinds import KINDS, Address, Kind, kind_of
+from mlctl.kinds import KINDS, Address, kind_of
 from mlctl.kinds.values import state
-from mlctl.planning.refresh import everything
 from mlctl.render.cloud.export import Placeholders, document
 from mlctl.schema.text import counted, nearest
 from mlctl.service_errors import NotFound
@@ -42,11 +41,7 @@ def export(
     """
     selections = [_wanted(text) for text in targets or KINDS]
     with session.backend() as backend:
-        resources = {
-            live.address: live
-            for selection in selections
-            for live in _found(backend, selection, all_versions)
-        }
+        resources = {live.address: live for live in _selected(backend, selections, all_versions)}
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
             to / _path(live.address): laid_out(document(live, scope, location, placeholders))
@@ -82,30 +77,34 @@ def _wanted(text: str) -> str | Address:
     return address
 
 
-def _found(backend: Backend, selection: str | Address, all_versions: bool) -> Iterator[Live]:
-    """What is live of a kind, or at an address; of an asset the newest version, or all.
+def _selected(
+    backend: Backend, selections: Iterable[str | Address], all_versions: bool
+) -> Iterator[Live]:
+    """What is live of these kinds and at these addresses; of an asset the newest version, or all.
 
     Raises:
-        NotFound: nothing is at the address.
+        NotFound: nothing is at an address.
     """
-    if isinstance(selection, Address):
-        live = backend.read([selection]).get(selection)
-        if live is None:
-            raise NotFound("ResourceNotFound", f"there is no {selection} in this workspace")
-        if not all_versions or selection.version is not None:
+    kinds = {selection: None for selection in selections if isinstance(selection, str)}
+    addresses = [selection for selection in selections if isinstance(selection, Address)]
+    live_by_address = backend.read(addresses)
+    several = {address for address in addresses if all_versions and address.version is None}
+    for address in addresses:
+        if address not in live_by_address:
+            raise NotFound("ResourceNotFound", f"there is no {address} in this workspace")
+        if address not in several:
+            yield live_by_address[address]
+    listed = kinds | dict.fromkeys(address.kind for address in several)
+    for live in _versions(listed, backend, all_versions):
+        if live.address.kind in kinds or live.address.at(None) in several:
             yield live
-            return
-    kind = KINDS[selection if isinstance(selection, str) else selection.kind]
-    for version in _versions(kind, backend, all_versions):
-        if isinstance(selection, str) or selection in (version.address, version.address.at(None)):
-            yield version
 
 
-def _versions(kind: Kind, backend: Backend, all_versions: bool) -> Iterable[Live]:
-    """What is of a kind, and no part of another resource; of an asset the newest, or all."""
+def _versions(kinds: Iterable[str], backend: Backend, all_versions: bool) -> Iterable[Live]:
+    """What is of these kinds, and no part of others; of an asset the newest version, or all."""
     versions = {
-        live.address.at(None) if kind.versioned and not all_versions else live.address: live
-        for live in everything(kind, backend)
+        live.address if all_versions else live.address.at(None): live
+        for live in backend.list_all(kinds)
         if not pointer.get(live.body, ("properties", "isAnonymous"))
         and state(live.body) != "deleting"
     }

@@ -163,14 +163,12 @@ def _of_workspace(session: Session) -> Iterator[Use]:
         ServiceError: they cannot be read.
     """
     from mlctl.kinds import KINDS
-    from mlctl.planning.refresh import everything
 
     with session.backend() as backend:
-        for kind in KINDS.values():
-            for resource in everything(kind, backend):
-                lines = _values(resource.body, "")
-                retirings = {retiring for line in lines for retiring, _, _ in _of_line(line)}
-                yield from (Use(retiring, None, str(resource.address)) for retiring in retirings)
+        for resource in backend.list_all(KINDS):
+            lines = _values(resource.body, "")
+            retirings = {retiring for line in lines for retiring, _, _ in _of_line(line)}
+            yield from (Use(retiring, None, str(resource.address)) for retiring in retirings)
 
 
 def _values(data: Data, key: str) -> Iterator[str]:

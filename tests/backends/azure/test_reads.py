@@ -7,11 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
+from mlctl.config import graph
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope
+from mlctl.planning.refresh import refresh
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
 from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, model, put, stage
+from tests.builders.resources import deployment, endpoint
 from tests.builders.simulated import finish_operations
 
 
@@ -84,6 +88,28 @@ def test_deployments_are_asked_by_endpoint() -> None:
     others = [Address("batch-deployment", name, "heart-batch") for name in ("red", "green")]
     nowhere = [Address("batch-deployment", name, "nowhere") for name in ("a", "b", "c")]
     assert set(client.backend.read([BLUE, *others, *nowhere])) == {BLUE}
+
+
+def test_endpoints_are_listed_once_for_themselves_and_for_what_is_under_them() -> None:
+    client = azure(emulated())
+    stage(client.backend)
+    before = len(client.asked)
+    live = client.backend.list_all(KINDS)
+    assert {ENDPOINT, BLUE} <= {resource.address for resource in live}
+    asked = client.asked[before:]
+    assert sorted(set(asked)) == sorted(asked)
+
+
+def test_a_destruction_lists_deployments_once() -> None:
+    client = azure(emulated())
+    stage(client.backend)
+    declared = graph.build([endpoint(), deployment("blue"), deployment("green")], SCOPE)
+    before = len(client.asked)
+    live = refresh(declared, client.backend, destroying=True).live
+    assert {ENDPOINT, BLUE} <= live.keys()
+    asked = client.asked[before:]
+    assert [request for request in asked if "deployments" in request] == ["GET deployments"]
+    assert asked.count("GET batchEndpoints") == 1
 
 
 def test_many_versions_of_a_name_are_asked_by_a_list() -> None:
