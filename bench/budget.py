@@ -184,6 +184,16 @@ def clusters_per_file(scratch: Path) -> Iterator[tuple[str, int]]:
     return per_file(scratch, clusters, commands)
 
 
+def project_per_file(scratch: Path) -> Iterator[tuple[str, int]]:
+    """What one more cluster costs the commands of a project's team."""
+    commands = {
+        "apply of a project": ("apply", "files", "--yes"),
+        "plan --prune": ("plan", "files", "--prune"),
+        "export": ("export", "--to", "exported"),
+    }
+    return per_file(scratch, project, commands)
+
+
 def ten_kinds(scratch: Path) -> Iterator[tuple[str, int]]:
     """What one more file costs where each is of another kind than the one before."""
     return per_file(scratch, mixed.write, {"validate ten kinds": ("validate", "files")})
@@ -220,6 +230,7 @@ def azure(scratch: Path) -> Iterator[tuple[str, int]]:
 TOPICS: Mapping[str, Callable[[Path], Iterator[tuple[str, int]]]] = {
     "--version, validate and plan one file, simulate": single_commands,
     "per file: validate, apply, plan, drift": clusters_per_file,
+    "per file of a project: apply, plan --prune, export": project_per_file,
     "validate ten kinds": ten_kinds,
     "plan on azure": azure,
 }
@@ -239,6 +250,12 @@ def clusters(folder: Path, count: int) -> None:
     for number in range(count):
         text = CLUSTER.format(name=f"c{number:05}x", most=2 + number % 5)
         (folder / f"{number:05}.yml").write_text(text)
+
+
+def project(folder: Path, count: int) -> None:
+    """As many clusters, which belong to a project."""
+    clusters(folder, count)
+    (folder.parent / "mlctl.yml").write_text("project: bench\n")
 
 
 @contextmanager

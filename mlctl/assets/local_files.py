@@ -92,7 +92,8 @@ class _Resolver:
                     uploads += found
             except OSError as error:
                 self.report.add(_unreadable(resource, field, error))
-        yield replace(resource, values=values, uploads=tuple(uploads))
+        same = values == resource.values and len(uploads) == len(resource.uploads)
+        yield resource if same else replace(resource, values=values, uploads=tuple(uploads))
 
     def _adopted(
         self, resource: Resource, field: Field, asset: Resource, parents: tuple[Path, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import Enum
+from functools import cached_property
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
@@ -176,7 +177,7 @@ class Change:
     unfinished: Unfinished | None = None
     replaces: Live | None = None
 
-    @property
+    @cached_property
     def in_motion(self) -> bool:
         """Whether an operation goes on on the resource, so that nothing was compared."""
         stays = self.action is Action.NO_OP and self.resource is not None

@@ -219,7 +219,7 @@ class _Planner:
     def _compare(
         self, resource: Resource, desired: Values, live: Live, notes: Mapping[Pointer, str]
     ) -> Change:
-        """The update to the wanted values; without fields where there is nothing to do."""
+        """The update to the wanted values, or that there is nothing to do."""
         live_values = self._decoded.values(live.body, resource.form)
         fields = [
             replace(field, note=notes.get(field.at, ""))
@@ -231,7 +231,8 @@ class _Planner:
             # Its name is its content, spelt by whoever made it: `@latest`, or what that was then.
             fields = [field for field in fields if not field.forces_replacement]
         fields += failed_operation(live)
-        return Change(live.address, Action.UPDATE, tuple(fields), resource, desired, live)
+        action = Action.UPDATE if fields else Action.NO_OP
+        return Change(live.address, action, tuple(fields), resource, desired, live)
 
     def _create(
         self, address: Address, resource: Resource, values: Values, notes: Mapping[Pointer, str]
@@ -273,7 +274,7 @@ class _Planner:
             reason = ActionReason.PARENT_REPLACED
             return replace(change, action=Action.REPLACE, reason=reason, because=above)
         if not any(field.forces_replacement for field in change.fields):
-            return change if change.fields else replace(change, action=Action.NO_OP)
+            return change
         if not resource.kind.versioned:
             reason = ActionReason.CANNOT_UPDATE
             return replace(change, action=Action.REPLACE, reason=reason)

@@ -148,6 +148,8 @@ def _typed(types: list[str]) -> Predicate:
         return lambda value: isinstance(value, str)
     if types == ["object"]:
         return lambda value: isinstance(value, dict)
+    if types == ["integer"]:
+        return lambda value: value.__class__ is int or is_a(value, "integer")
     if len(types) == 1:
         return lambda value: is_a(value, types[0])
     return lambda value: any(is_a(value, name) for name in types)
@@ -184,8 +186,8 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 def _bounded(keyword: str, bound: float) -> Predicate:
     if keyword == "minimum":
-        return lambda value: not is_a(value, "number") or value >= bound
-    return lambda value: not is_a(value, "number") or value <= bound
+        return lambda value: not (value.__class__ is int or is_a(value, "number")) or value >= bound
+    return lambda value: not (value.__class__ is int or is_a(value, "number")) or value <= bound
 
 
 def _having(names: list[str]) -> Predicate:

@@ -17,7 +17,8 @@ def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Point
     `schema` has no references in it. Of an `anyOf` the branches count that take the type of the
     value, of an `if` the branch that holds.
     """
-    for level in _levels(schema, data):
+    branching = "anyOf" in schema or "if" in schema
+    for level in _levels(schema, data) if branching else (schema,):
         yield at, level
         if isinstance(data, dict):
             properties, additional = level.get("properties", {}), level.get("additionalProperties")
@@ -72,7 +73,7 @@ def _condition(key: _Key) -> Predicate:
 
 @cache
 def _below(key: _Key) -> frozenset[str]:
-    found: set[str] = set()
+    annotations: set[str] = set()
     inner: list[Data] = [key.schema]
     visited: set[int] = set()
     while inner:
@@ -81,8 +82,8 @@ def _below(key: _Key) -> frozenset[str]:
             continue
         visited.add(id(part))
         if isinstance(part, dict):
-            found |= {name for name in part if name.startswith("x-")}
+            annotations |= {name for name in part if name.startswith("x-")}
             inner += part.values()
         else:
             inner += part
-    return frozenset(found)
+    return frozenset(annotations)

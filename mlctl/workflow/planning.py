@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence, Set
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -214,9 +216,15 @@ class _Planning:
         """
         document = self.context.project.document
         report = Report(select=frozenset({"MLC0"}))
-        planned = {Path(file).absolute() for file in loaded.files}
+        absolute = cache(lambda folder: Path(folder).absolute())
+
+        def place(file: str) -> tuple[Path, str]:
+            folder, name = os.path.split(file)
+            return absolute(folder), name
+
+        planned = {place(file) for file in loaded.files}
         discovered = source.discover([str(document.folder if document else Path())], report)
-        other_files = [file for file in discovered if Path(file.path).absolute() not in planned]
+        other_files = [file for file in discovered if place(file.path) not in planned]
         loader = self.context.new_loader(
             report, scope=self.backend.scope, scripts=False, files=files
         )

@@ -59,7 +59,7 @@ def _in_group(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> tuple[dict[Address, Activity], bool]:
     """What the log of the resource group, newest first, says of some; and whether that is all."""
-    by_id = {one.id(scope).casefold(): one for one in addresses}
+    by_id = {address.id(scope).casefold(): address for address in addresses}
     newest: dict[Address, Activity] = {}
     group = scope.resource_group.replace("'", "''")
     for number, event in enumerate(_events(arm, scope, f"resourceGroupName eq '{group}'")):

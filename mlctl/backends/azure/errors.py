@@ -217,8 +217,8 @@ def _from_connection(error: AzureError) -> ServiceError:
     # A request may have arrived although sending it is what failed.
     sending = isinstance(error, ServiceRequestError)
     cause = "there is no connection, or it broke" if sending else "the connection broke"
-    said = f"{cause} before the whole answer was there"
-    return Transient("ConnectionLost", said, ambiguous=True, details=(inner,))
+    message = f"{cause} before the whole answer was there"
+    return Transient("ConnectionLost", message, ambiguous=True, details=(inner,))
 
 
 def _error_object(response: Any) -> Mapping[str, Data]:

@@ -33,9 +33,9 @@ def job_of(data: Data) -> Job:
     """
     if not isinstance(data, dict) or not data.get("name"):
         raise errors.malformed_response("the job has no name")
-    given = data.get("properties") or {}
-    properties = {"jobType": "Pipeline", "status": "Unknown", **given}
-    properties |= _of_endpoint(data, given) | _times(given)
+    job_properties = data.get("properties") or {}
+    properties = {"jobType": "Pipeline", "status": "Unknown", **job_properties}
+    properties |= _of_endpoint(data, job_properties) | _times(job_properties)
     queue = properties.get("queueSettings")
     if isinstance(queue, dict) and queue.get("jobTier") == _NO_TIER:
         properties["queueSettings"] = {key: queue[key] for key in queue if key != "jobTier"} or None

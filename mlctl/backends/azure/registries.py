@@ -40,8 +40,8 @@ class AzureRegistry:
             NotFound: there is none, or no such registry.
         """
         if address.version is None:
-            found = self._plane.get(self._path(address), _VERSION)
-            latest = get(found, ("properties", "latestVersion"))
+            versions = self._plane.get(self._path(address), _VERSION)
+            latest = get(versions, ("properties", "latestVersion"))
             if not latest:
                 text = f"{address} has no version in registry {self._name}"
                 raise NotFound("ResourceNotFound", text, status=404)

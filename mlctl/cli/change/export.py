@@ -131,9 +131,8 @@ def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: b
     existing = next((path for path in texts if os.path.lexists(path)), None)
     if existing and not overwrite:
         raise UsageError(f"{existing} is there already: name another folder, or pass --overwrite")
-    outside = next(
-        (path for path in texts if files.leads_out(path, frozenset([files.real(to)]))), None
-    )
+    root = frozenset([files.real(to)])
+    outside = next((path for path in texts if files.leads_out(path, root)), None)
     if outside:
         raise UsageError(f"{outside} is not written: a link leads out of {to}")
     for path, text in texts.items():

@@ -135,7 +135,7 @@ def _times() -> dict[str, float]:
     """When the files below this folder were changed that may decide about a case."""
     times = {}
     for folder, names, files in os.walk("."):
-        names[:] = [one for one in names if not one.startswith(".")]
+        names[:] = [name for name in names if not name.startswith(".")]
         for name in files:
             path = Path(folder, name)
             if name.endswith(_WATCHED) and path.is_file():
@@ -166,7 +166,7 @@ class Case:
     def paths(self, key: str) -> list[str]:
         """The files of a key, as seen from the project's folder."""
         folder = self.file.parent
-        return [os.path.relpath(folder / one, self.project) for one in self.data.get(key, ())]
+        return [os.path.relpath(folder / name, self.project) for name in self.data.get(key, ())]
 
     @property
     def flags(self) -> list[str]:
@@ -230,8 +230,8 @@ def run_case(case: Case, command: Command) -> Result:
 def _files(paths: Sequence[str]) -> Iterator[str]:
     for path in paths:
         if Path(path).is_dir():
-            below = sorted(one for one in Path(path).rglob("*.test.y*ml") if one.is_file())
-            yield from (str(one) for one in below if str(one).endswith(CASES))
+            below = sorted(file for file in Path(path).rglob("*.test.y*ml") if file.is_file())
+            yield from (str(file) for file in below if str(file).endswith(CASES))
         else:
             yield path
 

@@ -89,7 +89,7 @@ class Candidate:
     def totals(self) -> list[float]:
         """USD until done of each history, and what is between; infinite where it is never done."""
         costs = self.summary.costs_until_done
-        return [one + idle_cost for one, idle_cost in zip(costs, self.between, strict=True)]
+        return [cost + idle_cost for cost, idle_cost in zip(costs, self.between, strict=True)]
 
     @property
     def cost(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from mlctl import catalog, masking, pointer
 from mlctl.backends.ports.backend import Live
@@ -68,9 +69,15 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
             key: tag for key, tag in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
         }
     remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
-    defaults = [leaf for leaf in form.fields if _is_default(leaf, values, form, scope)]
+    defaults = [
+        leaf
+        for leaf in _dispensable(form)
+        if leaf.at in values and not codec.differ(values[leaf.at], leaf.default, leaf, scope)
+    ]
     ignored = [
-        leaf for leaf in form.fields if leaf.at in values and not applies(leaf, values, form)
+        leaf
+        for leaf in form.fields
+        if leaf.when and leaf.at in values and not applies(leaf, values, form)
     ]
     for leaf in (*defaults, *ignored):
         values.pop(leaf.at, None)
@@ -115,15 +122,16 @@ def _schema_name(kind: Kind, form: Form) -> str:
     return formed if formed in kind.documents else kind.documents[0]
 
 
-def _is_default(leaf: Field, values: dict[Pointer, Data], form: Form, scope: Scope) -> bool:
-    """Whether a file that is silent about the field means what is there."""
-    if leaf.at not in values or leaf.absent is not Absent.DEFAULT:
-        return False
-    needed = _is_required(leaf, form) or (len(leaf.at) == 1 and leaf.at[0] in _SPOKEN)
-    steers = any(leaf.at[-1] in other_field.when for other_field in form.fields)
-    if needed or steers:
-        return False
-    return not codec.differ(values[leaf.at], leaf.default, leaf, scope)
+@cache
+def _dispensable(form: Form) -> tuple[Field, ...]:
+    """The fields whose default a file need not say: neither readers nor other fields need it."""
+    steering = {name for leaf in form.fields for name in leaf.when}
+    return tuple(
+        leaf
+        for leaf in form.defaulted
+        if leaf.at[-1] not in steering
+        and not (_is_required(leaf, form) or (len(leaf.at) == 1 and leaf.at[0] in _SPOKEN))
+    )
 
 
 def _without_made(values: dict[Pointer, Data]) -> Iterator[str]:
