@@ -51,8 +51,9 @@ def refresh(
     Raises:
         ServiceError: the backend cannot be read.
     """
-    families = [name for name, kind in KINDS.items() if kind.parent or children(name)]
-    listed = KINDS if of else families if destroying else ()
+    listed: Collection[str] = KINDS if of else ()
+    if destroying and not of:  # endpoints and deployments; else no kind is loaded for it
+        listed = [name for name, kind in KINDS.items() if kind.parent or children(name)]
     every = {live.address: live for live in backend.list_all(listed)} if listed else {}
     addresses = set(graph.resources) | {edge.target for edge in graph.edges}
     addresses |= set(superseded)
