@@ -22,18 +22,19 @@ _COMPONENT: dict[str, Data] = {
     "command": "true",
     "environment": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
 }
-# Of each kind that others refer to: the properties of a plain one, as Azure Resource Manager has
-# them. Assets have their tags in there.
+# Of each kind that others refer to: a plain one, as Azure Resource Manager has it. Of assets the
+# properties, in which their tags are.
 _ASSETS: Mapping[str, dict[str, Data]] = {
     "component": {"componentSpec": _COMPONENT},
     "data": {"dataType": "uri_folder", "dataUri": _PATH},
     "environment": {"image": _IMAGE},
     "model": {"modelType": "custom_model", "modelUri": _PATH},
 }
+_IDENTITY: dict[str, Data] = {"type": "SystemAssigned"}
 _OTHERS: Mapping[str, dict[str, Data]] = {
-    "batch-endpoint": {"authMode": "AADToken"},
-    "compute": {"computeType": "AmlCompute", "properties": _CLUSTER},
-    "online-endpoint": {"authMode": "Key"},
+    "batch-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "AADToken"}},
+    "compute": {"properties": {"computeType": "AmlCompute", "properties": _CLUSTER}},
+    "online-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "Key"}},
 }
 
 
@@ -72,12 +73,9 @@ def _address(text: str) -> Address:
 
 def _body(address: Address, region: str) -> dict[str, Data]:
     if address.kind in _OTHERS:
-        properties = _OTHERS[address.kind]
-        identity: dict[str, Data] = {"type": "SystemAssigned"}
-        top: dict[str, Data] = {} if address.kind == "compute" else {"identity": identity}
-        return {"location": region, "tags": _MARK, "properties": properties, **top}
-    properties = dict(_ASSETS[address.kind])
-    if address.kind == "component":
+        return {"location": region, "tags": _MARK, **_OTHERS[address.kind]}
+    properties = _ASSETS[address.kind]
+    if "componentSpec" in properties:
         named: dict[str, Data] = {"name": address.name, "version": address.version}
         properties = {"componentSpec": {**_COMPONENT, **named}}
     return {"properties": {**properties, "tags": _MARK}}
