@@ -83,6 +83,8 @@ def documents(draw: st.DrawFn, kind: str, name: str, form: str = "") -> dict[str
             _agree_environment(data)
         case "model":
             data.setdefault("path", REMOTE[0])
+        case "batch-endpoint" if data.get("identity"):
+            data["identity"] = {"type": "system_assigned"}  # it takes no other
         case _:
             pass
     _agree_identity(data)

@@ -24,7 +24,7 @@ WRONG = {
     "through an anchor": f"tagz: &x %s\n{USER}  admin_password: *x\n",
     "in escapes": 'ssh_settings: {admin_username: me, admin_password: "\\x48%s", tire: 3}\n',
     "beside a tab": "ssh_settings:\n\tadmin_password: %s\n",
-    "twice in the file": f"size: %s\n{USER}  admin_password: %s\n",
+    "twice in the file": f"size: %s\ntire: 3\n{USER}  admin_password: %s\n",
 }
 FORMS = ["human", "json", "sarif", "github", "azure-pipelines"]
 RIGHT = f"{HEAD}{USER}  admin_password: {SECRET}\n"

@@ -24,6 +24,7 @@ from mlctl.simulator.control_plane import registries
 from mlctl.simulator.control_plane.state import rows
 
 _GROUP = "registries"
+_WRITTEN_AGAIN = frozenset({"environment"})  # with the same content, as in a workspace
 _DISCOVERY = "/registrymanagement/v1.0/registries"
 _KINDS = {kind.collection.casefold(): kind.name for kind in ALL.values() if kind.versioned}
 _OF_WORKSPACE = (
@@ -158,7 +159,7 @@ def upload(call: Call) -> Response:
     parts = str(call.data.get("assetId", "")).split("/")
     collection = parts[-4] if parts[3:] else "models"
     inner = _within(replace(call, names={**call.names, "collection": collection}))
-    if inner.kind != "environment" and inner.peek(inner.address) is not None:
+    if inner.kind not in _WRITTEN_AGAIN and inner.peek(inner.address) is not None:
         text = f"{inner.address} exists in registry {call.names['registry']}."
         raise Permanent("Conflict", text, status=409)
     return uploads.start_pending_upload(inner)

@@ -28,6 +28,7 @@ from mlctl.simulator.control_plane.state.workspace import (
 )
 
 SUPPOSED_VERSION = "1"  # of what the catalogue is supposed to hold
+_CATALOGUE = ("azureml", "model")  # the registry that has more of a kind than anybody lists
 _IMAGES = "mcr.microsoft.com/azureml/curated"
 
 
@@ -114,7 +115,7 @@ def newest(registry: str, address: Address) -> Address | None:
 
 def is_supposed(registry: str, address: Address) -> bool:
     """Whether an asset is one of Microsoft's catalogue that nobody has looked up."""
-    of_catalogue = registry.casefold() == "azureml" and address.kind == "model"
+    of_catalogue = (registry.casefold(), address.kind) == _CATALOGUE
     return of_catalogue and _listed(registry, address) is None
 
 

@@ -88,11 +88,11 @@ def test_a_command_that_is_not_known_is_refused_with_the_nearest() -> None:
 
 
 def test_why_a_flag_of_az_is_not_here_is_said() -> None:
-    line = ["model", "update", "-n", "m", "--registry-name", "r"]
-    with pytest.raises(UsageError, match="--registry-name is not here: registries"):
-        read(line, ROOT, {"--registry-name": "registries"})
-    with pytest.raises(UsageError, match="--registry-name is not here: written to"):
-        read(line, ROOT, {"model update --registry-name": "written to", "--registry-name": "x"})
+    line = ["model", "update", "-n", "m", "--no-flag", "r"]
+    with pytest.raises(UsageError, match="--no-flag is not here: registries"):
+        read(line, ROOT, {"--no-flag": "registries"})
+    with pytest.raises(UsageError, match="--no-flag is not here: written to"):
+        read(line, ROOT, {"model update --no-flag": "written to", "--no-flag": "x"})
 
 
 def test_several_values_may_follow_a_flag() -> None:
