@@ -194,7 +194,7 @@ def test_a_registry_is_read_by_name_version_and_newest(backend: Backend) -> None
     every = {one.address.name: one.body["properties"] for one in registry.list("environment")}
     assert every["sklearn-1.5"]["latestVersion"] == "28"
     with pytest.raises(NotFound):
-        registry.read(Address("model", "none"))
+        registry.read(Address("environment", "none"))
 
 
 def test_the_default_deployment_must_exist(backend: Backend) -> None:

@@ -18,7 +18,10 @@ from tests.render.page.test_html import whole
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
-pytestmark = pytest.mark.skipif(not BROWSER, reason="there is no chromium on PATH")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not BROWSER, reason="there is no chromium on PATH"),
+]
 
 LONG = "batch-deployment/heart-classifier-batch/classifier-xgboost on compute/low-pri-cluster " * 3
 # A frame as wide as a screen, measured by the page around it: ours runs no script.

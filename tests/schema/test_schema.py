@@ -437,6 +437,7 @@ def test_an_empty_name_and_a_list_for_a_choice_are_told_once(
     assert found.count(said) == 1
 
 
+@pytest.mark.slow
 @given(st.sampled_from(schema.names()), st.data())
 def test_any_value_anywhere_is_answered_and_never_with_a_crash(
     name: str, data: st.DataObject

@@ -54,6 +54,8 @@ def show(
     query: Query = None,
 ) -> Exit:
     """Print a registry. Exits with 3 when there is none."""
+    if not name:
+        raise UsageError("the following arguments are required: --name/-n")
     with session.registries() as backend:
         registries = {spelt.casefold(): (spelt, at) for spelt, at in backend.registries().items()}
     if name.casefold() not in registries:

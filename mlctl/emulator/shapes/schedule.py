@@ -40,7 +40,10 @@ def _job(field: ResponseField) -> Data:
     else:
         overrides = {**overrides, "services": otherwise({}), "queueSettings": _queue}
     overrides = {key: rule for key, rule in overrides.items() if key in shape}
-    return render({**shape, **overrides}, job, field.occasion)
+    try:
+        return render({**shape, **overrides}, job, field.occasion)
+    except (AttributeError, TypeError):
+        return job  # values of other types are taken unread, and shown as they are
 
 
 def _queue(field: ResponseField) -> Data:

@@ -14,7 +14,7 @@ from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Label
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
-from mlctl.kinds.values import Values, canonical_values, complete, stored_values
+from mlctl.kinds.values import Values, canonical_values, complete, own_of_form, stored_values
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.pointer import Data, Pointer
@@ -209,8 +209,9 @@ def _adopt(plan: Plan, ownership: Ownership) -> Iterator[Change]:
             for key, value in new.items()
             if live_tags.get(key) != value
         )
+        body = pointer.without(live.body, own_of_form(resource.kind, resource.form))
         values = {
-            **stored_values(live.body, resource.form, plan.scope, with_service_fields=False),
+            **stored_values(body, resource.form, plan.scope, with_service_fields=False),
             TAGS: {**live_tags, **new},
         }
         if fields and resource.form.field(TAGS) is not None:

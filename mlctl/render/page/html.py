@@ -171,6 +171,7 @@ _STYLE = """
 *{box-sizing:border-box}
 body{margin:0;background:var(--back);color:var(--text);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
+section{overflow-x:auto}
 main{max-width:74rem;margin:0 auto;padding:1rem}
 h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0;overflow-wrap:anywhere}
 h2{font-size:1.1rem;margin:0 0 .5rem;overflow-wrap:anywhere}

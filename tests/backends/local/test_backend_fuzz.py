@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ junk = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), junk, max_size=5), st.integers(0, 6))
 def test_any_body_is_taken_or_refused_and_never_a_crash(body: dict[str, Any], which: int) -> None:

@@ -187,7 +187,7 @@ def test_a_forecast_is_a_page_of_its_own(mlctl: Run, sample: Path) -> None:
     done = mlctl("simulate", sample, *work(2, 8, 600), "--runs", "20", "-o", "html")
     assert done.code == 0, done.err
     assert done.out.startswith("<!doctype html>")
-    for words in ("P(cancelled)", "Completion of the first run: stress", "Assumptions"):
+    for words in ("P(cancelled)", "Done by when", "What it costs until done", "Assumptions"):
         assert words in done.out
     assert done.out.count('<div class="lanes">') == 2
 

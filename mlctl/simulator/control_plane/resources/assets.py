@@ -12,6 +12,7 @@ from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
+from mlctl.simulator.control_plane.resources.references import resolved
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
@@ -150,6 +151,8 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
             )
             version = reference.version or (listed.version if listed else "1")
             out["environment"] = f"{_CURATED}/{reference.name}/versions/{version}"
+    elif isinstance(out.get("environment"), str):
+        out["environment"] = resolved(context, out["environment"], "environment")
     resources = out.get("resources") or {}
     if out.get("type") == "command" and isinstance(resources, dict):
         settings = {key: value for key, value in resources.items() if key != "instance_type"}

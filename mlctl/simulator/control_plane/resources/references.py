@@ -29,7 +29,7 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
     if reference is None:
         raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
     if reference.address is None:
-        return _resolved(context, reference.text, kind)
+        return resolved(context, reference.text, kind)
     if reference.label not in (None, LATEST):
         return reference.text
     other_scope = (
@@ -54,7 +54,7 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
     return resource.address.id(other_scope or context.scope)
 
 
-def _resolved(context: RequestContext, text: str, kind: str) -> str:
+def resolved(context: RequestContext, text: str, kind: str) -> str:
     """A URI of a registry with the version that its label stands for; other texts as they are.
 
     What no registry holds or lists has one version: an assumption.
