@@ -30,7 +30,7 @@ from mlctl.source.events import (
     mark,
     parser,
 )
-from mlctl.source.rules import ALIAS_LOOP, SYNTAX, TOO_BIG
+from mlctl.source.rules import ALIAS_LOOP, LESS, SYNTAX, TOO_BIG
 
 
 @dataclass(slots=True)
@@ -217,9 +217,7 @@ class _Composer:
 
 
 def _too_big(event: Event, message: str) -> SourceError:
-    return SourceError(
-        TOO_BIG, message, _note(event), "split the file, or write less through aliases"
-    )
+    return SourceError(TOO_BIG, message, _note(event), LESS)
 
 
 def _note(event: Event, text: str = "") -> MarkedRange:

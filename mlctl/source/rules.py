@@ -10,6 +10,7 @@ YAML_1_1_VALUE = Rule("MLC005", "yaml-1.1-value", Severity.WARNING)
 BAD_KEY = Rule("MLC006", "bad-key", Severity.ERROR)
 UNKNOWN_TAG = Rule("MLC007", "unknown-tag", Severity.ERROR)
 TOO_BIG = Rule("MLC008", "too-big", Severity.ERROR)
+LESS = "split the file, or write less through aliases"  # its hint
 EMPTY = Rule("MLC009", "empty-document", Severity.ERROR)
 NOT_A_MAPPING = Rule("MLC010", "not-a-mapping", Severity.ERROR)
 UNREADABLE = Rule("MLC011", "unreadable-file", Severity.ERROR)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from yaml import MarkedYAMLError
 
 from mlctl.dataclasses import dataclass
+from mlctl.pointer import MAX_DEPTH
 from mlctl.source.events import Mark, MarkedRange, SourceError, TextPosition, inside
-from mlctl.source.rules import SYNTAX
+from mlctl.source.rules import LESS, SYNTAX, TOO_BIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ def explain(error: MarkedYAMLError, lines: list[str]) -> SourceError:
     end = inside(error.problem_mark or error.context_mark or TextPosition(0, 0, 0), lines)
     start = inside(error.context_mark or end, lines)
     parser_error = _ParserError(error.problem or "", start, end, lines)
+    if "nesting depth" in parser_error.problem:  # libyaml's own bound, from 0.2.6 on
+        words = f"the document is nested more than {MAX_DEPTH} levels deep"
+        return SourceError(TOO_BIG, words, MarkedRange(end, _after(end, 1)), LESS)
     if parser_error.here.startswith("\t"):
         return _tab(parser_error)
     for context, problem, explain_error in _EXPLANATIONS:

@@ -124,6 +124,7 @@ DEPLOYMENT = deployment(
 )
 
 
+@pytest.mark.slow
 @given(spoilt(FULL))
 @settings(max_examples=2 * settings().max_examples)
 def test_a_cluster_of_any_values_is_taken_or_refused(body: Data) -> None:
