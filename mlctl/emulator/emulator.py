@@ -9,7 +9,6 @@ from mlctl.emulator import routes
 from mlctl.emulator.arm import authorization, faults
 from mlctl.emulator.http.messages import Request, Response, error_response
 from mlctl.emulator.identity import tokens
-from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.emulator.routes import Needs
@@ -18,6 +17,7 @@ from mlctl.emulator.shapes.headers import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
+from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 

@@ -22,7 +22,7 @@ from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import activity, control, registries, service
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.state import clock, rows
@@ -75,7 +75,7 @@ class LocalBackend(
     ports.SupportsSizes,
     ports.SupportsNames,
     ports.SupportsScoring,
-    ports.SupportsWorkspaces,
+    ports.WritesWorkspaces,
     ports.WritesRegistries,
     ports.SupportsNodes,
     ports.SupportsCode,
@@ -285,19 +285,55 @@ class LocalBackend(
             return rows.find_code(db, world.id, sha256)
 
     def workspace(self, name: str) -> dict[str, Data]:
+        from mlctl.simulator.control_plane import workspaces
+
         workspace_id = replace(self.scope, workspace=name).id.casefold()
         for body in self.workspaces():
             if str(body["id"]).casefold() == workspace_id:
                 return body
-        group = f"resource group {self.scope.resource_group}"
-        raise NotFound("ResourceNotFound", f"There is no workspace {name} in {group}.", status=404)
+        raise workspaces.missing(replace(self.scope, workspace=name))
 
     def workspaces(self) -> builtins.list[dict[str, Data]]:
         with self.handle.store.read() as db:
             places = {scope: place for scope, place, _ in rows.workspaces(db)}
         mine = self.scope.subscription.casefold()
         every = {self.scope: self.location, **places}.items()
-        return [_workspace(*row) for row in every if row[0].subscription.casefold() == mine]
+        return [self._workspace(*row) for row in every if row[0].subscription.casefold() == mine]
+
+    def _workspace(self, scope: Scope, location: str) -> dict[str, Data]:
+        from mlctl.simulator.control_plane import workspaces
+
+        note = workspaces.note(self.handle.store, scope)
+        properties = {
+            "description": "",
+            "friendlyName": scope.workspace,
+            "hbiWorkspace": False,
+            "provisioningState": "Succeeded",
+            "publicNetworkAccess": "Enabled",
+            **(note.get("properties") or {}),
+        }
+        names = {"id": scope.id, "name": scope.workspace, "location": location}
+        return {"tags": {}, **note, **names, "properties": properties}
+
+    def write_workspace(self, name: str, location: str | None, body: Mapping[str, Data]) -> None:
+        from mlctl.simulator.control_plane import workspaces
+
+        store, scope = self.handle.store, replace(self.scope, workspace=name)
+        before = workspaces.note(store, scope)
+        region = catalog.region(location or DEFAULT_LOCATION)
+        scope, _, _ = workspaces.create(store, scope, region, before)
+        workspaces.change(store, scope, body)
+
+    def delete_workspace(self, name: str) -> None:
+        from mlctl.simulator.control_plane import workspaces
+
+        workspaces.delete(self.within(replace(self.scope, workspace=name)).handle)
+
+    def provision_network(self, name: str) -> dict[str, Data]:
+        from mlctl.simulator.control_plane import workspaces
+
+        scope = replace(self.scope, workspace=name)
+        return workspaces.provision_network(self.handle.store, scope)
 
     def set_quota(
         self,
@@ -335,19 +371,3 @@ class LocalBackend(
 def _live(stored: StoredResource) -> Live:
     stored.body["properties"]["provisioningState"] = stored.state
     return Live(stored.address, stored.body)
-
-
-def _workspace(scope: Scope, location: str) -> dict[str, Data]:
-    return {
-        "id": scope.id,
-        "name": scope.workspace,
-        "location": location,
-        "tags": {},
-        "properties": {
-            "description": "",
-            "friendlyName": scope.workspace,
-            "hbiWorkspace": False,
-            "provisioningState": "Succeeded",
-            "publicNetworkAccess": "Enabled",
-        },
-    }

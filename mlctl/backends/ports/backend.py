@@ -225,6 +225,28 @@ class SupportsWorkspaces(Protocol):
         """The ARM bodies of those that the caller may see."""
 
 
+@runtime_checkable
+class WritesWorkspaces(SupportsWorkspaces, Protocol):
+    """Makes workspaces of the resource group, at once."""
+
+    def write_workspace(self, name: str, location: str | None, body: Mapping[str, Data]) -> None:
+        """Make a workspace, or lay `body` (ARM's, without ids) over the one that there is.
+
+        Raises:
+            ServiceError: no workspace can be called so, or be there.
+        """
+
+    def delete_workspace(self, name: str) -> None:
+        """Delete a workspace with all that is in it.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+
+    def provision_network(self, name: str) -> Mapping[str, Data]:
+        """Provision the managed network of a workspace; its status, in ARM's words."""
+
+
 class Registry(Protocol):
     """Assets that workspaces share."""
 

@@ -29,7 +29,7 @@ def create(
 
     One on Azure has storage and a container registry of its own: Bicep or Terraform makes it.
     """
-    data = _read(session, file) if file else {}
+    data = read_document(session, file, "registry") if file else {}
     named, region = name or data.get("name"), location or data.get("location")
     if not (isinstance(named, str) and isinstance(region, str)):
         raise UsageError("a registry has a name and a location: in the file, or by flags")
@@ -38,12 +38,17 @@ def create(
     return show(session, named, output, query)
 
 
-def _read(session: Session, path: str) -> Mapping[str, Data]:
+def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]:
+    """The document of a file that describes a registry or a workspace.
+
+    Raises:
+        UsageError: it cannot be read, or has several documents.
+    """
     report = Report()
     documents = source.read(Path(path), report)
     if report.failed or len(documents) != 1:
         session.show(report)
-        raise UsageError(f"`{path}` is not the file of one registry")
+        raise UsageError(f"`{path}` is not the file of one {title}")
     return documents[0].data
 
 

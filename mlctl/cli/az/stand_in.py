@@ -26,6 +26,9 @@ from mlctl.version import __version__
 
 MARK = "mlctl az-shim"  # in its first lines, the file `az` says that it is this one
 PASS_THROUGH = "MLCTL_AZ_PASS_THROUGH"  # noqa: S105  # the name of a variable
+_OF_SIMULATION = frozenset(
+    f"workspace {verb}" for verb in ("create", "update", "delete", "provision-network")
+)
 _NOT_FOUND = 127
 _HEAD = 300  # bytes of a file that are looked at for the mark
 _AZ_VERSION, _ML_VERSION = "2.91.0", "2.0.0"  # of November 2026; of the extension, the major one
@@ -39,7 +42,7 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
         UsageError: the local cloud has nothing of the kind.
     """
     first, arguments = (args[0] if args else ""), list(args[1:])
-    if first == "ml" and _is_ours(arguments):
+    if first == "ml" and _is_ours(arguments) and not _is_for_azure(arguments):
         reads_one_value = (
             any(word.startswith("--query") for word in arguments) and not sys.stderr.isatty()
         )
@@ -69,6 +72,11 @@ def _is_ours(args: Sequence[str]) -> bool:
     if verb is None:
         return True
     return verb in build(group).children[group].children
+
+
+def _is_for_azure(args: Sequence[str]) -> bool:
+    """Whether the line is of what only the simulated cloud does here, on another backend."""
+    return " ".join(args[:2]) in _OF_SIMULATION and Session(GlobalArgs()).backend_name != "local"
 
 
 def _lacking(args: Sequence[str]) -> str:

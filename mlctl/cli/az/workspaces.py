@@ -1,17 +1,35 @@
-"""`mlctl workspace show | list`: workspaces are read; Bicep or Terraform makes them."""
+"""`mlctl workspace`: read anywhere; made on the simulated cloud, on Azure by Bicep or Terraform."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol, cast
 
-from mlctl.backends.ports.backend import Backend, SupportsWorkspaces
+from mlctl.backends.ports.backend import Backend, SupportsWorkspaces, WritesWorkspaces
+from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.jobs import Output
-from mlctl.cli.shell import Exit, Group, Session, flag
+from mlctl.cli.az.registry_commands import read_document
+from mlctl.cli.shell import Exit, Group, Session, TypedFlag, UsageError, flag
+from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.output import Query, print_data
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.facts import Columns
-from mlctl.pointer import Data, get
-from mlctl.service_errors import Permanent
+from mlctl.pointer import Data, get, put
+from mlctl.schema.text import nearest
+from mlctl.service_errors import NotFound, Permanent
 
+
+class WritableBackend(Backend, WritesWorkspaces, Protocol):
+    """A backend that makes workspaces."""
+
+
+_IN_BICEP = """\
+mlctl manages what is in a workspace of Azure; make one by Bicep, `resource ws \
+'Microsoft.MachineLearningServices/workspaces@2024-04-01'` with `location`, `identity` and \
+`properties: {storageAccount, keyVault, applicationInsights}`, or by Terraform's \
+`azurerm_machine_learning_workspace`; `--backend local` makes one of the simulated cloud at once"""
 _COLUMNS: Columns = {
     "Name": ("name",),
     "ResourceGroup": ("resource_group",),
@@ -29,8 +47,247 @@ _PROPERTIES = {
     "container_registry": "containerRegistry",
     "mlflow_tracking_uri": "mlFlowTrackingUri",
     "public_network_access": "publicNetworkAccess",
+    "image_build_compute": "imageBuildCompute",
+    "primary_user_assigned_identity": "primaryUserAssignedIdentity",
+    "system_datastores_auth_mode": "systemDatastoresAuthMode",
+    "enable_data_isolation": "enableDataIsolation",
+    "hub_id": "hubResourceId",
+    "workspace_hub": "hubResourceId",
+    "customer_managed_key": "encryption",
+    "managed_network": "managedNetwork",
+    "network_acls": "networkAcls",
+    "serverless_compute": "serverlessComputeSettings",
     "provisioning_state": "provisioningState",
 }
+# What a file may say besides: of the command, or of what a workspace of Azure is made with.
+_BESIDES = frozenset(("$schema", "id", "name", "location", "resource_group", "tags", "identity"))
+_BESIDES |= {"kind", "provision_network_now", "allow_roleassignment_on_rg"}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,32}")  # azure-ai-ml 1.35.2, `workspace` in its ARM
+_OBJECTS = frozenset(
+    ("encryption", "managedNetwork", "networkAcls", "serverlessComputeSettings")
+)  # whose keys are in the words of files in one, of ARM in the other
+_KEYS = {"keyVault": "keyVaultArmId", "keyUri": "keyIdentifier"}
+_ISOLATION = {
+    "disabled": "Disabled",
+    "allowinternetoutbound": "AllowInternetOutbound",
+    "allowonlyapprovedoutbound": "AllowOnlyApprovedOutbound",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceArgs:
+    """What flags say of a workspace, over its file; names are those of the fields of files."""
+
+    file: str | None = flag("The YAML file of the workspace.", "-f", metavar="FILE")
+    name: str | None = flag("The workspace; over what the file says.", "-n", metavar="NAME")
+    location: str | None = flag("Its region.", "-l", metavar="REGION")
+    display_name: str | None = flag("Its name for people.", "-d", metavar="TEXT")
+    description: str | None = flag("What it is for.", metavar="TEXT")
+    tags: list[TypedFlag] | None = flag("Space-separated key=value pairs.", metavar="KEY=VALUE ...")
+    storage_account: str | None = flag("The ARM id of its storage account.", "-s", metavar="ID")
+    key_vault: str | None = flag("The ARM id of its key vault.", "-k", metavar="ID")
+    application_insights: str | None = flag("The ARM id of its insights.", "-a", metavar="ID")
+    container_registry: str | None = flag(
+        "The ARM id of its container registry.", "-c", metavar="ID"
+    )
+    image_build_compute: str | None = flag("The cluster that builds images.", "-i", metavar="NAME")
+    managed_network: str | None = flag(
+        "disabled, allow_internet_outbound or allow_only_approved_outbound.", "-m", metavar="MODE"
+    )
+    public_network_access: str | None = flag("Enabled or Disabled.", metavar="WORD")
+    primary_user_assigned_identity: str | None = flag("The ARM id of one.", "-p", metavar="ID")
+    system_datastores_auth_mode: str | None = flag("accesskey or identity.", metavar="WORD")
+    hub_id: str | None = flag("The ARM id of the hub of a project.", metavar="ID")
+    kind: str | None = flag("default, hub or project.", metavar="WORD")
+    enable_data_isolation: bool = flag("Keep its data to itself.", "-e", default=False)
+    set_: SetFlag = None
+    update_dependent_resources: bool = flag("Taken for az's sake.", "-u", default=False)
+    provision_network_now: bool = flag("Provision its managed network, too.", default=False)
+    no_wait: bool = flag("Taken for az's sake: it is done at once.", default=False)
+
+
+def create(
+    session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
+) -> Exit:
+    """Make a workspace of the simulated cloud, at once, and print it."""
+    return _write(session, args, output, query, is_new=True)
+
+
+def update(
+    session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
+) -> Exit:
+    """Change a workspace of the simulated cloud. What is not said stays as it is."""
+    return _write(session, args, output, query, is_new=False)
+
+
+def delete(
+    session: Session,
+    name: str | None = flag(
+        "The workspace; the configured one unless given.", "-n", metavar="NAME"
+    ),
+    *,
+    yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
+    all_resources: bool = flag("Taken for az's sake: there are none.", default=False),
+    permanently_delete: bool = flag("Taken for az's sake: it always is.", "-p", default=False),
+    no_wait: bool = flag("Taken for az's sake: it is done at once.", default=False),
+) -> Exit:
+    """Delete a workspace of the simulated cloud with all that is in it."""
+    del all_resources, permanently_delete, no_wait
+    with _writing(session) as backend:
+        named = name or backend.scope.workspace
+        agreed = yes or session.settings.truth("disable_confirm_prompt")
+        if not agreed and not session.confirmed(f"Delete workspace {named} and all in it?"):
+            return Exit.ERROR
+        try:
+            backend.delete_workspace(named)
+        except NotFound as error:
+            session.note(f"{error.message} There is nothing to delete.")
+    return Exit.OK
+
+
+def provision_network(
+    session: Session,
+    name: str | None = flag(
+        "The workspace; the configured one unless given.", "-n", metavar="NAME"
+    ),
+    *,
+    include_spark: bool = flag("For Spark jobs, too.", default=False),
+    no_wait: bool = flag("Taken for az's sake: it is done at once.", default=False),
+    output: Output = None,
+    query: Query = None,
+) -> Exit:
+    """Provision the managed network of a workspace of the simulated cloud, at once."""
+    del no_wait
+    with _writing(session) as backend:
+        status = backend.provision_network(name or backend.scope.workspace)["status"]
+    if status == "Inactive":
+        session.note(
+            "the workspace has no managed network: there is nothing to provision; `workspace update"
+            " --managed-network allow_internet_outbound` gives it one"
+        )
+    data = {"spark_ready": include_spark and status == "Active", "status": status}
+    print_data(session, data, output, query)
+    return Exit.OK
+
+
+def _write(
+    session: Session, args: WorkspaceArgs, output: Output, query: Query, *, is_new: bool
+) -> Exit:
+    with _writing(session) as backend:
+        data = _data(session, args)
+        name = str(data.get("name") or backend.scope.workspace)
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"`{name}` is no name of a workspace: 3 to 33 letters, digits, `-` and `_`, and it"
+                " starts with a letter or digit"
+            )
+        if not is_new:
+            backend.workspace(name)  # refused where there is none
+        backend.write_workspace(name, data.get("location"), _body(data))
+        if data.get("provision_network_now"):
+            backend.provision_network(name)
+        print_data(session, _printed(backend.workspace(name)), output, query, _COLUMNS)
+    return Exit.OK
+
+
+def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
+    """The document of a workspace: its file, and the flags over it.
+
+    Raises:
+        UsageError: it says what no workspace can have.
+    """
+    data = dict(read_document(session, args.file, "workspace")) if args.file else {}
+    if args.update_dependent_resources:
+        session.note("the simulated cloud keeps only the ids of dependent resources")
+    said = {
+        "name": args.name,
+        "location": args.location,
+        "display_name": args.display_name,
+        "description": args.description,
+        "storage_account": args.storage_account,
+        "key_vault": args.key_vault,
+        "application_insights": args.application_insights,
+        "container_registry": args.container_registry,
+        "image_build_compute": args.image_build_compute,
+        "public_network_access": args.public_network_access,
+        "primary_user_assigned_identity": args.primary_user_assigned_identity,
+        "system_datastores_auth_mode": args.system_datastores_auth_mode,
+        "hub_id": args.hub_id,
+        "kind": args.kind,
+        "enable_data_isolation": args.enable_data_isolation,
+        "provision_network_now": args.provision_network_now,
+    }
+    data |= {name: value for name, value in said.items() if value}
+    if args.managed_network:
+        data["managed_network"] = {"isolation_mode": args.managed_network}
+    pairs = [pair.partition("=") for pair in flag_values(args.tags or ())]
+    if pairs:
+        data["tags"] = {**(data.get("tags") or {}), **{key: value for key, _, value in pairs}}
+    for text in flag_values(args.set_ or ()):
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"`{text}`: write KEY=VALUE.")
+        put(data, tuple(path.split(".")), value)
+    unknown = sorted(data.keys() - {*_PROPERTIES, *_BESIDES})
+    if unknown:
+        near = nearest(unknown[0], [*_PROPERTIES, *_BESIDES])
+        hint = f"; did you mean `{near}`?" if near else ""
+        raise UsageError(f"a workspace has no field `{unknown[0]}`{hint}")
+    return data
+
+
+def _body(data: Mapping[str, Data]) -> dict[str, Data]:
+    """The body of ARM for a document, without ids and without what the service alone sets.
+
+    Raises:
+        UsageError: a value cannot be one of its field.
+    """
+    values = {wire: data[ours] for ours, wire in _PROPERTIES.items() if data.get(ours) is not None}
+    for name in _OBJECTS & values.keys():
+        if not isinstance(values[name], dict):
+            raise UsageError(f"{name}: it is an object, not `{values[name]}`")
+        values[name] = _spelled(values[name], _camel)
+    key = values.get("encryption")
+    if key is not None:
+        identified = {_KEYS.get(name, name): text for name, text in key.items()}
+        values["encryption"] = {"status": "Enabled", "keyVaultProperties": identified}
+    network = values.get("managedNetwork")
+    if network is not None:
+        text = str(network.get("isolationMode", "disabled"))
+        mode = _ISOLATION.get(text.replace("_", "").casefold())
+        if mode is None:
+            raise UsageError(
+                f"managed_network: `{text}` is none of disabled, allow_internet_outbound and"
+                " allow_only_approved_outbound"
+            )
+        network["isolationMode"] = mode
+    access = values.get("publicNetworkAccess")
+    if access is not None:
+        if str(access).casefold() not in ("enabled", "disabled"):
+            raise UsageError(f"public_network_access: `{access}` is neither Enabled nor Disabled")
+        values["publicNetworkAccess"] = str(access).capitalize()
+    tags = data.get("tags")
+    if tags is not None and not isinstance(tags, dict):
+        raise UsageError("tags: they are pairs of a key and a value")
+    body: dict[str, Data] = {"properties": values}
+    if tags is not None:
+        body["tags"] = {str(key): str(value) for key, value in tags.items()}
+    if data.get("kind"):
+        body["kind"] = str(data["kind"]).capitalize()
+    return body
+
+
+@contextmanager
+def _writing(session: Session) -> Iterator[WritableBackend]:
+    """The open backend, where it makes workspaces.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if session.backend_name != "local":
+        raise UsageError(_IN_BICEP)
+    with session.backend() as backend:
+        yield cast("WritableBackend", backend)
 
 
 def show(
@@ -66,9 +323,34 @@ def _group(body: Mapping[str, Data]) -> str:
     return str(body.get("id")).partition("/resourceGroups/")[2].partition("/")[0]
 
 
+def _spelled(value: Data, spell: Callable[[str], str]) -> Data:
+    """A value with all keys spelt otherwise."""
+    if isinstance(value, dict):
+        return {spell(key): _spelled(item, spell) for key, item in value.items()}
+    return [_spelled(item, spell) for item in value] if isinstance(value, list) else value
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
 def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
     """The workspace as `az ml` prints it."""
     values = {ours: get(body, ("properties", wire)) for ours, wire in _PROPERTIES.items()}
+    key = get(values, ("customer_managed_key", "keyVaultProperties"))
+    if isinstance(key, dict):
+        names = {wire: ours for ours, wire in _KEYS.items()}
+        values["customer_managed_key"] = {names.get(wire, wire): key[wire] for wire in key}
+    objects = {ours for ours, wire in _PROPERTIES.items() if wire in _OBJECTS}
+    values |= {ours: _spelled(values[ours], _snake) for ours in objects}
+    if isinstance(values["managed_network"], dict):
+        mode = str(values["managed_network"].get("isolation_mode"))
+        values["managed_network"]["isolation_mode"] = _snake(mode)
     return {
         "id": body.get("id"),
         "name": body.get("name"),
@@ -80,4 +362,16 @@ def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
     }
 
 
-COMMANDS = {"workspace": Group("Show workspaces.", {"show": show, "list": list_})}
+COMMANDS = {
+    "workspace": Group(
+        "Manage workspaces.",
+        {
+            "create": create,
+            "update": update,
+            "show": show,
+            "list": list_,
+            "delete": delete,
+            "provision-network": provision_network,
+        },
+    )
+}

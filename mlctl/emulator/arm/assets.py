@@ -10,7 +10,6 @@ from mlctl.dataclasses import dataclass, field
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
-from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.assets import CONTAINERS, LISTED_CONTAINERS, USUAL_CONTAINER
@@ -22,6 +21,7 @@ from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.blob_store import ItemKind
 from mlctl.simulator.control_plane.state.errors import missing
 
 _NO_CONTENT = 204

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
-from mlctl.emulator.requests.blob_store import ItemKind, StoredItem
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.shapes.workspace import CONNECTION
@@ -14,6 +13,7 @@ from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.blob_store import ItemKind, StoredItem
 
 _NO_CONTENT = 204
 _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in a note

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from mlctl.emulator.arm import assets
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import LATEST, PROVIDER, Address, Scope
@@ -22,6 +21,7 @@ from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import registries
 from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.blob_store import ItemKind
 
 _GROUP = "registries"
 _WRITTEN_AGAIN = frozenset({"environment"})  # with the same content, as in a workspace

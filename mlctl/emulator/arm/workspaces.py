@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl import catalog
 from mlctl.dataclasses import dataclass, replace
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
-from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.emulator.requests.settings import TENANT
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.shapes.workspace import WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane import workspaces as stored_workspaces
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
 
 # The versions that azure-ai-ml 1.35.2 and mlctl ask for; any other is answered as well.
@@ -95,18 +93,28 @@ def create(call: Call) -> Response:
     names = call.names
     scope = Scope(names["subscription"], names["group"], names["workspace"])
     location = arm_body.region_name(call.data.get("location") or DEFAULT_LOCATION)
-    if location not in catalog.regions():
-        text = f"The provided location '{location}' is not available."
-        raise Permanent("LocationNotAvailableForResourceType", text, target="location")
-    with call.store.write() as db:
-        is_new = rows.workspace_state(db, scope, location).id == NO_WORKSPACE
-        if is_new:
-            rows.add_workspace(db, scope, location)
-        state = rows.workspace_state(db, scope, location)
     note = {key: value for key, value in call.data.items() if key not in _OWN}
-    call.blob_store.put(ItemKind.WORKSPACE, state.scope.id, note)
-    body = _workspace(call, Workspace(state.scope, state.location))
+    scope, location, is_new = stored_workspaces.create(call.store, scope, location, note)
+    body = _workspace(call, Workspace(scope, location))
     return json_response(body, 201 if is_new else 200)
+
+
+def change(call: Call) -> Response:
+    """PATCH of a workspace."""
+    note = {key: value for key, value in call.data.items() if key not in _OWN}
+    stored_workspaces.change(call.store, call.scope, note)
+    return show(call)
+
+
+def provision_network(call: Call) -> Response:
+    """POST provisionManagedNetwork: it is there at once."""
+    return json_response(stored_workspaces.provision_network(call.store, call.scope))
+
+
+def delete(call: Call) -> Response:
+    """DELETE of a workspace with all that is in it."""
+    stored_workspaces.delete(call.handle)
+    return Response(200)
 
 
 def discovery(call: Call) -> Response:
@@ -207,8 +215,7 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
     call = replace(call, names={**call.names, **names})
     name, host = call.guid("workspace"), call.request.base.partition("://")[2]
     moment = clock.iso(0.0)
-    item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
-    note = item.note if item else {}
+    note = stored_workspaces.note(call.store, scope)
     service_properties = {
         "workspaceId": name,
         "creationTime": moment,

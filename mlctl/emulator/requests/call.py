@@ -12,7 +12,6 @@ from uuid import NAMESPACE_URL, uuid5
 from mlctl.dataclasses import dataclass, replace
 from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Request, not_found
-from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
@@ -20,6 +19,7 @@ from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE, WorkspaceState

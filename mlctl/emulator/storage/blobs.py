@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from mlctl.emulator.http.messages import Response
-from mlctl.emulator.requests.blob_store import ItemKind, StoredItem
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import EmulatorSettings
 from mlctl.emulator.storage import answers, leases
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError
+from mlctl.simulator.control_plane.state.blob_store import ItemKind, StoredItem
 
 ROOT = "blob"
 _META = "x-ms-meta-"

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
-from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.shapes.workspace import DATASTORE, OWN_DATASTORE
@@ -16,6 +15,7 @@ from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.blob_store import ItemKind
 
 DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
 # name -> (type, what its container is called), the one that was made last first

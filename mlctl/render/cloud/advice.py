@@ -28,7 +28,8 @@ _BY_CODE = {
     "Quota|CoresExceed": _QUOTA,
     "NameUnavailable|NameAlready|NameTaken|OtherComputeType": _TAKEN,
     "LocationNotAvailable|NoRegisteredProvider|SkuNotAvailable|SizeNotAvailable|VmSize": (
-        "it is not to be had in this region; `mlctl compute list-sizes -l REGION` shows what is"
+        "it is not to be had in this region: check the name (eastus, westeurope);"
+        " `mlctl compute list-sizes -l REGION` shows what is"
     ),
     "MissingSubscriptionRegistration|SubscriptionNotRegistered": (
         "register the provider: az provider register -n Microsoft.MachineLearningServices"

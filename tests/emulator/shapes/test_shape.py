@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mlctl.emulator import EmulatorSettings, Request
-from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.shape import (
     Occasion,
@@ -29,6 +28,7 @@ from mlctl.emulator.shapes.shape import (
 )
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import Store
 
 

@@ -87,11 +87,19 @@ def registry_scope(name: str) -> Scope:
     return Scope(_REGISTRIES, _REGISTRIES, name)
 
 
+def forget_workspace(db: Connection, workspace_id: int) -> None:
+    """Free the name of a workspace that is deleted; its row stays, as jobs of the past name it."""
+    db.execute("UPDATE workspaces SET key = id || ' deleted' WHERE id = ?", (workspace_id,))
+
+
 def workspaces(
     db: Connection, *, registries: bool = False
 ) -> Iterator[tuple[Scope, str, dict[str, int]]]:
     """Every workspace (or registry), with its location and its number of resources by kind."""
-    query = "SELECT id, subscription, resource_group, name, location FROM workspaces ORDER BY id"
+    query = (
+        "SELECT id, subscription, resource_group, name, location FROM workspaces"
+        " WHERE key NOT LIKE '% deleted' ORDER BY id"
+    )
     for number, *parts, location in db.execute(query).fetchall():
         if (parts[0] == _REGISTRIES) is not registries:
             continue
