@@ -10,7 +10,7 @@ PARALLEL ?= -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE # tests are rewritten before they run, at each run unless kept
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help facts audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz mutants demo constraints lint-workflows pin release clean
+.PHONY: help facts audit setup check lint types contracts budget test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs tutorials site coverage bench fuzz mutants demo constraints lint-workflows pin release clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-histories  300 histories of edits, other people, kills and faults on each backend; takes minutes"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
+	@echo "make tutorials  write what the tutorials and the picture of the README show; takes a minute"
 	@echo "make site      the documentation as a site in dist/site; a broken link fails"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
 	@echo "make bench     time mlctl beside its peers, one table; fails where a target is missed"
@@ -124,7 +125,12 @@ fix: $(READY)
 
 # The pages of docs/, README and changelog as a site in dist/site; a broken link fails.
 site: $(READY)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# What the tutorials and the picture of a terminal show, from what the commands print today.
+tutorials: $(READY)
+	$(BIN)/python -m docs.made.terminal
+	$(BIN)/python -m tests.end_to_end.test_readme
 
 docs: $(READY)
 	$(BIN)/python -m docs.generate

@@ -24,7 +24,7 @@ def pages() -> dict[Path, str]:
     published = lines.lines((DOCS / "data" / "az-lines.tsv").read_text(encoding="utf-8"))
     return {
         DOCS / "exit-codes.md": exits.page(),
-        DOCS / "cli.md": pages_of_commands(root),
+        **{DOCS / page: text for page, text in pages_of_commands(root).items()},
         DOCS / "other-tools.md": other_tools(
             tomllib.loads((DOCS / "data" / "pains.toml").read_text(encoding="utf-8"))
         ),
@@ -88,4 +88,5 @@ def _link(thread: str) -> str:
 
 if __name__ == "__main__":
     for file, text in pages().items():
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")

@@ -14,9 +14,15 @@ _LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)\s#]*)(#[^)\s]*)?(?=\))")
 
 
 def on_config(config: Any) -> Any:
-    """List the decisions, in their order."""
+    """List the pages of commands and rules, and the decisions, in their order."""
+    tabs = {title: entries for tab in config.nav for title, entries in tab.items()}
+    for folder in ("cli", "rules"):
+        pages = sorted((ROOT / "docs" / folder).glob("*.md"))
+        entry = next(entry for entry in tabs["Reference"] if f"{folder}.md" in entry.values())
+        title = next(iter(entry))
+        entry[title] = [f"{folder}.md", *(f"{folder}/{page.name}" for page in pages)]
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    config.nav.append({"Decisions": [f"decisions/{page.name}" for page in pages]})
+    tabs["Contribute"].append({"Decisions": [f"decisions/{page.name}" for page in pages]})
     return config
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,7 +25,8 @@ class Rule:
     """A permanent code and its documentation, which `docs/rules.md` and `mlctl explain` print.
 
     `summary` is the same for all findings. `why` and `fix` are Markdown paragraphs; `origin` names
-    the document that the rule comes from. A retired code is never reused.
+    the document that the rule comes from, `azure` codes and words of the error that Azure gives for
+    the same cause. A retired code is never reused.
     Ranges: 0xx text, 1xx structure, 2xx references, 3xx meaning, 4xx plan, 5xx apply,
     6xx rehearsal, 7xx policies. What breaks a project's policy goes by that one's name.
     The prose of mlctl's own rules is in `rules.toml`: see `documented`.
@@ -38,6 +39,7 @@ class Rule:
     why: str = ""
     fix: str = ""
     origin: str = ""
+    azure: Sequence[str] = ()
 
     def documented(self) -> Rule:
         """The rule with its prose, which is read only where it is printed."""

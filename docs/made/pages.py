@@ -1,4 +1,4 @@
-"""`docs/cli.md`: the help of every command, as `mlctl COMMAND --help` prints it."""
+"""`docs/cli.md` and a page a group under it: help as `mlctl COMMAND --help` prints it."""
 
 from __future__ import annotations
 
@@ -13,30 +13,46 @@ _HEAD = """\
 
 <!-- Generated from the commands themselves; `make docs` writes it. -->
 
-What `mlctl COMMAND --help` prints, without the flags that every command has. Every example is run
-by a test. Shell completion: `mlctl --install-completion`.
+What `mlctl COMMAND --help` prints, a page for each group. Every example is run by a test. Shell
+completion: `mlctl --install-completion`.
 """
 _WIDTH = 100
+_PAGE_EACH = ("Azure ML Commands", "Simulated Cloud Commands")  # sections with a page a group
 
 
-def commands(root: CommandNode) -> str:
-    """The page as Markdown."""
-    return "\n".join([_HEAD, *_contents(root), "", *_pages(root)])
-
-
-def _contents(root: CommandNode) -> Iterator[str]:
+def commands(root: CommandNode) -> dict[str, str]:
+    """The pages as Markdown, by their path: `cli.md` and `cli/GROUP.md`."""
+    pages: dict[str, list[CommandNode]] = {}
+    titles: dict[str, str] = {}
     for name, node in root.children.items():
-        below = ", ".join(f"[{one}](#{_anchor(inner)})" for one, inner in node.children.items())
-        yield f"- [{name}](#{_anchor(node)})" + (f": {below}" if below else "")
+        slug = name if node.section in _PAGE_EACH else node.section.split()[0].lower()
+        pages.setdefault(slug, []).append(node)
+        titles[slug] = f"mlctl {name}" if node.section in _PAGE_EACH else node.section
+    contents = [
+        f"- [{titles[slug]}](cli/{slug}.md): " + ", ".join(_links(nodes, f"cli/{slug}.md"))
+        for slug, nodes in pages.items()
+    ]
+    first = "\n".join([_HEAD, *contents, "", _section(root)])
+    return {"cli.md": first} | {
+        f"cli/{slug}.md": "\n".join([f"# {titles[slug]}\n", *map(_sections, nodes)])
+        for slug, nodes in pages.items()
+    }
 
 
-def _pages(node: CommandNode) -> Iterator[str]:
+def _links(nodes: list[CommandNode], page: str) -> Iterator[str]:
+    for node in nodes:
+        for inner in node.commands():
+            yield f"[{' '.join(inner.path)}]({page}#{_anchor(inner)})"
+
+
+def _sections(node: CommandNode) -> str:
+    return "\n".join([_section(node), *map(_sections, node.children.values())])
+
+
+def _section(node: CommandNode) -> str:
     title = " ".join(("mlctl", *node.path))
-    whole = not node.path
-    page = help_page.text(node, examples(node.path), width=_WIDTH, whole=whole)
-    yield f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{page}```\n'
-    for below in node.children.values():
-        yield from _pages(below)
+    page = help_page.text(node, examples(node.path), width=_WIDTH, whole=not node.path)
+    return f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{page}```\n'
 
 
 def _anchor(node: CommandNode) -> str:

@@ -1,4 +1,4 @@
-"""Generates `docs/rules.md`, the page of all rules."""
+"""Generates `docs/rules.md`, the index of all rules, and a page a family under it."""
 
 from __future__ import annotations
 
@@ -29,15 +29,24 @@ size: Standard_DS3_v2  # mlctl:ignore=MLC305
 `--ignore CODE,...` waives rules for one run, and `--select CODE,...` keeps these only; both take
 the beginning of a code too (`MLC3`). What cannot be read (MLC0xx errors) cannot be waived.
 """
-_RANGES = (
-    ("MLC0", "Text"),
-    ("MLC1", "Structure"),
-    ("MLC2", "Names, references and paths"),
-    ("MLC3", "Meaning"),
-    ("MLC4", "Plan"),
-    ("MLC5", "Apply"),
-    ("MLC6", "Rehearsal"),
-    ("MLC7", "Policies"),
+_ERRORS_HEAD = """\
+## By the words of Azure's error
+
+`mlctl explain "WORDS"` takes an error's code or a part of its message.
+
+| Azure says | rule | |
+|---|---|---|"""
+_FAMILIES = (  # the page, the beginnings of the codes that it has, its title
+    ("text", ("MLC0",), "Text"),
+    ("structure", ("MLC1",), "Structure"),
+    ("references", ("MLC2",), "Names, references and paths"),
+    ("clusters", ("MLC30", "MLC31"), "Clusters, and secrets in files"),
+    ("deployments", ("MLC32", "MLC33"), "Endpoints and deployments"),
+    ("jobs", ("MLC34",), "Jobs"),
+    ("pipelines", ("MLC3",), "Pipelines, and other rules of meaning"),
+    ("plan", ("MLC4", "MLC5"), "Plan and apply"),
+    ("rehearsal", ("MLC6",), "Rehearsal"),
+    ("policies", ("MLC7",), "Policies"),
 )
 
 
@@ -51,30 +60,47 @@ class RuleExample:
     language: str = "yaml"
 
 
-def page(rules: Iterable[Rule], examples: Mapping[str, RuleExample]) -> str:
-    """The page as Markdown. `examples` is by code; a rule may have none."""
+def pages(rules: Iterable[Rule], examples: Mapping[str, RuleExample]) -> dict[str, str]:
+    """The pages as Markdown, by their path. `examples` is by code; a rule may have none."""
     ordered = sorted((rule.documented() for rule in rules), key=lambda rule: rule.code)
-    parts = [_HEAD, *_index(ordered)]
-    for beginning, title in _RANGES:
-        inside = [rule for rule in ordered if rule.code.startswith(beginning)]
-        if inside:
-            parts.append(f"## {title}\n")
-        parts.extend(_section(rule, examples.get(rule.code)) for rule in inside)
-    return "\n".join(parts)
+    index = "\n".join([_HEAD, *_index(ordered), _ERRORS_HEAD, *_errors(ordered), ""])
+    return {"rules.md": index} | {
+        f"rules/{slug}.md": "\n".join(
+            [f"# {title}\n"]
+            + [_section(rule, examples.get(rule.code)) for rule in ordered if _page(rule) == slug]
+        )
+        for slug, _, title in _FAMILIES
+    }
+
+
+def _page(rule: Rule) -> str:
+    return next(
+        slug for slug, beginnings, _ in _FAMILIES if rule.code.startswith(tuple(beginnings))
+    )
+
+
+def _link(rule: Rule) -> str:
+    return f"[{rule.code}](rules/{_page(rule)}.md#{rule.code.lower()})"
 
 
 def _index(rules: list[Rule]) -> Iterator[str]:
     rows = [
-        f"| [{rule.code}](#{rule.code.lower()}) | {rule.name} | {rule.severity.value} |"
+        f"| {_link(rule)} | {rule.name} | {rule.severity.value} |"
         f" {rule.summary.replace('|', chr(92) + '|')} |"
         for rule in rules
     ]
     yield "\n".join(["| code | name | severity | what it finds |", "|---|---|---|---|", *rows, ""])
 
 
+def _errors(rules: list[Rule]) -> Iterator[str]:
+    for rule in rules:
+        for words in rule.azure:
+            yield f"| {words.replace('|', chr(92) + '|')} | {_link(rule)} | {rule.name} |"
+
+
 def _section(rule: Rule, example: RuleExample | None) -> str:
     parts = [
-        f'### <a id="{rule.code.lower()}"></a>{rule.code} {rule.name}',
+        f'## <a id="{rule.code.lower()}"></a>{rule.code} {rule.name}',
         f"**{rule.severity.value}**: {rule.summary}.",
         rule.why,
         f"**What to do.** {rule.fix}",

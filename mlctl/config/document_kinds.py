@@ -43,6 +43,7 @@ class LeftOut:
     """The files that were left out, with the kind that each names."""
 
     files: dict[Why, dict[str, str]] = field(default_factory=dict)
+    policies: set[str] = field(default_factory=set)  # read where mlctl.yml names them
 
     def add(self, path: str, why: Why, kind: str = "") -> None:
         """Leave out a file."""
@@ -51,7 +52,8 @@ class LeftOut:
     @property
     def paths(self) -> set[str]:
         """The files that are no documents of mlctl; jobs are."""
-        return {path for why, found in self.files.items() if why is not Why.JOB for path in found}
+        files = (found for why, found in self.files.items() if why is not Why.JOB)
+        return self.policies.union(*files)
 
     def notes(self, documents: Iterable[Document]) -> Iterator[str]:
         """A note for each reason; `documents` are all that were read.
@@ -137,6 +139,9 @@ class DocumentKinds:
             hint = "name the files and folders that it holds for"
             reason = f"{PROJECT_FILE} is read by every command, and declares no resource"
             self.report.add(Diagnostic(UNKNOWN_KIND, reason, document.label(), hint))
+            return
+        if not file.explicit and document.data.keys() == {"policies"}:
+            self.left_out.policies.add(file.path)
             return
         url = document.data.get("$schema")
         name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)

@@ -31,6 +31,15 @@ def test_one_note_tells_all_kinds_that_are_unknown(mlctl: Run, tmp_path: Path) -
     )
 
 
+def test_a_file_of_policies_in_a_folder_is_left_out_without_a_word(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    cluster(tmp_path / "cpu.yml")
+    (tmp_path / "policies.yml").write_text("policies: []\n")
+    done = mlctl("validate", ".")
+    assert (done.code, done.out, done.err) == (0, "Success! 1 file is valid.\n", "")
+
+
 def test_one_note_tells_what_fits_no_kind_and_the_first_names(mlctl: Run, tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"{number}.yml").write_text("a: b\n")

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from docs.made.rules_page import RuleExample, page
+from docs.made.rules_page import RuleExample, pages
 from mlctl.project.rules import ALL_RULES
 from tests.builders.paths import CASES, ROOT, SAMPLES
 
-PAGE = ROOT / "docs" / "rules.md"
+DOCS = ROOT / "docs"
 
 
 def examples() -> dict[str, RuleExample]:
@@ -34,11 +34,13 @@ def scripts() -> dict[str, RuleExample]:
     }
 
 
-def test_the_page_of_rules_is_up_to_date(request: pytest.FixtureRequest) -> None:
-    given = page(ALL_RULES, examples())
-    if request.config.getoption("--update-cases"):
-        PAGE.write_text(given, encoding="utf-8")
-    assert given == PAGE.read_text(encoding="utf-8"), "pytest --update-cases writes it anew"
+def test_the_pages_of_rules_are_up_to_date(request: pytest.FixtureRequest) -> None:
+    for page, text in pages(ALL_RULES, examples()).items():
+        file = DOCS / page
+        if request.config.getoption("--update-cases"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8"), "pytest --update-cases writes it"
 
 
 def test_no_code_and_no_name_is_given_twice() -> None:
@@ -47,7 +49,12 @@ def test_no_code_and_no_name_is_given_twice() -> None:
 
 
 def test_every_rule_has_a_row_and_a_section_that_can_be_linked_to() -> None:
-    text = page(ALL_RULES, {})
-    rows = [f"[{one.code}](#{one.code.lower()}) | {one.name}" for one in ALL_RULES]
-    heads = [f'<a id="{one.code.lower()}"></a>{one.code} {one.name}' for one in ALL_RULES]
-    assert all(text.count(one) == 1 for one in rows + heads)
+    written = pages(ALL_RULES, {})
+    index = written.pop("rules.md")
+    for rule in ALL_RULES:
+        row = re.search(
+            rf"\[{rule.code}\]\((rules/\w+\.md)#{rule.code.lower()}\) \| {rule.name}", index
+        )
+        assert row, rule.code
+        head = f'<a id="{rule.code.lower()}"></a>{rule.code} {rule.name}'
+        assert [page for page, text in written.items() if head in text] == [row[1]]

@@ -1,4 +1,4 @@
-"""`mlctl explain`: the meaning of a rule, a kind or a field."""
+"""`mlctl explain`: the meaning of a rule, a kind, a field or an error of Azure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from mlctl.cli.shell import Exit, InvalidValue, Session, argument
 
 def explain(
     session: Session,
-    what: str = argument("MLC301, compute, or compute.tier.", metavar="RULE|KIND|KIND.FIELD"),
+    what: str = argument("MLC301, compute, compute.tier, or words of Azure's.", metavar="WHAT"),
 ) -> Exit:
-    """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
+    """Explain a rule, a kind, a field or an error of Azure: what it means, why, how to mend it."""
     from mlctl.project.rules import ALL_RULES, unknown_rule
     from mlctl.render.findings import explain as render
 

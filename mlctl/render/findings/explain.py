@@ -15,27 +15,42 @@ from mlctl.schema import Schema
 from mlctl.schema.text import enumerated, example, listed, nearest, typed, with_article
 
 _WIDTH = 88
+_TELLING = 12  # letters of an error by which it is recognized
 _LARGEST = 2**31 - 1  # what fits into REST's int32 is no bound to tell people of
 _IDENTITY = ("name", "endpoint_name", "version")
 
 
 def explain(word_or_path: str, rules: Iterable[Rule]) -> str:
-    """The page about `what`: the code or name of a rule, a kind, or a field as `kind.field.field`.
+    """The page about a rule (by its code, its name, or the words of Azure's error for the same
+    cause), a kind, or a field as `kind.field.field`.
 
     Raises:
         ValueError: there is no such thing; the message says what is near.
     """
+    rules = tuple(rules)
     by_word = {word: rule for rule in rules for word in (rule.code, rule.name)}
     for word, rule in by_word.items():
         if word.casefold() == word_or_path.casefold():
             return _explain_rule(rule.documented())
     head, *below = word_or_path.split(".")
     kind = next((kind for kind in DOCUMENTS.values() if head in (kind.name, *kind.documents)), None)
+    if kind is None and (of_error := _rule_of_error(word_or_path, rules)):
+        return _explain_rule(of_error)
     if kind is None:
         near = nearest(head, [*DOCUMENTS, *by_word])
         hint = f"did you mean `{near}`?" if near else f"the kinds are {listed(DOCUMENTS, 'and')}"
         raise ValueError(f"`{head}` is neither a rule nor a kind: {hint}")
     return _explain_field(kind, tuple(below)) if below else _explain_kind(kind)
+
+
+def _rule_of_error(text: str, rules: Iterable[Rule]) -> Rule | None:
+    """The rule for an error of Azure, by its code or by words of its message."""
+    text = text.casefold()
+    for rule in (rule.documented() for rule in rules):
+        for words in map(str.casefold, rule.azure):
+            if words in text or (len(text) >= _TELLING and text in words):
+                return rule
+    return None
 
 
 def _explain_rule(rule: Rule) -> str:
@@ -47,6 +62,7 @@ def _explain_rule(rule: Rule) -> str:
         f"Why\n{_paragraph(rule.why, 2)}",
         f"What to do\n{_paragraph(rule.fix, 2)}",
         f"Waive it\n{_paragraph(waive, 2)}" if not rule.code.startswith("MLC0") else "",
+        f"Azure's words\n{_paragraph('; '.join(rule.azure), 2)}" if rule.azure else "",
         f"Source\n{_paragraph(rule.origin, 2)}" if rule.origin else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
