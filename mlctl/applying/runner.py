@@ -13,7 +13,12 @@ from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.schedulers import WaitUntil
-from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of
+from mlctl.applying.targets import (
+    as_planned,
+    live_fingerprint,
+    mismatches_of,
+    rewrites_secrets,
+)
 from mlctl.backends.ports.backend import (
     Backend,
     Live,
@@ -170,11 +175,14 @@ class StepRunner:
         Raises:
             Stale: the target has changed since the plan was made.
         """
+        expected = self.assignment.expected
+        if rewrites_secrets(step) and expected in (WRITTEN, live_fingerprint(live, self.scope)):
+            return False
         if as_planned(step, live, self.scope):
             return True
         if step.subsumed and as_planned(self.assignment.final, live, self.scope):
             return True  # it went with its parent before, and was created again with it
-        if self.assignment.expected in (WRITTEN, live_fingerprint(live, self.scope)):
+        if expected in (WRITTEN, live_fingerprint(live, self.scope)):
             return False
         if any(as_planned(step_after, live, self.scope) for step_after in self.assignment.later):
             return True  # this plan was carried out before, at least that far

@@ -10,7 +10,12 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, state, stored_values
-from mlctl.planning.diff import differences, failed_operation
+from mlctl.planning.diff import (
+    changed_secrets,
+    differences,
+    failed_operation,
+    written_secrets,
+)
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps.work import PlanStep, Work
 from mlctl.pointer import Data
@@ -77,4 +82,13 @@ def mismatches_of(
     unset = {field.at: routes.nothing(field) for field in kind.route_fields}
     planned = {**unset, **stored_values(body, form, scope, with_service_fields=False)}
     actual = decode(live.body, form, scope, with_service_fields=False)
-    return [*differences(form.writable, planned, actual, scope), *failed_operation(live)]
+    changes = [*differences(form.writable, planned, actual, scope), *failed_operation(live)]
+    if form.marked_secrets:
+        changes += changed_secrets(form, written_secrets(form, body), live)
+    return changes
+
+
+def rewrites_secrets(step: PlanStep) -> bool:
+    """Whether the step writes secrets of which nobody can read whether they are there already."""
+    forms = kind_of(step.target).forms if step.secrets else ()
+    return any(written_secrets(form, step.body) for form in forms)

@@ -28,7 +28,8 @@ class Edge:
     """`source` needs `target` because of its value at `at`.
 
     `target` has no version if the reference leaves it open (`@latest`). The edge from an endpoint
-    to a deployment that gets its requests is `deferred`: the endpoint is made before.
+    to a deployment that gets its requests is `deferred`: the endpoint is made before. That to a
+    datastore is of a path in it (`by_path`).
     """
 
     source: Address
@@ -36,6 +37,7 @@ class Edge:
     at: Pointer
     reference: Reference | None
     deferred: bool = False
+    by_path: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +169,9 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
         target_reference = reference.within(scope) if scope else reference
         if target_reference.address is not None and target_reference.scope is None:
             yield Edge(address, target_reference.address, field.at, target_reference)
+    document = resource.document  # no function is called here: most files have no such path
+    if "datastores/" in document.source.text or document.__class__ is not Document:
+        yield from _datastores(resource, scope)
     for routing in resource.kind.route_fields:
         from mlctl.kinds import routes  # noqa: PLC0415 - of endpoints alone
 
@@ -175,3 +180,14 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
             target = Address(children(address.kind)[0].name, name, address.name)
             at = (*routing.at, name) if isinstance(value, dict) else routing.at
             yield Edge(address, target, at, None, deferred=True)
+
+
+def _datastores(resource: Resource, scope: Scope | None) -> Iterator[Edge]:
+    """The edges to the datastores that paths lead into; the workspace's own are always there."""
+    from mlctl.kinds import datastore_uri  # noqa: PLC0415 - few files have such paths
+
+    data = pointer.get(resource.document.data, resource.root)
+    for at, text in pointer.texts(data):
+        target = datastore_uri.datastore(text, scope)
+        if target is not None:
+            yield Edge(resource.address, target, at, None, by_path=True)

@@ -115,6 +115,7 @@ def _retail_prices(call: Call) -> Response:
 
 
 ROUTES = (
+    Route("GET", _STORES, uploads.datastores, "datastore"),  # newest first, unlike others
     *_kind_routes(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
     Route("GET", _WS + "/connections", connections.show_all),
@@ -161,11 +162,7 @@ ROUTES = (
         needs=Needs.TOKEN,
     ),
     Route("GET", _WS + "/providers/Microsoft.Insights/metrics", metrics.show),
-    Route("GET", _STORES, uploads.datastores),
-    Route("GET", _STORES + "/{name}", uploads.datastore),
-    Route("PUT", _STORES + "/{name}", uploads.write_datastore),
-    Route("DELETE", _STORES + "/{name}", uploads.delete_datastore),
-    Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets),
+    Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets, "datastore"),
     Route("GET", _WS, workspaces.show),
     Route("PUT", _WS, workspaces.create),
     Route("PATCH", _WS, workspaces.change),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from mlctl.kinds.address import Scope
+from mlctl.kinds.address import Address, Scope
 
 _LONG = re.compile(
     r"azureml://subscriptions/(?P<subscription>[^/]+)/resourcegroups/(?P<group>[^/]+)"
@@ -52,3 +52,17 @@ def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
         return text
     above = f"subscriptions/{match['subscription']}/{groups}/{match['group']}"
     return f"azureml://{above}/workspaces/{match['workspace']}/{match['rest']}"
+
+
+def datastore(text: str, scope: Scope | None) -> Address | None:
+    """The datastore that a path leads into; None for one that every workspace has.
+
+    A path of another workspace than `scope` leads to none that this one could have.
+    """
+    from mlctl.kinds.records.datastore import KIND  # noqa: PLC0415 - few files have such paths
+
+    short = canonical(text, scope) if scope else text
+    match = re.match(r"azureml:(?://)?datastores/([A-Za-z0-9_-]+)(?:/|$)", short)
+    if match is None or match[1].casefold() in KIND.arm.own_names:
+        return None
+    return Address(KIND.name, match[1])

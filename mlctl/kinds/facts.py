@@ -132,6 +132,7 @@ class ArmFacts:
 
     - `hosted`: whether the collection is ARM's, not one of this project.
     - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
+    - `own_names`: what every workspace has from the start: not written, deleted or exported.
     - `within`: the kind whose collection it is in; `live_type` tells the two from each other.
     - `live_type`: where a live body says its type, and what that is: others share the collection.
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
@@ -151,6 +152,7 @@ class ArmFacts:
     hosted: bool = True
     tracked: bool = False
     unique_in_region: bool = False
+    own_names: tuple[str, ...] = ()
     within: str = ""
     live_type: tuple[Pointer, str] | None = None
     patchable: tuple[Pointer, ...] = (("tags",),)

@@ -96,6 +96,22 @@ class Form:
         return {**self.schema, "properties": properties, "required": required}
 
     @cached_property
+    def needed(self) -> tuple[tuple[Pointer, ...], ...]:
+        """What the schema requires of a body: of each choice of places, one must hold something.
+
+        A place is at most two steps deep: an object in `properties`, not what is in it.
+        """
+        anyway = [[name] for name in self.schema.get("required", ())]
+        either = [
+            name for choice in self.schema.get("anyOf", ()) for name in choice.get("required", ())
+        ]
+        places = [
+            tuple({field.wire[:2]: None for field in self.fields if field.at[0] in names})
+            for names in (*anyway, either)
+        ]
+        return tuple(choice for choice in places if choice)
+
+    @cached_property
     def nested(self) -> tuple[Field, ...]:
         """The fields with values that name resources or files below them, in maps: steps."""
         return tuple(
@@ -113,6 +129,16 @@ class Form:
     def secrets(self) -> tuple[Pointer, ...]:
         """Where the values stand that are never shown."""
         return tuple(field.at for field in self.fields if field.secret)
+
+    @cached_property
+    def marked_secrets(self) -> tuple[tuple[Field, Mapping[Pointer, Data]], ...]:
+        """The secrets of which a live body shows the sort and no value, and what it shows then."""
+        constants = dict(self.constants)
+        return tuple(
+            (field, constants[field.at])
+            for field in self.fields
+            if field.secret and field.at in constants
+        )
 
     @cached_property
     def credentials(self) -> tuple[Pointer, ...]:

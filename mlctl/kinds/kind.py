@@ -112,21 +112,6 @@ class Kind:
         }
         return tuple(wires.items())
 
-    @cached_property
-    def needed(self) -> tuple[tuple[Pointer, ...], ...]:
-        """What the schema requires of a body: of each choice of places, one must hold something.
-
-        A place is at most two steps deep: an object in `properties`, not what is in it.
-        """
-        usual = self.forms[-1].schema
-        anyway = [[name] for name in usual.get("required", ())]
-        either = [name for choice in usual.get("anyOf", ()) for name in choice.get("required", ())]
-        places = [
-            tuple({field.wire[:2]: None for field in self.forms[-1].fields if field.at[0] in names})
-            for names in (*anyway, either)
-        ]
-        return tuple(choice for choice in places if choice)
-
     def form_of(self, data: Data) -> Form:
         """The form of a document."""
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])
@@ -147,6 +132,14 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "model": ("model",),
     "environment": ("environment",),
     "data": ("data",),
+    "datastore": (
+        "datastore",
+        "azureBlob",
+        "azureFile",
+        "azureDataLakeGen1",
+        "azureDataLakeGen2",
+        "oneLake",
+    ),
     "component": (
         "component",
         "commandComponent",

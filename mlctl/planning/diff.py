@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
+from mlctl import pointer
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import replace
 from mlctl.kinds import Scope, codec
-from mlctl.kinds.field import Field, Mutability
+from mlctl.kinds.field import Field, Form, Mutability
 from mlctl.kinds.values import state
-from mlctl.planning.model import PROVISIONING_STATE, FieldChange
+from mlctl.planning.model import PROVISIONING_STATE, Action, Change, FieldChange
 from mlctl.pointer import Data, Pointer
 
 _SCALARS = (str, int, bool, float)
@@ -53,6 +55,33 @@ def _ignored(field: Field, ending: Mapping[Pointer, Data]) -> bool:
         value is not None and str(value).casefold() != str(field.when[name]).casefold()
         for name, value in siblings.items()
     )
+
+
+def changed_secrets(form: Form, desired: Collection[Pointer], live: Live) -> Iterable[FieldChange]:
+    """The desired secrets of which the live body shows another sort, or none.
+
+    The values themselves are never read, so that another value of the same sort is no change.
+    """
+    for field, marks in form.marked_secrets:
+        shown = [pointer.get(live.body, at) for at in marks]
+        if field.at in desired and not {*marks.values()} & {*shown}:
+            had = next((word for word in shown if word not in (None, "None")), None)
+            yield FieldChange(field.at, had, "", sensitive=True, note=had or "")
+
+
+def written_secrets(form: Form, body: Mapping[str, Data]) -> list[Pointer]:
+    """The fields of the secrets that a body is to write."""
+    return [field.at for field, _ in form.marked_secrets if pointer.get(body, field.wire)]
+
+
+def with_secrets_again(change: Change) -> Change:
+    """The change that writes the secrets of the file, where there is nothing else to write."""
+    form = change.resource.form if change.resource is not None else None
+    if form is None or change.action is not Action.NO_OP:
+        return change
+    secrets = [field.at for field, _ in form.marked_secrets if field.at in change.values]
+    fields = tuple(FieldChange(at, "", "", sensitive=True) for at in secrets)
+    return replace(change, action=Action.UPDATE, fields=fields) if fields else change
 
 
 def failed_operation(live: Live) -> list[FieldChange]:

@@ -19,7 +19,7 @@ from mlctl.kinds.address import LATEST, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, add_successors, inheritable
-from mlctl.planning.diff import differences, failed_operation
+from mlctl.planning.diff import changed_secrets, differences, failed_operation
 from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, prune_undeclared
@@ -214,6 +214,8 @@ class _Planner:
             if marked is not desired:
                 change = self._compare(resource, marked, live, notes)
         self.rejections.extend(checks.altered(change, resource))
+        if resource.form.marked_secrets and change.fields:
+            self.rejections.extend(checks.lost_secret(resource, live))
         return self._classify(change, resource, live, notes)
 
     def _compare(
@@ -230,6 +232,8 @@ class _Planner:
         if resource.anonymous and live.address == resource.address:
             # Its name is its content, spelt by whoever made it: `@latest`, or what that was then.
             fields = [field for field in fields if not field.forces_replacement]
+        if resource.form.marked_secrets:
+            fields += changed_secrets(resource.form, desired, live)
         fields += failed_operation(live)
         action = Action.UPDATE if fields else Action.NO_OP
         return Change(live.address, action, tuple(fields), resource, desired, live)

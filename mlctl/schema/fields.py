@@ -90,7 +90,8 @@ def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
     if other_form is None:
         return None
     types = enumerated(_known(other_form).get("type", {}))
-    needed_type = f"`type: {types[0]}`" if len(types) == 1 else "no `type`"
+    has_type = len(types) == 1 or "type" in other_form.get("required", ())
+    needed_type = f"`type: {types[0]}`" if has_type else "no `type`"
     place = _place(other_form, key)
     under = f", and stands under `{pointer.dotted(place)}` there" if place else ""
     return violation.diagnostic(

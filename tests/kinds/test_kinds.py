@@ -470,7 +470,7 @@ def test_a_name_that_is_no_schema_of_azure_ml_says_nothing() -> None:
     assert by_schema({"$schema": "https://x/latest/amlCompte.schema.json"}) is None
     assert by_schema({"$schema": 5}) is None
     assert by_schema({"$schema": "https://x/zzzData.schema.json"}) == "zzzData"
-    assert by_schema({"$schema": "https://x/datastore.schema.json"}) == "datastore"
+    assert by_schema({"$schema": "https://x/workspace.schema.json"}) == "workspace"
 
 
 def test_the_schema_of_every_sort_of_compute_leaves_it_to_the_type() -> None:

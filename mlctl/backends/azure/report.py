@@ -83,7 +83,6 @@ def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
     query = {"hash": "0" * 64, "hashVersion": "202208"}
     code = workspace + path_of("codes", _ABSENT, "versions")
     yield Probe("code-by-hash", "code by a hash that nobody has", code, query=query)
-    yield Probe("datastores", "the list of datastores", f"{workspace}/datastores")
     yield Probe("locks", "the locks of the group", f"{group}{_AUTHORIZATION}/locks", "2020-05-01")
     granted = f"{workspace}{_AUTHORIZATION}/permissions"
     yield Probe("permissions", "what the caller may do", granted, "2022-04-01")

@@ -13,6 +13,7 @@ from mlctl.cli.shell.output import print_data, print_plan
 from mlctl.cli.shell.workflow import perform, settle_s
 from mlctl.config.loader import LoadedConfig
 from mlctl.kinds import Resource, kind_of
+from mlctl.planning.diff import with_secrets_again
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import dotted
@@ -75,9 +76,11 @@ def _planned(
             graph, backend, timeout=settle_s(session), note=session.note, unfinished=unfinished
         )
     ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
-    return plan_loaded(
+    planned = plan_loaded(
         graph, live_state, backend, loaded.report, session.policies, ownership=ownership
     )
+    changes = tuple(map(with_secrets_again, planned.plan.changes))
+    return replace(planned, plan=replace(planned.plan, changes=changes))
 
 
 def why_not(plan: Plan) -> Exit:

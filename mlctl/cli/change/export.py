@@ -107,6 +107,7 @@ def _versions(kinds: Iterable[str], backend: Backend, all_versions: bool) -> Ite
         for live in backend.list_all(kinds)
         if not pointer.get(live.body, ("properties", "isAnonymous"))
         and state(live.body) != "deleting"
+        and live.address.name.casefold() not in kind_of(live.address).arm.own_names
     }
     return versions.values()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument
-from mlctl.kinds import Address
+from mlctl.kinds import Address, kind_of
 from mlctl.pointer import Data
 
 _MARK: dict[str, Data] = {"mlctl.supposed": "true"}
@@ -34,6 +34,13 @@ _IDENTITY: dict[str, Data] = {"type": "SystemAssigned"}
 _OTHERS: Mapping[str, dict[str, Data]] = {
     "batch-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "AADToken"}},
     "compute": {"properties": {"computeType": "AmlCompute", "properties": _CLUSTER}},
+    "datastore": {
+        "properties": {
+            "datastoreType": "AzureBlob",
+            "accountName": "supposed",
+            "containerName": "supposed",
+        }
+    },
     "online-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "Key"}},
 }
 
@@ -72,6 +79,8 @@ def _address(text: str) -> Address:
 
 
 def _body(address: Address, region: str) -> dict[str, Data]:
+    if address.kind in _OTHERS and not kind_of(address).arm.tracked:
+        return {"properties": {**_OTHERS[address.kind]["properties"], "tags": _MARK}}
     if address.kind in _OTHERS:
         return {"location": region, "tags": _MARK, **_OTHERS[address.kind]}
     properties = _ASSETS[address.kind]

@@ -57,7 +57,7 @@ def write_response(
         status = _CREATED if created else protocol.overwritten if running else _OK
     headers = _headers(call, running) if running else {}
     if status == _CREATED and protocol.locates and call.style is not OperationStyle.LOCATION:
-        headers["location"] = call.url(resource.address.id(call.scope))
+        headers["location"] = call.url(resource.address.id(call.scope), call.request.query)
     return json_response(views.resource_body(call, resource), status, headers)
 
 

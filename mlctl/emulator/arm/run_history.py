@@ -19,6 +19,7 @@ from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane.resources import datastores
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.engine.jobs import JobStatus
 
@@ -219,9 +220,9 @@ def _write_blobs(call: Call, job: JobRecord) -> list[str]:
         if of_all == artifacts.OUTPUTS:
             names[inner[0]] = None
         store, folder = (
-            (uploads.ARTIFACTS, _LEFT)
+            (datastores.ARTIFACTS, _LEFT)
             if of_all == artifacts.ARTIFACTS
-            else (uploads.DEFAULT, _NAMED)
+            else (datastores.DEFAULT, _NAMED)
         )
         blob_name = "/".join([folder.format(run=job.row.name), *inner])
         blobs.write_blob(call, uploads.container(call, store), blob_name, text.encode())
@@ -236,4 +237,4 @@ def _uri(call: Call, asset: str) -> Data:
         f"/workspaces/{scope.workspace}"
     )
     folder = f"{_NAMED.format(run=run)}/{output}/"
-    return f"azureml://{workspace}/datastores/{uploads.DEFAULT}/paths/{folder}"
+    return f"azureml://{workspace}/datastores/{datastores.DEFAULT}/paths/{folder}"

@@ -81,12 +81,19 @@ def _no_schedule(address: Address, _scope: Scope, _version: str) -> ErrorForm:
     return ErrorForm("UserError", f"Resource Trigger {address.name} not found", inner=("NotFound",))
 
 
+def _no_datastore(address: Address, _scope: Scope, _version: str) -> ErrorForm:
+    why = f"Could not find datastore: {address.name}."
+    return ErrorForm("UserError", why, inner=("NotFoundError",))
+
+
 # 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, batch-endpoint-get-404-2023-10,
-# component-container-get-404, schedule-get-404); of other kinds none is known.
+# component-container-get-404, schedule-get-404,
+# datastore-get-404); of other kinds none is known.
 _MISSING: Mapping[str, Callable[[Address, Scope, str], ErrorForm]] = {
     "model": _no_model,
     "batch-endpoint": _no_endpoint,
     "component": _no_component,
+    "datastore": _no_datastore,
     "schedule": _no_schedule,
 }
 _BODILESS = ("compute", "compute-instance")  # a 404 without a body (compute-get-404)

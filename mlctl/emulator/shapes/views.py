@@ -11,6 +11,7 @@ from mlctl.emulator.shapes.compute import COMPUTE, COMPUTE_INSTANCE
 from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
 from mlctl.emulator.shapes.schedule import SCHEDULE
 from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, render
+from mlctl.emulator.shapes.workspace import DATASTORE
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.operations import OperationKind
@@ -24,6 +25,7 @@ SHAPES: Mapping[str, Shape] = {
     "batch-deployment": BATCH_DEPLOYMENT,
     "online-endpoint": ONLINE_ENDPOINT,
     "online-deployment": ONLINE_DEPLOYMENT,
+    "datastore": DATASTORE,
     "schedule": SCHEDULE,
     **ASSETS,
 }

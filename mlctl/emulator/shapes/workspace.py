@@ -22,6 +22,7 @@ from mlctl.emulator.shapes.shape import (
     until,
 )
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources.datastores import OWN
 
 _MORE = "2023-08"  # the first previews with search, safety and software bills
 
@@ -148,40 +149,53 @@ CONNECTION: Shape = {
 }
 
 
-# The ones that come with a workspace are by an application; later versions show less of it.
-_MADE_BY_SERVICE: Shape = {
-    **SYSTEM_DATA,
-    "createdBy": until("2023", stored),
-    "createdByType": until("2023", stored),
+def _of_service(rule: Rule) -> Rule:
+    """Of what an application made, later versions do not say who did."""
+    dated = until("2023", rule)
+
+    def value(field: ResponseField) -> Data:
+        address = field.occasion.address
+        return dated(field) if address and address.name in OWN else rule(field)
+
+    return value
+
+
+def _account(field: ResponseField) -> Data:
+    """The SDK makes `https://{accountName}.blob.core.windows.net` of it: an account name that is a
+    host and a path leads the unmodified SDK to our own blobs, as Azurite's path-style URLs do."""
+    address, call = field.occasion.address, field.occasion.call
+    if address is None or address.name not in OWN:
+        return if_set(field)
+    return f"{call.request.base.partition('://')[2]}/blob/{field.stored}"
+
+
+DATASTORE: Shape = {
+    "id": stored,
+    "name": stored,
+    "type": stored,
+    "properties": section(
+        {
+            "description": stored,
+            "tags": stored,
+            "properties": stored,
+            "isDefault": otherwise(default=False),
+            "credentials": otherwise({"credentialsType": "None"}),
+            "subscriptionId": since("2023", stored),
+            "resourceGroup": since("2023", stored),
+            "datastoreType": stored,
+            "accountName": _account,
+            "containerName": if_set,
+            "fileShareName": if_set,
+            "endpoint": if_set,
+            "protocol": if_set,
+            "serviceDataAccessAuthIdentity": otherwise("None"),
+        }
+    ),
+    "systemData": section(
+        {
+            **SYSTEM_DATA,
+            "createdBy": _of_service(stored),
+            "createdByType": _of_service(stored),
+        }
+    ),
 }
-
-
-def _datastore(system_data: Shape) -> Shape:
-    return {
-        "id": stored,
-        "name": stored,
-        "type": stored,
-        "properties": section(
-            {
-                "description": stored,
-                "tags": stored,
-                "properties": stored,
-                "isDefault": otherwise(default=False),
-                "credentials": otherwise({"credentialsType": "None"}),
-                "subscriptionId": since("2023", stored),
-                "resourceGroup": since("2023", stored),
-                "datastoreType": stored,
-                "accountName": if_set,
-                "containerName": if_set,
-                "fileShareName": if_set,
-                "endpoint": stored,
-                "protocol": stored,
-                "serviceDataAccessAuthIdentity": otherwise("None"),
-            }
-        ),
-        "systemData": section(system_data),
-    }
-
-
-DATASTORE = _datastore(SYSTEM_DATA)
-OWN_DATASTORE = _datastore(_MADE_BY_SERVICE)

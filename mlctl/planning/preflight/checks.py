@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mlctl import pointer
 from mlctl.assets.local_files import JOB_DEFINITION
+from mlctl.backends.ports.backend import Live
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.planning.live_state import LiveState
@@ -15,6 +16,7 @@ from mlctl.planning.running_jobs import RUNNING_JOBS
 
 VERSION_TAKEN = Rule("MLC403", "immutable-version", Severity.ERROR)
 ALTERED = Rule("MLC404", "altered-property", Severity.ERROR)
+LOST_SECRET = Rule("MLC420", "lost-secret", Severity.ERROR)
 
 
 def immutable_version(change: Change, resource: Resource) -> Diagnostic:
@@ -44,10 +46,28 @@ def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
             )
 
 
+def lost_secret(resource: Resource, live: Live) -> Iterator[Diagnostic]:
+    """A secret that a write takes away: a PUT has all of a resource, and no GET returns it."""
+    if any(field.at in resource.values for field, _ in resource.form.marked_secrets):
+        return
+    for field, marks in resource.form.marked_secrets:
+        if any(pointer.get(live.body, at) == word for at, word in marks.items()):
+            yield Diagnostic(
+                LOST_SECRET,
+                f"{live.address} has a secret that no file gives, and the change would lose it",
+                resource.label(("name",)),
+                hint=f"give it as `{pointer.dotted(field.at)}: ${{{{ env.NAME }}}}`; or delete"
+                f" {live.address} first, and it is created to use identities",
+                address=str(live.address),
+            )
+
+
 PLAN_RULES = (
     references.MISSING,
+    references.NO_DATASTORE,
     VERSION_TAKEN,
     ALTERED,
+    LOST_SECRET,
     quota.QUOTA,
     regions.NAME_TAKEN,
     references.IN_USE,

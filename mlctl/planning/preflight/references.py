@@ -13,6 +13,7 @@ from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change
 
 MISSING = Rule("MLC402", "missing-reference", Severity.ERROR)
+NO_DATASTORE = Rule("MLC421", "no-such-datastore", Severity.WARNING)
 IN_USE = Rule("MLC407", "still-in-use", Severity.ERROR)
 DEFAULT_DELETED = Rule("MLC408", "default-deployment-deleted", Severity.ERROR)
 
@@ -21,13 +22,16 @@ _LEAVES = (ActionReason.PRUNED, ActionReason.SUPERSEDED)  # after what named it 
 
 
 def missing(resource: Resource, edge: Edge) -> Diagnostic:
-    """A reference to something that is neither declared nor in the workspace."""
+    """A reference to something that is neither declared nor in the workspace.
+
+    Of a path the service takes what it is told, and only jobs find that nothing is there.
+    """
     target = edge.target
     noun = target.kind.replace("-", " ")
     name = str(target).partition("/")[2]
     label = edge.reference.label if edge.reference else None
     return Diagnostic(
-        MISSING,
+        NO_DATASTORE if edge.by_path else MISSING,
         f"there is no {noun} `{name}{f'@{label}' if label else ''}`,"
         " neither in these files nor in the workspace",
         resource.label(edge.at),

@@ -55,7 +55,10 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """What the file says of a resource, to be laid over what is there."""
     form, values = resource.form, change.values
     excluded = overwritten_pointers(values, form) + _of_service(change)
-    if change.live is not None and change.action is not Action.REPLACE:
+    secrets = [(field, marks) for field, marks in form.marked_secrets if field.at in values]
+    if secrets:  # of the sort that was there before nothing stays
+        excluded += tuple({at[:-1] for _, marks in secrets for at in marks})
+    if change.live is not None and change.action is not Action.REPLACE and not secrets:
         return Part(encode_fields(values, form, scope), excluded)
     body = encode(values, form, scope)
     if change.live is None and change.replaces is None:

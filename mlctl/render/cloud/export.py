@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from mlctl import catalog, masking, pointer
@@ -98,7 +98,7 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     data = pointer.nest({**_names(address), **values})
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
-    for at, secret in _secrets(data, values, form):
+    for at, secret in _secrets(data, values, form, live.body):
         name = placeholders.name(address, at, secret)
         expression = f"${{{{ env.{name} }}}}"
         text = pointer.get(data, at)
@@ -118,8 +118,8 @@ def _names(address: Address) -> dict[Pointer, Data]:
 
 def _schema_name(kind: Kind, form: Form) -> str:
     """The name of the document's schema: that of its form, where the kind has several."""
-    formed = f"{form.name}{kind.name.capitalize()}"
-    return formed if formed in kind.documents else kind.documents[0]
+    names = (form.name, f"{form.name}{kind.name.capitalize()}")
+    return next((name for name in names if name in kind.documents), kind.documents[0])
 
 
 @cache
@@ -160,11 +160,14 @@ def _same_region(value: Data, location: str) -> bool:
 
 
 def _secrets(
-    data: dict[str, Data], values: dict[Pointer, Data], form: Form
+    data: dict[str, Data], values: dict[Pointer, Data], form: Form, body: Mapping[str, Data]
 ) -> Iterator[tuple[Pointer, str | None]]:
     """What looks like a secret, and (as None) the credentials that no other stands in for."""
     yield from list(masking.find(data))
-    if any(leaf.credential and leaf.at in values for leaf in form.fields):
+    for leaf, marks in form.marked_secrets:
+        if any(pointer.get(body, at) == word for at, word in marks.items()):
+            yield leaf.at, None
+    if form.marked_secrets or any(leaf.credential and leaf.at in values for leaf in form.fields):
         return
     for leaf in form.fields:
         if leaf.secret and len(leaf.at) > 1 and any(at[:-1] == leaf.at[:-1] for at in values):

@@ -234,6 +234,14 @@ class _View:
         for field in change.fields:
             tree.put(field.at, self._leaf(change, field, is_routed=is_routed))
             changed[field.at[:-1]] = changed.get(field.at[:-1], 0) + (field.after is not None)
+        secrets = change.resource.form.marked_secrets if change.resource else ()
+        if (
+            change.action.creates
+            and secrets
+            and not any(field.at in change.values for field, _ in secrets)
+        ):
+            none = DiffLeaf(None, None, text_after="(none: identities are used)")
+            tree.put(secrets[0][0].at[:1], none)
         for at, count in changed.items():
             said_value = change.values.get(at)
             branch = tree.at(at) if isinstance(said_value, dict) else None

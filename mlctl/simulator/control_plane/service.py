@@ -12,17 +12,21 @@ from typing import NamedTuple
 
 from mlctl.kinds import AT_ENDPOINTS
 from mlctl.kinds.address import Address, kind_of
-from mlctl.kinds.registry import ALL
+from mlctl.kinds.registry import ALL, RECORDS
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import activity, command_log, faults, leases, locks, writes
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from mlctl.simulator.control_plane.resources import operations
+from mlctl.simulator.control_plane.resources import arm_body, operations
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
-from mlctl.simulator.control_plane.resources.checks import refuse_busy, refuse_busy_endpoint
+from mlctl.simulator.control_plane.resources.checks import (
+    refuse_busy,
+    refuse_busy_endpoint,
+)
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
@@ -40,6 +44,9 @@ def read(
     with workspace.store.read() as db:
         state = workspace.state(db)
         resources = rows.find_all(db, state.id, addresses)
+        if with_own := [address for address in addresses if RECORDS[address.kind].arm.own_names]:
+            own = _own(state)
+            resources |= {address: own[address] for address in with_own if address in own}
         show_nodes(workspace, db, state.id, resources.values())
     faults.lose_answer(matched)
     return resources
@@ -53,7 +60,13 @@ def list_resources(
     Raises:
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
-    return _list(workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent))
+    stored = _list(
+        workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent)
+    )
+    if RECORDS[kind].arm.own_names:
+        with workspace.store.read() as db:
+            stored += _own(workspace.state(db)).values()
+    return stored
 
 
 def list_page(
@@ -153,6 +166,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
         write = writes.WriteContext(db, state, matched)
         old = writes.find_exact(write, address)
         if old is None:
+            arm_body.refuse_own(address)
             raise missing(address)
         number = old.operation
         if old.state != "Deleting":
@@ -200,6 +214,12 @@ def show_nodes(
         from mlctl.simulator.control_plane import nodes  # noqa: PLC0415
 
         nodes.add_node_counts(workspace.store, workspace_id, resources)
+
+
+def _own(state: WorkspaceState) -> dict[Address, StoredResource]:
+    from mlctl.simulator.control_plane.resources import datastores  # noqa: PLC0415 - few ask for it
+
+    return datastores.own(state)
 
 
 def _match_faults(

@@ -101,7 +101,7 @@ def test_a_refusal_is_told_by_its_codes() -> None:
     answers = [("GET */datastores", says(403, {"error": inner})), ("GET */jobs", no(400))]
     told = list(azure(Between(emulated(), answers)).backend.report())
     by_name = {one["what"]: one for one in told}
-    assert by_name["the list of datastores"]["codes"] == ["Outer", "Inner"]
+    assert by_name["datastore: the list"]["codes"] == ["Outer", "Inner"]
     assert by_name["job: the list"]["status"] == 400
 
 
@@ -109,7 +109,7 @@ def test_an_answer_that_cannot_be_read_is_told_too() -> None:
     answers = [("GET */datastores", says(200, "<html>"))]
     told = list(azure(Between(emulated(), answers)).backend.report())
     (failed,) = (one for one in told if "failed" in one)
-    assert (failed["what"], failed["failed"]) == ("the list of datastores", "GarbledAnswer")
+    assert (failed["what"], failed["failed"]) == ("datastore: the list", "GarbledAnswer")
 
 
 def test_the_page_of_open_points_names_cards_and_answers_that_there_are() -> None:

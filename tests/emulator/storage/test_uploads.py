@@ -9,6 +9,7 @@ import pytest
 from tests.builders.emulator import BASE, CLUSTER, WS, Answer, World, world
 
 STORE = f"{WS}/datastores/workspaceblobstore"
+PLACE = {"datastoreType": "AzureBlob", "accountName": "acct", "containerName": "box"}
 BLOB = "/blob/acct/box/folder/a.txt"
 
 
@@ -151,7 +152,7 @@ def test_the_account_of_a_datastore_leads_to_our_blobs() -> None:
 def test_a_datastore_is_made_shown_and_dropped_without_its_secrets() -> None:
     here = world()
     credentials = {"credentialsType": "AccountKey", "secrets": {"key": "s3cret"}}
-    body = {"properties": {"datastoreType": "AzureBlob", "credentials": credentials}}
+    body = {"properties": {**PLACE, "credentials": credentials}}
     assert here.put(f"{WS}/datastores/mine", body).status == 201
     assert "s3cret" not in text(here.get(f"{WS}/datastores/mine"))
     assert here.ask("DELETE", f"{WS}/datastores/mine").status == 200
@@ -164,7 +165,7 @@ def test_a_datastore_of_the_workspace_stays() -> None:
 
 def test_a_datastore_without_credentials_has_no_secrets() -> None:
     here = world()
-    here.put(f"{WS}/datastores/mine", {"properties": {"datastoreType": "AzureBlob"}})
+    here.put(f"{WS}/datastores/mine", {"properties": PLACE})
     assert here.ask("POST", f"{WS}/datastores/mine/listSecrets").status == 400
 
 
@@ -187,8 +188,7 @@ def test_one_signature_opens_all_containers_whatever_else_the_url_says() -> None
 def test_datastores_are_listed_newest_first() -> None:
     here = world()
     for name in ("a", "b"):
-        body = {"properties": {"datastoreType": "AzureBlob", "accountName": "acct"}}
-        assert here.put(f"{WS}/datastores/{name}", body).status == 201
+        assert here.put(f"{WS}/datastores/{name}", {"properties": PLACE}).status == 201
         here.made(f"{WS}/computes/{name}-cluster", CLUSTER)  # which takes time
     names = here.get(f"{WS}/datastores").names
     assert names[:3] == ["b", "a", "workspaceblobstore"]

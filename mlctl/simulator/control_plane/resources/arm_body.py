@@ -11,6 +11,7 @@ from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import RECORDS
 from mlctl.pointer import Data, Pointer
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
@@ -306,3 +307,15 @@ def merge_properties(
         ):
             raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
     properties["properties"] = dict(sorted({**declared, **service_properties, **stored}.items()))
+
+
+def refuse_own(address: Address) -> None:
+    """Refuse to change or delete what belongs to the workspace.
+
+    Raises:
+        ServiceError: 400, it does.
+    """
+    kind = RECORDS[address.kind]
+    if address.name.casefold() in kind.arm.own_names:
+        text = f"The {kind.title} `{address.name}` belongs to the workspace."
+        raise Permanent("UserError", text)

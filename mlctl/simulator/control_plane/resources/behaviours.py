@@ -51,6 +51,14 @@ class Behaviour:
     failed: Callable[[dict[str, Data], Body, str], None] | None = None
 
 
+def _accept_datastore(
+    context: RequestContext, address: Address, body: Body, old: StoredResource | None
+) -> dict[str, Data]:
+    from mlctl.simulator.control_plane.resources import datastores  # noqa: PLC0415 - few declare any
+
+    return datastores.accept(context, address, body, old)
+
+
 BEHAVIOURS: Mapping[str, Behaviour] = {
     "compute": Behaviour(
         compute.accept,
@@ -64,6 +72,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "compute-instance": Behaviour(compute.accept_instance, always_operates=True),
     "online-endpoint": Behaviour(online.accept_endpoint, always_operates=True),
     "online-deployment": Behaviour(online.accept_deployment, always_operates=True),
+    "datastore": Behaviour(_accept_datastore),
     "schedule": Behaviour(by_schema.accept, always_operates=True),
     "batch-pool": Behaviour(
         batch_pools.accept,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mlctl import pointer
 from mlctl.kinds import Kind, codec
 from mlctl.kinds.address import Address, kind_of
-from mlctl.kinds.field import Mutability
+from mlctl.kinds.field import Form, Mutability
 from mlctl.kinds.values import form_of_body
 from mlctl.pointer import Data
 from mlctl.schema.text import with_article
@@ -26,14 +26,14 @@ def fill_in(context: RequestContext, kind: Kind, top: dict[str, Data]) -> None:
             pointer.put(top, field.wire, codec.encode(field.default, field, context.scope))
 
 
-def require(kind: Kind, top: Mapping[str, Data]) -> None:
-    """Check that a body has the required fields of its kind.
+def require(kind: Kind, top: Mapping[str, Data], form: Form | None = None) -> None:
+    """Check that a body has the required fields of its form, of the usual one unless given.
 
     Raises:
         ServiceError: one is missing.
     """
     title = f"{kind.title} version" if kind.versioned else kind.title
-    for choice in kind.needed:
+    for choice in (form or kind.forms[-1]).needed:
         if not any(pointer.get(top, at) for at in choice):
             alternatives = " or ".join(f"`{at[-1]}`" for at in choice)
             raise bad(f"{with_article(title).capitalize()} needs {alternatives}.", "UserError")

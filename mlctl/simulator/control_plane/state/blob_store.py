@@ -25,7 +25,6 @@ class ItemKind(Enum):
     """What is stored."""
 
     WORKSPACE = "workspace"
-    DATASTORE = "datastore"
     CONNECTION = "connection"
     CONTAINER = "container"  # of all versions of an asset
     BLOB = "blob"

@@ -1,0 +1,57 @@
+"""Datastores: names for storage, with what the workspace logs in by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.kinds.facts import ArmFacts, AzFacts, PlanFacts
+from mlctl.kinds.kind import Kind
+from mlctl.pointer import Data
+
+_TYPES = (
+    "azure_blob",
+    "azure_file",
+    "azure_data_lake_gen1",
+    "azure_data_lake_gen2",
+    "one_lake",
+)
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    return str(data.get("type", "")).casefold() in _TYPES
+
+
+def _container(row: Mapping[str, Data]) -> Data:
+    names = ("container_name", "file_share_name", "filesystem", "store_name")
+    return next((row[name] for name in names if name in row), row.get("one_lake_workspace_name"))
+
+
+KIND = Kind(
+    name="datastore",
+    schema_name="datastore",
+    collection="datastores",
+    inferred=_inferred,
+    arm=ArmFacts(
+        # Recorded: datastore-list.
+        own_names=(
+            "workspaceblobstore",
+            "workspaceworkingdirectory",
+            "workspaceartifactstore",
+            "workspacefilestore",
+        ),
+        patchable=(),
+    ),
+    plan=PlanFacts(loss="its files stay in their storage, and no path `azureml://` leads there"),
+    az=AzFacts(
+        columns={
+            "Name": ("name",),
+            "Type": ("type",),
+            "Account": ("account_name",),
+            "Container": _container,
+        },
+        limits_lists=True,
+        needs_file=True,
+        sample=("samples/datastores/images.yml", "images"),
+        not_here={"mount": "a compute mounts what a job names; `datastore show` prints the place"},
+    ),
+)
