@@ -38,7 +38,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Let links lead to pages where there are any, and to the repository elsewhere."""
     source = page.file.src_uri
     folder = ROOT if source in _ABOVE else (ROOT / "docs" / source).parent
-    pages = {one.src_uri for one in files.documentation_pages()}
+    pages = {file.src_uri for file in files}
     above = {source: page for page, source in _ABOVE.items()}
 
     def link(match: re.Match[str]) -> str:

@@ -68,6 +68,11 @@ def _run(args: Sequence[str]) -> int:
     line = arguments.read(args, build(verb), _absent(verb))
     if line.wants_completion:
         return _offer_completion(line)
+    if not args:
+        from mlctl.cli.shell.next_step import next_step
+
+        sys.stdout.write(next_step(Session(GlobalArgs())) + "\n")
+        return Exit.OK
     if line.wants_help or line.command.run is None:
         _help(line.command)
         return Exit.OK if line.wants_help or not line.command.path else Exit.USAGE

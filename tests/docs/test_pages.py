@@ -132,9 +132,3 @@ def test_help_fits_a_terminal() -> None:
     node = ROOT.children["compute"].children["create"]
     lines = words.text(node, (), width=80).splitlines()
     assert max(map(len, lines)) <= 80
-
-
-def test_nothing_to_do_prints_help(mlctl: Run) -> None:
-    alone, group = mlctl(), mlctl("compute")
-    assert (alone.code, alone.out) == (0, mlctl("--help").out)
-    assert (group.code, group.out) == (2, mlctl("compute", "--help").out)

@@ -74,12 +74,6 @@ def test_mlctl_needs_few_packages_and_no_major_version_that_nobody_has_tried() -
         assert re.fullmatch(r"[a-z-]+>=[\d.]+,<\d+", one), one
 
 
-def test_mlctl_alone_is_its_help(mlctl: Run) -> None:
-    alone, asked = mlctl(), mlctl("--help")
-    assert (alone.code, asked.code, alone.err) == (0, 0, "")
-    assert alone.out == asked.out == mlctl("-h").out
-
-
 @pytest.mark.parametrize("group", ["compute", "batch-endpoint", "model", "local", "schema"])
 def test_a_group_alone_is_its_help_and_wrong_usage(mlctl: Run, group: str) -> None:
     done = mlctl(group)

@@ -1,0 +1,97 @@
+"""`mlctl` without arguments: what to do next in this folder, in five lines."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from mlctl import source
+from mlctl.backends import LOCAL_DB
+from mlctl.cli.shell import Session
+from mlctl.config.graph import Graph
+from mlctl.dataclasses import replace
+from mlctl.diagnostics import Report
+from mlctl.schema.text import counted, listed
+from mlctl.source.files import projects_below
+from mlctl.version import __version__
+
+_ALL = ("mlctl --help", "all commands")
+_MOST = 500  # files that are read; of more, nobody waits for what is said here
+
+
+def next_step(session: Session) -> str:
+    """What is in the current folder, and the commands that come next.
+
+    Raises:
+        ProjectError: `mlctl.yml` cannot be used.
+    """
+    folders = sorted(os.path.dirname(path) or "." for path in projects_below("."))  # noqa: PTH120
+    session = Session(session.flags, session.environment, folders[:1] or ["."])
+    environments = session.settings.project.environments
+    if environments and not (session.flags.env or session.environment.get("MLCTL_ENV")):
+        flags = replace(session.flags, env=environments[0])
+        session = Session(flags, session.environment, session.paths)
+    if len(folders) > 1:
+        here = f"projects in {listed(folders, 'and')}"
+        steps = [(f"cd {shlex.quote(folders[0])} && mlctl", "what to do next in one of them"), _ALL]
+    else:
+        here, steps = _steps(session)
+    longest = max(len(command) for command, _ in steps)
+    lines = [f"  {command.ljust(longest)}  # {why}" for command, why in steps]
+    return "\n".join([f"mlctl {__version__}: {here}", *lines])
+
+
+def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
+    """What there is, and each command with what it is for."""
+    if not any(True for _ in source.discover(["."], Report())):
+        return "no YAML file is here", [
+            ("mlctl init", "begin a project: files, dev and prod"),
+            ("mlctl export --to infra", "or write what a workspace has as files"),
+            _ALL,
+        ]
+    files = shlex.quote(session.paths[0]) + (
+        f" --env {session.flags.env}" if session.flags.env else ""
+    )
+    plan, valid = f"mlctl plan {files}", f"mlctl validate {files}"
+    if session.journals.unfinished():
+        return "an apply was broken off", [
+            (plan, "see what it left, and what is put back"),
+            (f"mlctl apply {files} --resume", "put it back"),
+            _ALL,
+        ]
+    errors, graph = _checked(session, session.paths[0])
+    if errors:
+        return f"{counted(errors, 'error')} in the files", [
+            (valid, "see each, with its place and its cure"),
+            ("mlctl explain CODE", "what a rule means"),
+            _ALL,
+        ]
+    if not graph.resources:
+        return "no file here is one of Azure ML", [
+            ("mlctl init --to infra", "begin a project"),
+            (valid, "see what was left out, and why"),
+            _ALL,
+        ]
+    there = f"{counted(len(graph.resources), 'resource')} in files"
+    last = [(f"mlctl graph {files}", "what refers to what"), _ALL]
+    if any(address.kind == "batch-deployment" for address in graph.resources):
+        last[0] = (f"mlctl simulate {files} --files 1000", "what a batch job takes and costs")
+    if session.backend_name == "local" and not LOCAL_DB.exists():
+        return f"{there}, nothing applied from here yet", [
+            (plan, "what would be made, and what it costs"),
+            (f"mlctl apply {files}", "make it, here in a simulated workspace"),
+            *last,
+        ]
+    return there, [
+        (plan, "what the files would change"),
+        (f"mlctl drift {files}", "what others have changed"),
+        *last,
+    ]
+
+
+def _checked(session: Session, folder: str) -> tuple[int, Graph]:
+    """The errors and the graph of the files; of many files, of the first alone."""
+    report = Report()
+    names = [file.path for file in source.discover([folder], report)][:_MOST]
+    loaded = session.loader(report).load(names if len(names) == _MOST else [folder])
+    return report.errors, loaded.graph
