@@ -16,13 +16,13 @@ from pathlib import Path
 from mlctl.pointer import Data
 from mlctl.schema.structure import Schema, dereferenced, without_shorthand
 
-_SUFFIX = ".schema.json"
+SUFFIX = ".schema.json"
 _FILE = re.compile(r'"\$ref": "([^"#]+)')
 
 
 def names() -> tuple[str, ...]:
     """The names that `load` knows: `amlCompute`, `batchDeployment`, ..."""
-    return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in _folder().glob(f"*{_SUFFIX}")))
+    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in _folder().glob(f"*{SUFFIX}")))
 
 
 @cache
@@ -43,7 +43,7 @@ def load(name: str) -> Schema:
 
 def texts() -> dict[str, str]:
     """File name -> text of every schema, each complete in itself, for editors."""
-    return {f"{name}{_SUFFIX}": _text(name) for name in names()}
+    return {f"{name}{SUFFIX}": _text(name) for name in names()}
 
 
 def _text(name: str) -> str:
@@ -64,14 +64,14 @@ def _taken(name: str) -> list[str]:
         file = new.pop(0)
         if file not in files:
             files[file] = None
-            new += _FILE.findall(_read(file.removesuffix(_SUFFIX)))
+            new += _FILE.findall(_read(file.removesuffix(SUFFIX)))
     return list(files)
 
 
 @cache
 def _embedded(file: str) -> Schema:
     """A whole file as it stands in the `$defs` of another."""
-    root = _parsed(file.removesuffix(_SUFFIX))
+    root = _parsed(file.removesuffix(SUFFIX))
     moved = _moved(root, f"/$defs/{file}")
     return {key: value for key, value in moved.items() if key not in ("$schema", "$id", "examples")}
 
@@ -97,4 +97,4 @@ def _folder() -> Path:
 
 @cache
 def _read(name: str) -> str:
-    return (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    return (_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 """Schemas that somebody else wrote, such as those of a project's policies: checked in bounded time.
 
-What has no bound is refused: references that are no pointer within the schema, or lead back to
-where they stand or to too much; parts that nest too deeply; patterns that can take exponential
-time. Nothing is fetched.
+What has no bound is refused: references that are neither a pointer within the schema nor to one of
+mlctl's own, or lead back to where they stand or to too much; parts that nest too deeply; patterns
+that can take exponential time. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from mlctl import pointer
 from mlctl.pointer import Data, Pointer
+from mlctl.schema.files import SUFFIX, load, names
 
 _MOST_PARTS = 2_000  # of a schema, with what its references lead to
 _MOST_CHECKS = 2_000_000  # parts of a schema, times values of a document
@@ -86,9 +87,11 @@ def _parts(schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, Mapping[str, D
             reference = part.get(key)
             if reference is None:
                 continue
+            if _shipped(reference) is not None:
+                continue  # it is bounded, and looked at by nobody twice
             target = _target(schema, reference)
             if target is None:
-                yield at, f"`{reference}` is no pointer within the schema"
+                yield at, f"`{reference}` is no pointer within the schema, and no schema of mlctl"
             elif reference in referring or target is schema:
                 yield at, f"`{reference}` leads back to where it stands"
             else:
@@ -105,6 +108,30 @@ def _inner(part: Mapping[str, Data]) -> Iterator[tuple[Pointer, Data]]:
             yield from (((key, number), inner) for number, inner in enumerate(value))
         elif key in _NAMED_SCHEMAS and isinstance(value, Mapping):
             yield from (((key, name), inner) for name, inner in value.items())
+
+
+def _shipped(reference: str) -> Data:
+    """What a reference to a schema of mlctl leads to: `amlCompute.schema.json#/properties/size`."""
+    file, _, fragment = reference.partition("#")
+    name = file.removesuffix(SUFFIX)
+    if name == file or name not in names() or "%" in fragment:
+        return None
+    return pointer.get(load(name), pointer.parse(fragment))
+
+
+def _retrieve(uri: str) -> Any:
+    """A schema of mlctl, for the library.
+
+    Raises:
+        NoSuchResource: it is another one.
+    """
+    from referencing.exceptions import NoSuchResource  # noqa: PLC0415
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
+    name = uri.removesuffix(SUFFIX)
+    if name == uri or name not in names():
+        raise NoSuchResource(ref=uri)  # type: ignore[call-arg]  # made by attrs
+    return DRAFT202012.create_resource(load(name))
 
 
 def _target(schema: Mapping[str, Data], reference: str) -> Data:
@@ -192,7 +219,8 @@ def unmet(data: Data, schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, str
         yield long_key, f"a key of more than {_LONGEST_KEY} characters is not matched"
         return
     try:
-        errors: list[Any] = [*_bounded_validator()(schema, registry=Registry()).iter_errors(data)]
+        registry: Any = Registry(retrieve=_retrieve)  # type: ignore[call-arg]
+        errors: list[Any] = [*_bounded_validator()(schema, registry=registry).iter_errors(data)]
     except (RecursionError, ArithmeticError):
         yield (), "the document cannot be checked by this schema"
         return

@@ -172,3 +172,27 @@ def test_what_is_too_much_for_a_schema_is_reported(
 ) -> None:
     assert foreign.wrong(schema) is None
     assert [message in why for _, why in foreign.unmet(data, schema)] == [True]
+
+
+SIZE = {"properties": {"size": {"$ref": "amlCompute.schema.json#/properties/size"}}}
+
+
+def test_a_reference_to_a_shipped_schema_is_followed_without_a_network() -> None:
+    assert foreign.wrong(SIZE) is None
+    assert list(foreign.unmet({"size": "Standard_DS3_v2"}, SIZE)) == []
+    assert [at for at, _ in foreign.unmet({"size": 3}, SIZE)] == [("size",)]
+    whole = {"$ref": "amlCompute.schema.json"}
+    assert foreign.wrong(whole) is None
+    assert [message for _, message in foreign.unmet({"name": "cpu"}, whole)] == [
+        "'type' is a required property"
+    ]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["nothing.schema.json", "amlCompute.schema.json#/properties/no", "../amlCompute.schema.json"],
+)
+def test_a_reference_to_what_is_not_shipped_is_refused(reference: str) -> None:
+    wrong = foreign.wrong({"$ref": reference})
+    assert wrong is not None
+    assert "no schema of mlctl" in wrong[1]
