@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mlctl.rehearsal.worker.node import adopt_orphans
+from mlctl.rehearsal.worker.node import adopt_orphans, kill_all, running_below
 
 MARK = "MLCTL_REHEARSAL"  # the variable by which processes are known whose ancestors are gone
-_AGAIN_S = 5.0  # for how long what goes on forking is hunted
-_ZOMBIE = "Z"
 
 
 def end_tree(pid: int) -> None:
@@ -28,35 +25,9 @@ def end_tree(pid: int) -> None:
     """
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGSTOP)
-        _kill_all(pid)
+        kill_all(pid)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-
-
-def running_below(ancestor: int) -> set[int]:
-    """The processes that descend from one, without those that have ended."""
-    children: dict[int, list[tuple[int, str]]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, ValueError, IndexError):
-            state, parent = (folder / "stat").read_text("latin-1").rpartition(")")[2].split()[:2]
-            children.setdefault(int(parent), []).append((int(folder.name), state))
-    waiting, below = [ancestor], set()
-    while waiting:
-        for pid, state in children.get(waiting.pop(), ()):
-            waiting.append(pid)
-            if state != _ZOMBIE:
-                below.add(pid)
-    return below
-
-
-def _kill_all(ancestor: int, spared: Collection[int] = ()) -> None:
-    """Kill all that descends from a process, until nothing does."""
-    ends = time.monotonic() + _AGAIN_S
-    while (below := running_below(ancestor).difference(spared)) and time.monotonic() < ends:
-        for pid in below:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0)  # a process that was killed takes a moment to go
 
 
 @contextmanager
@@ -67,7 +38,7 @@ def swept(mark: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _kill_all(os.getpid(), spared)
+        kill_all(os.getpid(), spared)
         sweep(mark)
         adopt_orphans(adopt=False)
 

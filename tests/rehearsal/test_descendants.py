@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-from mlctl.rehearsal.descendants import running_below, swept
+from mlctl.rehearsal.descendants import swept
+from mlctl.rehearsal.worker.node import running_below
 from tests.builders import rehearsed
 
 LEAVES = """\

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.descendants import running, running_below, sweep
+from mlctl.rehearsal.descendants import running, sweep
 from mlctl.rehearsal.process import Process, TooLate
 from mlctl.rehearsal.scoring.deployment import lay_out
+from mlctl.rehearsal.worker.node import running_below
 from tests.builders import rehearsed
+from tests.builders.paths import ROOT
 
 RUNS_AWAY = """\
 import os, subprocess, sys
@@ -45,10 +50,15 @@ def worker(folder: Path, text: str) -> Process:
     return process
 
 
+def children(pid: int) -> list[int]:
+    """The processes that one has begun itself."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def test_a_worker_is_gone_when_it_is_ended(tmp_path: Path) -> None:
     process = worker(tmp_path, "def run(mini_batch):\n    return mini_batch\n")
     mark = process.interpreter.mark
-    assert running(mark) == [process.popen.pid]
+    assert process.popen.pid in running(mark)
     process.end()
     assert running(mark) == []
 
@@ -58,8 +68,10 @@ def test_a_child_that_its_dead_parent_left_is_found_by_its_mark_and_ended(tmp_pa
     mark = process.interpreter.mark
     process.send(run=["a"])
     assert process.receive()["rows"] == ["a"]
+    (scorer,) = children(process.popen.pid)
     process.popen.kill()
     process.popen.wait()
+    rehearsed.wait_for(scorer)
     assert len(running(mark)) == 1
     assert sweep(mark) == 1
 
@@ -74,7 +86,7 @@ os.setsid()
 if os.fork():
     os._exit(0)
 print(os.getpid(), flush=True)
-time.sleep(60)
+time.sleep(120)
 '''
 def run(mini_batch):
     words = ["/usr/bin/env", "-i", sys.executable, "-c", text]
@@ -88,10 +100,28 @@ def test_a_daemon_without_an_environment_goes_with_its_worker(tmp_path: Path) ->
     process = worker(tmp_path, FLEES)
     process.send(run=["a"])
     (pid,) = process.receive()["rows"]
-    assert running_below(process.popen.pid) == {int(pid)}
+    assert int(pid) in running_below(process.popen.pid)
     process.end()
     rehearsed.wait_for(int(pid))
     assert running_below(os.getpid()) <= others
+
+
+KILLED = """\
+import os, pathlib, signal, sys
+from tests.rehearsal.test_process import FLEES, worker
+process = worker(pathlib.Path(sys.argv[1]), FLEES)
+process.send(run=["a"])
+print(process.receive()["rows"][0], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells when a parent is gone")
+def test_a_daemon_without_an_environment_goes_where_mlctl_itself_is_killed(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", KILLED, str(tmp_path)]
+    mlctl = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=False)
+    assert mlctl.returncode == -signal.SIGKILL
+    rehearsed.wait_for(int(mlctl.stdout))
 
 
 def test_a_script_that_is_busy_for_long_is_asked_for_its_line(

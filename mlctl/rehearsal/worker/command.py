@@ -32,8 +32,7 @@ def main() -> None:
     """The end of the command is that of this process; of several the first that fails."""
     with open(sys.argv[1], encoding="utf-8") as file:
         order = json.load(file)
-    node.die_with_parent(order["parent"])
-    node.adopt_orphans()
+    node.go_on_in_child(order["parent"])
     if order["alone"]:
         node.loopback_up()
     node.bound_memory(order["memory"])

@@ -1,11 +1,23 @@
-"""What a process of a rehearsal asks of the system for itself: bounds, an end, a loopback."""
+"""What a process of a rehearsal asks of the system for itself: bounds, an end, a loopback.
+
+On Linux alone it has an end with all that it has begun; elsewhere with its group.
+"""
 
 from __future__ import annotations
 
 import os
 import resource
 import signal
+import time
+from contextlib import suppress
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_AGAIN_S = 5.0  # for how long what goes on forking is hunted
+_ZOMBIE = "Z"
+_MOST_DESCRIPTORS = 1024  # that a worker is started with; the bound of the system may be a billion
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # By this signal a program is asked where it is; nobody else uses it.
 ASK_LINE = signal.SIGRTMAX - 3 if hasattr(signal, "SIGRTMAX") else None
@@ -23,14 +35,82 @@ def adopt_orphans(adopt: bool = True) -> None:  # noqa: FBT001, FBT002 - Python 
 
 def die_with_parent(parent: int) -> None:
     """Ask Linux to end this process when its parent is gone; at once where it is already."""
+    _at_end_of_parent(signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _at_end_of_parent(signal_number: int) -> None:
     try:
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number)
     except (ImportError, OSError, AttributeError):
         return
+
+
+def go_on_in_child(parent: int) -> None:
+    """Go on in a child; this process stays, ends as the child does, and before that with `parent`.
+
+    It is the parent of all below whose own parent is gone, so that nothing escapes it: not even
+    when mlctl is killed does a daemon stay that has left its session and emptied its environment.
+    """
+    guard = os.getpid()
+    adopt_orphans()
+    child = os.fork()
+    if child == 0:
+        die_with_parent(guard)
+        adopt_orphans()
+        return
+    signal.signal(signal.SIGTERM, lambda *_: _end(guard))
+    if ASK_LINE is not None:
+        signal.signal(ASK_LINE, lambda *_: os.kill(child, ASK_LINE))
+    _at_end_of_parent(signal.SIGTERM)
     if os.getppid() != parent:
-        os._exit(0)
+        _end(guard)
+    os.closerange(3, _MOST_DESCRIPTORS)  # the pipes are the child's
+    status = next(status for pid, status in iter(os.wait, None) if pid == child)
+    if os.WIFSIGNALED(status):
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(guard, os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status))
+
+
+def _end(guard: int) -> None:
+    kill_all(guard)
+    os._exit(1)
+
+
+def kill_all(ancestor: int, spared: Collection[int] = ()) -> None:
+    """Kill all that descends from a process, until nothing does."""
+    ends = time.monotonic() + _AGAIN_S
+    while time.monotonic() < ends:
+        below = running_below(ancestor).difference(spared)
+        if not below:
+            return
+        for pid in below:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0)  # a process that was killed takes a moment to go
+
+
+def running_below(ancestor: int) -> set[int]:
+    """The processes that descend from one, without those that have ended."""
+    children: dict[int, list[tuple[int, str]]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if not name.isdigit():
+            continue
+        with suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{name}/stat", encoding="latin-1") as file:
+                state, parent = file.read().rpartition(")")[2].split()[:2]
+            children.setdefault(int(parent), []).append((int(name), state))
+    waiting, below = [ancestor], set()
+    while waiting:
+        for pid, state in children.get(waiting.pop(), ()):
+            waiting.append(pid)
+            if state != _ZOMBIE:
+                below.add(pid)
+    return below
 
 
 def bound_memory(limit: int) -> None:

@@ -24,8 +24,7 @@ sys.path.remove(_ROOT)
 def main() -> None:
     control, report, script, code, limit, alone, parent = sys.argv[1:8]
     sys.argv = [script, *sys.argv[8:]]
-    node.die_with_parent(int(parent))
-    node.adopt_orphans()
+    node.go_on_in_child(int(parent))
     if alone == "1":
         node.loopback_up()
     node.bound_memory(int(limit))
