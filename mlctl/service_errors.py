@@ -11,6 +11,7 @@ from mlctl.dataclasses import dataclass
 BAD_REQUEST, NOT_FOUND, CONFLICT, PRECONDITION_FAILED, THROTTLED = 400, 404, 409, 412, 429
 # Statuses after which asking again may help.
 TRANSIENT_STATUSES = frozenset({408, THROTTLED, 500, 502, 503, 504})
+OTHER_TYPE = "OtherComputeType"  # the code of a name that a compute of another type has
 TIMED_OUT = "TimedOut"  # the code of what took longer than it may
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mlctl import pointer
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import KINDS, children
 from mlctl.kinds.address import Address, Reference, Scope, own_address
 from mlctl.kinds.kind import Kind
@@ -150,6 +150,18 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
         if first is not resource:
             repeated.append((first, resource))
     edges = [edge for resource in resources_by_address.values() for edge in _edges(resource, scope)]
+    within = {
+        Address(resource.kind.arm.within, address.name): address
+        for address, resource in resources_by_address.items()
+        if resource.kind.arm.within
+    }  # what references call by the name of another kind: a compute instance, a compute
+    if within:
+        edges = [
+            edge
+            if edge.target in resources_by_address
+            else replace(edge, target=within.get(edge.target, edge.target))
+            for edge in edges
+        ]
     return Graph(resources_by_address, tuple(edges), tuple(repeated))
 
 

@@ -134,6 +134,7 @@ class ArmFacts:
     - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
     - `own_names`: what every workspace has from the start: not written, deleted or exported.
     - `within`: the kind whose collection it is in; `live_type` tells the two from each other.
+    - `shared_with`: the kinds that are in its collection.
     - `live_type`: where a live body says its type, and what that is: others share the collection.
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
       PATCH, because a PUT would lose what no GET returns.
@@ -154,6 +155,7 @@ class ArmFacts:
     unique_in_region: bool = False
     own_names: tuple[str, ...] = ()
     within: str = ""
+    shared_with: tuple[str, ...] = ()
     live_type: tuple[Pointer, str] | None = None
     patchable: tuple[Pointer, ...] = (("tags",),)
     patched: bool = False

@@ -212,8 +212,8 @@ class Form:
     def written(self, data: Mapping[str, Data]) -> dict[Pointer, Data]:
         """The values that a document gives to the fields.
 
-        What an alias says goes to its main field. An alias counts only where the object of
-        its main field is absent, as the SDK has it.
+        What an alias says goes to its main field. An alias counts only where its main field, or
+        the object that this is in, is absent, as the SDK has it.
         """
         values: dict[Pointer, Data] = {}
         for key, field in self.by_first_key:
@@ -223,7 +223,7 @@ class Form:
                     values[field.at] = value
         for field in self.aliases:
             value, main = pointer.get(data, field.at), field.alias_of or ()
-            if value is not None and pointer.get(data, main[:-1]) is None:
+            if value is not None and pointer.get(data, main[:-1] or main) is None:
                 values[main] = value
         return values
 

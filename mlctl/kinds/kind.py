@@ -121,6 +121,7 @@ class Kind:
 # document declares one.
 DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "compute": ("amlCompute", "compute"),
+    "compute-instance": ("computeInstance",),
     "batch-endpoint": ("batchEndpoint",),
     "batch-deployment": (
         "batchDeployment",
@@ -150,7 +151,6 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "code": (),
     "batch-pool": ("batchPool",),
     "job": ("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
-    "compute-instance": (),
     "schedule": (),
 }
 # What runs once, and is no resource.

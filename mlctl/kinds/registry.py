@@ -78,7 +78,7 @@ def children(name: str) -> tuple[Kind, ...]:
 @cache
 def sharing(name: str) -> tuple[Kind, ...]:
     """The kinds of one collection, the one of that name first: `live_type` tells which it is."""
-    return (ALL[name], *(kind for kind in ALL.values() if kind.arm.within == name))
+    return (ALL[name], *(ALL[other] for other in ALL[name].arm.shared_with))
 
 
 def kind_of_schema(url: str) -> Kind | str | None:
@@ -94,7 +94,7 @@ def kind_of_schema(url: str) -> Kind | str | None:
     return name if kind is None else ALL[kind]
 
 
-_OTHER_COMPUTES = ("computeinstance", "kubernetes", "virtualmachine", "synapsespark")
+_OTHER_COMPUTES = ("kubernetes", "virtualmachine", "synapsespark")
 _ONLINE = {
     "instance_type",
     "instance_count",
@@ -127,6 +127,8 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
     type_name = str(data.get("type", "")).casefold()
     if isinstance(kind, Kind):
         shared = str(url).strip().endswith("/compute.schema.json")  # of every sort of compute
+        if shared and type_name in _KIND_OF_DOCUMENT:
+            return ALL[_KIND_OF_DOCUMENT[type_name]]
         return type_name if shared and type_name in _OTHER_COMPUTES else kind
     return kind if kind and re.fullmatch(_OTHER_SCHEMA, kind, re.IGNORECASE) else None
 

@@ -57,7 +57,7 @@ def test_every_sample_has_a_readme_that_names_its_files(folder: Path) -> None:
 def test_no_two_samples_declare_the_same_cluster() -> None:
     texts = [file.read_text() for folder in FOLDERS for file in folder.glob("*.yml")]
     names = [document["name"] for document in map(yaml.safe_load, texts) if document.get("size")]
-    assert len(names) == len(set(names)) == 9
+    assert len(names) == len(set(names)) == 10
 
 
 @pytest.mark.parametrize(

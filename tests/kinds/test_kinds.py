@@ -476,7 +476,8 @@ def test_a_name_that_is_no_schema_of_azure_ml_says_nothing() -> None:
 def test_the_schema_of_every_sort_of_compute_leaves_it_to_the_type() -> None:
     url = "https://azuremlschemas.azureedge.net/latest/compute.schema.json"
     assert by_schema({"$schema": url, "type": "amlcompute"}) is KINDS["compute"]
-    assert by_schema({"$schema": url, "type": "computeInstance"}) == "computeinstance"
+    assert by_schema({"$schema": url, "type": "computeInstance"}) is KINDS["compute-instance"]
+    assert by_schema({"$schema": url, "type": "Kubernetes"}) == "kubernetes"
     own = url.replace("compute.s", "amlCompute.s")
     assert by_schema({"$schema": own, "type": "computeinstance"}) is KINDS["compute"]
 

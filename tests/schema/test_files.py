@@ -56,6 +56,9 @@ CODED = {
         "sampling_algorithm",
     ),
     *(
+        "schedules",
+        "setup_scripts",
+        "custom_applications",
         "early_termination",
         "jobs",
         "component",

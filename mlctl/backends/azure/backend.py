@@ -210,6 +210,15 @@ class AzureBackend:
         return [_node(node) for node in pages]
 
     @answers_decoded()
+    def power(self, instance: Address, action: str) -> AzureOperation:
+        """Begin to start, stop or restart a compute instance.
+
+        Raises:
+            ServiceError: there is none, or refused.
+        """
+        return self.arm.begin("POST", f"{resource_path(instance, self.scope)}/{action}")
+
+    @answers_decoded()
     def metrics(
         self,
         cluster: Address,

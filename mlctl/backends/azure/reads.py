@@ -13,7 +13,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import OTHER_TYPE, NotFound, Permanent
 
 FEW = 2  # up to so many of a kind are read one by one; of one endpoint's deployments, one
 _ALL = {"listViewType": "All"}  # archived ones too
@@ -88,12 +88,16 @@ class ResourceReader:
             queries = [partial(self._versions, Address(kind, name)) for name in names]
             resources = [live for versions in run_concurrently(queries) for live in versions]
         else:
-            resources = [
-                _live(kind, body)
-                for body in self._arm.pages(root, version)
-                if _is_of_kind(kind, body)
-            ]
+            return _by_name(kind, self._arm.pages(root, version))
         return sorted(resources, key=lambda live: live.address.name.casefold())
+
+    def _of_collection(self, *kinds: str) -> dict[str, list[Live]]:
+        """All of each of the kinds of one collection, which is listed once."""
+        if len(kinds) == 1:
+            return {kinds[0]: self.every(kinds[0])}
+        root = workspace_path(self._scope) + path_of(ALL[kinds[0]].collection)
+        bodies = [*self._arm.pages(root, ALL[kinds[0]].arm.api_version)]
+        return {kind: _by_name(kind, bodies) for kind in kinds}
 
     def all_of(self, kinds: Sequence[str]) -> list[Live]:
         """All of these kinds; there is no one list beneath all parents, which are listed once."""
@@ -109,7 +113,8 @@ class ResourceReader:
             holder = ALL[kind].parent
             above = holder or kind
             if above not in lists:
-                lists[above] = self.every(above)
+                sharing = [other for other in ALL[above].arm.shared_with if other in kinds]
+                lists |= self._of_collection(above, *sharing)
             if holder:
                 queries = [partial(of, kind, live.address.name) for live in lists[holder]]
                 lists[kind] = [live for lives in run_concurrently(queries) for live in lives]
@@ -123,7 +128,7 @@ class ResourceReader:
         if not _is_of_kind(address.kind, body):
             compute_type = get(body, ("properties", "computeType"))
             message = f"the name of {address} is taken by a compute of another type: {compute_type}"
-            raise Permanent("OtherComputeType", message, status=409)
+            raise Permanent(OTHER_TYPE, message, status=409)
         return {address: _live(address.kind, body)}
 
     def _newest(self, address: Address) -> LiveResources:
@@ -167,6 +172,12 @@ def _is_of_kind(kind: str, body: Body) -> bool:
         return True
     at, type_name = live_type
     return str(get(body, at)).casefold() == type_name.casefold()
+
+
+def _by_name(kind: str, bodies: Iterable[Body]) -> list[Live]:
+    """What is of the kind, by name."""
+    resources = [_live(kind, body) for body in bodies if _is_of_kind(kind, body)]
+    return sorted(resources, key=lambda live: live.address.name.casefold())
 
 
 def _live(kind: str, body: Body) -> Live:

@@ -78,6 +78,7 @@ class LocalBackend(
     ports.WritesWorkspaces,
     ports.WritesRegistries,
     ports.SupportsNodes,
+    ports.SupportsPower,
     ports.SupportsCode,
     SupportsLeases,
     SupportsActivity,
@@ -334,6 +335,12 @@ class LocalBackend(
 
         scope = replace(self.scope, workspace=name)
         return workspaces.provision_network(self.handle.store, scope)
+
+    def power(self, instance: Address, action: str) -> LocalOperation:
+        from mlctl.simulator.control_plane import power
+
+        state = power.STOPPED if action == "stop" else power.RUNNING
+        return LocalOperation(self.handle, power.switch(self.handle, instance, state))
 
     def set_quota(
         self,

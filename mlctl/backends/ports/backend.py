@@ -302,6 +302,19 @@ class WritesRegistries(SupportsRegistries, Protocol):
         """The regions of the registries that there are, by their names."""
 
 
+@runtime_checkable
+class SupportsPower(Protocol):
+    """Starts and stops compute instances."""
+
+    def power(self, instance: Address, action: str) -> Operation:
+        """Begin to start, stop or restart a compute instance.
+
+        Raises:
+            NotFound: there is none of that name.
+            ServiceError: it is a cluster, or refused.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
     """One machine of a cluster.

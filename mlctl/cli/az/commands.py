@@ -116,7 +116,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         *flags.new_identity(kind),
         *flags.registry(kind),
         *field_flags.parameters(kind.az.create_flags, kind, defaults=True),
-        *(flags.INSTANCE_ONLY if kind.arm.live_type else ()),
+        *(flags.INSTANCE_ONLY if kind.arm.shared_with else ()),
         flags.SET,
         *flags.deploying(kind),
         flags.IF_NOT_EXISTS,

@@ -102,10 +102,10 @@ def _list(session: Session, endpoint: str, deployment: str | None, printing: Out
     return Exit.OK
 
 
-def _of_clusters() -> Commands:
-    from mlctl.cli.az import metrics
+def _of_computes() -> Commands:
+    from mlctl.cli.az import metrics, power
 
-    return {"metrics": metrics.metrics}
+    return {"metrics": metrics.metrics, **power.COMMANDS}
 
 
 def _of_pools() -> Commands:
@@ -125,7 +125,7 @@ def _of_online(group: str) -> Callable[[], Commands]:
 
 # What a kind has beyond the commands that all kinds have; most have nothing.
 MORE: Mapping[str, Callable[[], Commands]] = {
-    "compute": _of_clusters,
+    "compute": _of_computes,
     "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
     "batch-deployment": lambda: {"list-jobs": of_deployment},
     "batch-pool": _of_pools,

@@ -11,13 +11,14 @@ from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.cli.shell.scope import LOCATION
-from mlctl.kinds import Address, Kind
+from mlctl.dataclasses import replace
+from mlctl.kinds import Address, Kind, kind_of
 from mlctl.kinds.address import LATEST, PROVIDER
 from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data
 from mlctl.render.cloud import resources, tables
-from mlctl.service_errors import NotFound
+from mlctl.service_errors import OTHER_TYPE, NotFound, Permanent
 
 
 def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
@@ -46,6 +47,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         return registries.list_(session, kind, args)
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
+        for other in kind.arm.shared_with:
+            live += backend.list(other)
         data = [resources.printed(resource, backend.scope) for resource in live]
     for flag in kind.az.list_flags:
         value = args.fields[flag.parameter]
@@ -149,10 +152,25 @@ def read_live(backend: Backend, address: Address) -> Live:
     Raises:
         NotFound: there is none.
     """
-    live = backend.read([address]).get(address)
+    live = read_any(backend, address)
     if live is None:
         raise not_found(backend, address)
     return live
+
+
+def read_any(backend: Backend, address: Address) -> Live | None:
+    """The live resource of a name, of any of the kinds that share the collection; None of none."""
+    others = kind_of(address).arm.shared_with
+    try:
+        live = backend.read([address]).get(address)
+    except Permanent as error:
+        if error.code != OTHER_TYPE or not others:
+            raise
+        live = None
+    if live is not None or not others:
+        return live
+    read = backend.read([replace(address, kind=other) for other in others])
+    return next(iter(read.values()), None)
 
 
 def not_found(backend: Backend, address: Address) -> NotFound:

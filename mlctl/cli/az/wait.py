@@ -10,7 +10,7 @@ from typing import Any
 
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import WaitArgs
-from mlctl.cli.az.read import address_of, not_found
+from mlctl.cli.az.read import address_of, not_found, read_any
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.command import option, switch
 from mlctl.cli.shell.output import compiled
@@ -62,7 +62,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
     with session.backend() as backend:
         waited = 0.0
         while True:
-            live = backend.read([address]).get(address)
+            live = read_any(backend, address)
             expected = args.created or args.deleted or args.exists or args.custom
             if live is None and not expected:
                 raise not_found(backend, address)

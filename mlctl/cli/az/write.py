@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from mlctl import source
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.az import documents
 from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live, why_not
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import NewFindings, ResourceFlags
-from mlctl.cli.az.read import address_of, not_found, read_live
+from mlctl.cli.az.read import address_of, not_found, read_any, read_live
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.output import print_plan
 from mlctl.cli.shell.rule_choice import ignored, new_report
@@ -22,6 +24,8 @@ from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address
+from mlctl.kinds.facts import Flag
+from mlctl.kinds.registry import by_schema
 from mlctl.kinds.resource import build
 from mlctl.planning.live_state import users_of
 from mlctl.planning.model import Plan
@@ -39,6 +43,9 @@ from mlctl.workflow.settling import wait_until_settled
 
 def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Create what the file and the flags say, or change what exists to it."""
+    if kind.arm.shared_with:
+        kind = _kind_of_compute(kind, args)
+    args = _for_kind(kind, args, kind.az.create_flags)
     _check_flags(kind, args)
     typed = ResourceFlags.of(kind, kind.az.create_flags, args)
     report = new_report(session, args.ignore)
@@ -67,8 +74,11 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change the fields of a live resource that the flags and the file name, and no others."""
     args = _with_names_set(args)
-    typed = ResourceFlags.of(kind, kind.az.update_flags, args)
     with session.backend(args.registry_name) as backend:
+        if kind.arm.shared_with:
+            kind = KINDS[read_live(backend, address_of(kind, args)).address.kind]
+            args = _for_kind(kind, args, kind.az.update_flags)
+        typed = ResourceFlags.of(kind, kind.az.update_flags, args)
         report = NewFindings(ignored(session, args.ignore))
 
         def edit(document: Document, kind_: Kind) -> Document:
@@ -102,7 +112,12 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """
     address = address_of(kind, args)
     with session.backend() as backend:
-        live = backend.read([address, address.up] if address.up else [address])
+        if kind.arm.shared_with:
+            found = read_any(backend, address)
+            live = {found.address: found} if found else {}
+            address = found.address if found else address
+        else:
+            live = backend.read([address, address.up] if address.up else [address])
         if address not in live:
             session.note(_nothing_to_delete(backend, address))
             session.journals.settle(backend, [address])
@@ -176,6 +191,37 @@ def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -
             [(SourceFile(document.source.name, explicit=True), document) for document in read]
         )
         return plan_and_apply(session, backend, loaded, args, silent=True)
+
+
+def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
+    """The kind that the type says, of the flag or else of the file: others share the collection."""
+    declared = args.fields.get("type")
+    for other in (KINDS[name] for name in kind.arm.shared_with):
+        if declared is None and args.file not in (None, "-"):
+            read = source.read(Path(str(args.file)), Report())
+            is_other = any(
+                by_schema(item.data) is other or other.inferred(item.data) for item in read
+            )
+        else:
+            is_other = other.inferred({"type": declared})
+        if is_other:
+            return other
+    return kind
+
+
+def _for_kind(kind: Kind, args: WriteArgs, flags: Sequence[Flag]) -> WriteArgs:
+    """The arguments of a compute instance, which takes `flags`; those of other kinds as they are.
+
+    Raises:
+        UsageError: a flag is of clusters alone.
+    """
+    if not kind.arm.within:
+        return args
+    user = {"user_object_id": args.user_object_id, "user_tenant_id": args.user_tenant_id}
+    fields = {name: text for name, text in {**user, **args.fields}.items() if text is not None}
+    for name in fields.keys() - {flag.parameter for flag in flags}:
+        raise UsageError(f"--{name.replace('_', '-')} is not for a {kind.title}.")
+    return replace(args, fields=fields, user_object_id=None, user_tenant_id=None)
 
 
 def _check_flags(kind: Kind, args: WriteArgs) -> None:

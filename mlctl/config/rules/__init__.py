@@ -20,7 +20,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "names": (),
     "paths": (),
     "clusters": (),
-    "sizes": ("compute", "job", "online-deployment"),
+    "sizes": ("compute", "compute-instance", "job", "online-deployment"),
     "low_priority": ("compute", "batch-deployment"),
     "access": (),
     "plain_secrets": (),

@@ -16,8 +16,7 @@ from mlctl.kinds.registry import ALL, sharing
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane import scoring, service
-from mlctl.simulator.control_plane.resources import compute
+from mlctl.simulator.control_plane import power, scoring, service
 from mlctl.simulator.control_plane.service import AcceptedPut
 from mlctl.simulator.control_plane.state.errors import missing
 
@@ -123,12 +122,12 @@ def nodes(call: Call) -> Response:
 
 def start(call: Call) -> Response:
     """POST start and restart of a compute instance."""
-    return _set_power(call, compute.INSTANCE_RUNNING)
+    return _set_power(call, power.RUNNING)
 
 
 def stop(call: Call) -> Response:
     """POST stop of a compute instance."""
-    return _set_power(call, compute.INSTANCE_STOPPED)
+    return _set_power(call, power.STOPPED)
 
 
 def _set_power(call: Call, state: str) -> Response:
@@ -138,12 +137,8 @@ def _set_power(call: Call, state: str) -> Response:
         ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
     """
     call = _with_stored_kind(call)
-    resource = call.require(call.address)
-    inner = resource.body["properties"]["properties"]
-    if "state" not in inner:
-        raise Permanent("BadArgument", "A cluster is neither started nor stopped: it scales.")
-    inner["state"] = state
-    return operations.action_response(call, _write(call, resource.body).operation)
+    call.require(call.address)
+    return operations.action_response(call, power.switch(call.handle, call.address, state))
 
 
 def _with_stored_kind(call: Call) -> Call:

@@ -82,6 +82,7 @@ KIND = Kind(
     arm=ArmFacts(
         tracked=True,
         unique_in_region=True,
+        shared_with=("compute-instance",),
         live_type=(("properties", "computeType"), "AmlCompute"),
         patchable=(("properties", "properties", "scaleSettings"),),
         service_fields=(

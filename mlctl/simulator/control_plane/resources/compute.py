@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mlctl import catalog
+from mlctl import catalog, pointer
 from mlctl.catalog.prices import PriceList
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import is_low_priority
 from mlctl.pointer import Data
+from mlctl.service_errors import OTHER_TYPE
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
-from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: 3 to 32 characters (the documentation says 24, which `validate` holds people to).
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,30}[a-zA-Z0-9]")
@@ -79,6 +80,7 @@ def accept(
             "`-`, starting with a letter and ending with a letter or digit.",
             "InvalidComputeName",
         )
+    _refuse_other_type(context, address, old, "compute-instance")
     top, properties = arm_body.read_body(body)
     for name in _OUTER_READ_ONLY:
         properties.pop(name, None)
@@ -102,6 +104,16 @@ def accept(
     if old is not None:
         out["properties"]["modifiedOn"] = clock.iso(context.now)
     return out
+
+
+def _refuse_other_type(
+    context: RequestContext, address: Address, old: StoredResource | None, other: str
+) -> None:
+    """Clusters and compute instances are in one collection: a name is of one of them."""
+    if old is None and context.find(Address(other, address.name), None) is not None:
+        raise conflict(
+            f"The name `{address.name}` is taken by a compute of another type.", OTHER_TYPE
+        )
 
 
 def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
@@ -246,12 +258,14 @@ def accept_instance(
     Raises:
         ServiceError: the request is not valid.
     """
+    _refuse_other_type(context, address, old, "compute")
+    power = pointer.get(body, ("properties", "properties", "state"))
     stored = by_schema.accept(context, address, body, old)
     properties, now = stored["properties"], clock.iso(context.now)
     arm_body.enum_value(properties.get("computeType"), ("ComputeInstance",), "computeType")
     inner = arm_body.section(properties, "properties")
     inner["vmSize"] = str(inner.get("vmSize", "STANDARD_DS3_V2")).upper()
-    inner.setdefault("state", INSTANCE_RUNNING)
+    inner["state"] = power if power in (INSTANCE_RUNNING, INSTANCE_STOPPED) else INSTANCE_RUNNING
     properties |= {
         "computeType": "ComputeInstance",
         "createdOn": old.body["properties"]["createdOn"] if old else now,

@@ -1,0 +1,186 @@
+"""Values of compute instances, in YAML and on the wire: schedules, setup scripts, applications.
+
+Origin of the shapes: azure-ai-ml 1.35.2 (`entities/_compute`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data
+
+Spell: TypeAlias = Callable[[Data, Field, Scope], Data]
+_SCRIPTS = {"startup_script": "startupScript", "creation_script": "creationScript"}
+_TRIGGER = {"start_time": "startTime", "time_zone": "timeZone"}
+_PATTERN = {"hours": "hours", "minutes": "minutes", "week_days": "weekDays"}
+
+
+def encode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
+    """Minutes as the service takes them: `PT30M`."""
+    return value if isinstance(value, str) else f"PT{value}M"
+
+
+def decode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The minutes of `PT30M`."""
+    match = re.fullmatch(r"PT(\d+)M", str(value))
+    return int(match[1]) if match else value
+
+
+def encode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The schedules that start and stop an instance, as the service keeps them."""
+    return [_schedule(item) for item in value] if isinstance(value, list) else value
+
+
+def _schedule(item: Mapping[str, Data]) -> Data:
+    trigger = item.get("trigger") or {}
+    kind = str(trigger.get("type", "cron")).capitalize()
+    when = {wire: trigger[ours] for ours, wire in _TRIGGER.items() if trigger.get(ours)}
+    when.setdefault("timeZone", "UTC")
+    if kind == "Cron":
+        when["expression"] = trigger.get("expression")
+    else:
+        when["frequency"] = str(trigger.get("frequency")).capitalize()
+        when["interval"] = trigger.get("interval")
+        pattern = trigger.get("schedule") or {}
+        times = {wire: pattern[ours] for ours, wire in _PATTERN.items() if ours in pattern}
+        if "weekDays" in times:
+            times["weekDays"] = [str(day).capitalize() for day in times["weekDays"]]
+        if times:
+            when["schedule"] = times
+    return {
+        "action": str(item.get("action")).capitalize(),
+        "status": str(item.get("state", "enabled")).capitalize(),
+        "triggerType": kind,
+        kind.lower(): when,
+    }
+
+
+def decode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The schedules of an instance as a file has them; None where there are none."""
+    return [_read_schedule(item) for item in value] if isinstance(value, list) and value else None
+
+
+def _read_schedule(item: Mapping[str, Data]) -> Data:
+    kind = str(item.get("triggerType", "Cron")).lower()
+    when = item.get(kind) or {}
+    trigger: dict[str, Data] = {"type": kind}
+    trigger |= {ours: when[wire] for ours, wire in _TRIGGER.items() if when.get(wire)}
+    if kind == "cron":
+        trigger["expression"] = when.get("expression")
+    else:
+        trigger["frequency"] = str(when.get("frequency")).lower()
+        trigger["interval"] = when.get("interval")
+        pattern = when.get("schedule") or {}
+        times = {ours: pattern[wire] for ours, wire in _PATTERN.items() if pattern.get(wire)}
+        if "week_days" in times:
+            times["week_days"] = [str(day).lower() for day in times["week_days"]]
+        trigger |= {"schedule": times} if times else {}
+    own = {"schedule_id": item.get("id"), "provisioning_state": item.get("provisioningStatus")}
+    return {
+        "action": str(item.get("action")).lower(),
+        "state": str(item.get("status", "Enabled")).lower(),
+        **{name: text for name, text in own.items() if text is not None},
+        "trigger": trigger,
+    }
+
+
+def encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The scripts that set an instance up."""
+    if not isinstance(value, Mapping):
+        return value
+    scripts = {
+        wire: {
+            "scriptSource": "workspaceStorage",
+            "scriptData": value[ours].get("path"),
+            "scriptArguments": value[ours].get("command"),
+            "timeout": f"{value[ours].get('timeout_minutes', 15)}m",
+        }
+        for ours, wire in _SCRIPTS.items()
+        if isinstance(value.get(ours), Mapping)
+    }
+    return {"scripts": scripts}
+
+
+def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The scripts that set an instance up, as a file has them; None where there are none."""
+    scripts = value.get("scripts") if isinstance(value, Mapping) else None
+    found = {
+        ours: {
+            key: text
+            for key, text in (
+                ("path", scripts[wire].get("scriptData")),
+                ("command", scripts[wire].get("scriptArguments")),
+                ("timeout_minutes", int(str(scripts[wire].get("timeout") or "15m")[:-1] or 15)),
+            )
+            if text is not None
+        }
+        for ours, wire in _SCRIPTS.items()
+        if scripts and isinstance(scripts.get(wire), Mapping)
+    }
+    return found or None
+
+
+def encode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The applications of an instance, each in a container."""
+    return [_application(item) for item in value] if isinstance(value, list) else value
+
+
+def _application(item: Mapping[str, Data]) -> Data:
+    variables = item.get("environment_variables") or {}
+    return {
+        "name": item.get("name"),
+        "image": {"type": "docker", "reference": (item.get("image") or {}).get("reference")},
+        "endpoints": [
+            {**port, "protocol": "http", "name": "connect"} for port in item.get("endpoints") or []
+        ],
+        "environmentVariables": {
+            key: {"type": "local", "value": text} for key, text in variables.items()
+        },
+        "volumes": [
+            {**mount, "type": "bind", "readOnly": False} for mount in item.get("bind_mounts") or []
+        ],
+        "docker": {"privileged": True},
+    }
+
+
+def decode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The applications of an instance as a file has them; None where there are none."""
+    return (
+        [_read_application(item) for item in value] if isinstance(value, list) and value else None
+    )
+
+
+def _read_application(item: Mapping[str, Data]) -> Data:
+    ports = [
+        {key: port.get(key) for key in ("target", "published")}
+        for port in item.get("endpoints") or []
+    ]
+    mounts = [
+        {key: mount.get(key) for key in ("source", "target")} for mount in item.get("volumes") or []
+    ]
+    variables = {
+        key: variable.get("value")
+        for key, variable in (item.get("environmentVariables") or {}).items()
+    }
+    read = {
+        "name": item.get("name"),
+        "type": "docker",
+        "image": {"reference": (item.get("image") or {}).get("reference")},
+        "endpoints": ports,
+        "environment_variables": variables,
+        "bind_mounts": mounts,
+    }
+    return {key: part for key, part in read.items() if part}
+
+
+# The wire spelling and that of YAML, by the names of codecs.
+SPELLINGS: Mapping[str, tuple[Spell, Spell]] = {
+    "minutes": (encode_minutes, decode_minutes),
+    "start_stop": (encode_start_stop, decode_start_stop),
+    "setup_scripts": (encode_scripts, decode_scripts),
+    "applications": (encode_applications, decode_applications),
+}
