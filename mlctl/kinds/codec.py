@@ -374,23 +374,20 @@ def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return _json_canonical(sent, field, scope).casefold()
 
 
-def _of_instances(name: str) -> Codec:
-    """A codec of compute instances, which few documents are: imported when it is used."""
+class _Codecs(dict[str, Codec]):
+    """Codecs by name; those of compute instances, which few documents are, when they are used."""
 
-    def spelt(way: int) -> Callable[[Data, Field, Scope], Data]:
-        def run(value: Data, field: Field, scope: Scope) -> Data:
-            from mlctl.kinds import instances  # noqa: PLC0415
+    def __missing__(self, name: str) -> Codec:
+        from mlctl.kinds import instances  # noqa: PLC0415
 
-            return instances.SPELLINGS[name][way](value, field, scope)
-
-        return run
-
-    return Codec(spelt(0), spelt(1), _as_sent(spelt(0)))
+        encode, decode = instances.SPELLINGS[name]
+        self[name] = Codec(encode, decode, _as_sent(encode))
+        return self[name]
 
 
-_OF_INSTANCES = ("minutes", "start_stop", "setup_scripts", "applications")
 _CAPITAL = re.compile("([A-Z])")
-CODECS: dict[str, Codec] = {
+CODECS = _Codecs()
+CODECS |= {
     "plain": Codec(_number, _number, _number),
     "text": Codec(_same, _same, _text_canonical),
     "folded": Codec(_same, _same, _folded),
@@ -433,6 +430,5 @@ CODECS: dict[str, Codec] = {
     "early_termination": Codec(
         sweeps.encode_policy, sweeps.decode_policy, _as_sent(sweeps.encode_policy)
     ),
-    **{name: _of_instances(name) for name in _OF_INSTANCES},
     "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
 }

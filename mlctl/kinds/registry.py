@@ -50,13 +50,16 @@ class KindsByName(Mapping[str, Kind]):
 # All of them, those that no document declares included.
 ALL = KindsByName(DOCUMENT_NAMES)
 # What a document can be: a resource of one of the kinds, or a job, which runs once and is none.
-DOCUMENTS = KindsByName(name for name, documents in DOCUMENT_NAMES.items() if documents)
-KINDS = KindsByName(name for name in DOCUMENTS if name not in RUNS)
-_KIND_OF_DOCUMENT = {
-    document.casefold(): kind_name
-    for kind_name, documents in DOCUMENT_NAMES.items()
-    for document in documents
-}
+DOCUMENTS = KindsByName([name for name, documents in DOCUMENT_NAMES.items() if documents])
+KINDS = KindsByName([name for name in DOCUMENTS if name not in RUNS])
+_ALL_DOCUMENTS = [document for documents in DOCUMENT_NAMES.values() for document in documents]
+_KIND_OF_DOCUMENT = dict(
+    zip(
+        " ".join(_ALL_DOCUMENTS).casefold().split(),
+        [name for name, documents in DOCUMENT_NAMES.items() for _ in documents],
+        strict=True,
+    )
+)
 
 
 _KUBERNETES = (

@@ -74,7 +74,7 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
         ]
     there = f"{counted(len(graph.resources), 'resource')} in files"
     last = [(f"mlctl graph {files}", "what refers to what"), _ALL]
-    if any(address.kind == "batch-deployment" for address in graph.resources):
+    if "batch-deployment" in graph.by_kind:
         last[0] = (f"mlctl simulate {files} --files 1000", "what a batch job takes and costs")
     if session.backend_name == "local" and not LOCAL_DB.exists():
         return f"{there}, nothing applied from here yet", [

@@ -10,7 +10,7 @@ from pathlib import Path
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Label, Rule
-from mlctl.kinds import KINDS, Kind, Resource
+from mlctl.kinds import Kind, Resource
 from mlctl.kinds.field import Form
 from mlctl.schema import dereferenced
 from mlctl.schema.text import nearest
@@ -42,9 +42,8 @@ def declared(graph: Graph, kind: str | None = None) -> Sequence[Resource]:
 
 def deployments(graph: Graph) -> Iterator[Resource]:
     """The declared deployments of endpoints of all sorts."""
-    for kind_name in KINDS:
-        resources = declared(graph, kind_name)
-        if resources and resources[0].kind.parent is not None:
+    for resources in graph.by_kind.values():
+        if resources[0].kind.parent is not None:
             yield from resources
 
 
