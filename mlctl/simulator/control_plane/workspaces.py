@@ -85,6 +85,8 @@ def delete(handle: WorkspaceHandle) -> None:
     # Endpoints come first, with their deployments: these use what the others are.
     for kind in sorted(kinds, key=lambda kind: not children(kind.name)):
         for stored in service.list_resources(handle, kind.name, None):
+            if stored.address.name.casefold() in kind.arm.own_names:
+                continue  # it goes with the workspace
             number = service.delete(handle, stored.address)
             if number is not None:
                 service.finish(handle, number)
