@@ -107,10 +107,12 @@ def _versions_of_labels(
 
     That is the version of the asset which the live resource has; else the one that the registry
     tells; and the label itself where the registry cannot be read: the service finds the version.
+    Components are sent with their labels, as azure-ai-ml sends them: their hashes are of that text.
     """
     labels = [
         (resource, at, resource.values[at])
         for resource in graph.resources.values()
+        if not resource.kind.steps
         for at in resource.values
         if resource.values[at].__class__ is str and "/labels/" in resource.values[at]
     ]  # no function is called here: there are many values

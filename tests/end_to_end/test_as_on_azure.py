@@ -277,6 +277,23 @@ def test_the_limit_of_the_workspace_itself_counts_where_it_is_lower() -> None:
     assert [(one.used, one.limit) for one in client.backend.usage("eastus")] == [(2, 8)]
 
 
+@pytest.mark.parametrize(
+    ("tier", "collections"),
+    [("dedicated", ["quotas", "usages"]), ("low_priority", ["usages"])],
+)
+def test_an_all_new_plan_asks_for_nothing_twice_nor_without_need(
+    tier: str, collections: list[str]
+) -> None:
+    proxy = Recorder(emulated())
+    cluster = compute(tier=tier)
+    planned(azure(proxy).backend, cluster, declared("batch-endpoint", {"name": "heart"}))
+    asked = [each.path.rpartition("/")[2] for each in proxy.exchanges]
+    of_region = [each.path for each in proxy.exchanges if "/locations/" in each.path]
+    assert sorted(path.rpartition("/")[2] for path in of_region) == collections
+    assert asked.count("workspaces") == 1  # a name of a cluster, and a name of an endpoint
+    assert len(asked) == 4 + len(collections)
+
+
 def test_what_nobody_says_of_clusters_and_environments_is_not_sent_back() -> None:
     proxy = Recorder(emulated())
     client = azure(proxy)

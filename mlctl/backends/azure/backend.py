@@ -174,10 +174,10 @@ class AzureBackend:
     def usage(
         self,
         location: str,
-        families: Collection[str] = (),  # noqa: ARG002 - Azure lists those that it has
+        families: Collection[str] = (),
     ) -> builtins.list[Usage]:
-        """Cores and clusters in use in a region, and their limits."""
-        return capacity.usage(self.arm, self.scope, location)
+        """Cores and clusters in use in a region, and their limits; all that Azure has."""
+        return capacity.usage(self.arm, self.scope, location, families)
 
     def registry(self, name: str) -> AzureRegistry:
         """The registry of that name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -27,14 +27,20 @@ _TOTALS = {
 _DEDICATED, _LOW_PRIORITY = "vmfamily/dedicatedcores", "vmfamily/lowprioritycores"
 
 
-def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
+def usage(
+    arm: ArmClient, scope: Scope, location: str, names: Collection[str] = ()
+) -> list[Usage]:
     """Cores and clusters in use in a region, and their limits.
 
-    A workspace may have a lower limit of its own for a VM family (recorded: card quotas-list).
+    A workspace may have a lower limit of its own for a VM family (recorded: card quotas-list). It is
+    asked for where one of the quotas `names` is of a family's dedicated cores, or none is named.
     """
-    usages, quotas = run_concurrently(
-        partial(_rows, arm, scope, location, collection) for collection in ("usages", "quotas")
+    of_families = [name for name in names if not _is_of_subscription(name)]
+    collections = ("usages", "quotas") if of_families or not names else ("usages",)
+    usages, *rest = run_concurrently(
+        partial(_rows, arm, scope, location, collection) for collection in collections
     )
+    quotas = rest[0] if rest else []
     of_workspace = scope.id.casefold() + "/quotas/"
     lower = {
         catalog.family(str(get(body, ("name", "value")))): body["limit"]
@@ -50,6 +56,11 @@ def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
         for body in usages
         for quota in _usage(body)
     ]
+
+
+def _is_of_subscription(name: str) -> bool:
+    """Whether a quota is a total or of low-priority cores: workspaces have none of their own."""
+    return name in _TOTALS.values() or name.startswith(limits.low_priority_of(""))
 
 
 def _rows(arm: ArmClient, scope: Scope, location: str, collection: str) -> list[dict[str, Data]]:
@@ -77,6 +88,7 @@ class OtherWorkspaces:
         self._arm = arm
         self._scope = scope
         self._names: dict[tuple[str, str], Mapping[str, str]] = {}
+        self._workspaces: list[Mapping[str, Data]] | None = None
         self._looking = Lock()
 
     def owner(self, address: Address, location: str) -> str | None:
@@ -89,13 +101,15 @@ class OtherWorkspaces:
 
     def _taken(self, kind: str, location: str) -> Mapping[str, str]:
         """Name -> workspace, of all that another workspace has in a region."""
-        path = path_of(
-            "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
-        )
-        workspaces = [workspace for workspace in self._quietly(path) if self._is_other(workspace)][
-            :_MOST_WORKSPACES
+        if self._workspaces is None:
+            path = path_of(
+                "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
+            )
+            others = [workspace for workspace in self._quietly(path) if self._is_other(workspace)]
+            self._workspaces = others[:_MOST_WORKSPACES]
+        queries = [
+            partial(self._named, workspace, kind, location) for workspace in self._workspaces
         ]
-        queries = [partial(self._named, workspace, kind, location) for workspace in workspaces]
         return (
             {name: who for names in run_concurrently(queries) for name, who in names}
             if queries

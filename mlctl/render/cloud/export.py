@@ -22,6 +22,7 @@ _REGION: Pointer = ("location",)
 _PROPERTIES: Pointer = ("properties",)
 _ARCHIVED: Pointer = ("is_archived",)
 _WIDTH = 100
+_WAIVED_NAME = "mlctl:ignore=MLC106"
 # What a reader wants to see although it is the default: what nodes cost, and what a thing is.
 _SPOKEN = {"size", "tier", "min_instances", "max_instances", "type"}
 _OF_SERVICE = re.compile(r"azureml\.|BatchEndpointCreationApiVersion$|client_component_hash$")
@@ -105,6 +106,8 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         pointer.put(data, at, text.replace(secret, expression) if secret else expression)
         reason = "" if secret else ", which the workspace does not tell"
         remarks.append(f"A secret{reason}: set the environment variable {name}.")
+    if _is_refused(address.name, form):
+        remarks += ["The service has taken this name, although tools refuse it:", _WAIVED_NAME]
     head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
     whole = data | head  # whatever the resource itself calls its schema
     comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
@@ -114,6 +117,13 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
 def _names(address: Address) -> dict[Pointer, Data]:
     names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
     return {(key,): name for key, name in names.items() if name is not None}
+
+
+def _is_refused(name: str, form: Form) -> bool:
+    """Whether a document may not have the name: the service takes more than its tools do."""
+    rule = form.schema["properties"]["name"]
+    is_long = len(name) > rule.get("maxLength", len(name))
+    return is_long or re.search(rule.get("pattern", ""), name) is None
 
 
 def _schema_name(kind: Kind, form: Form) -> str:

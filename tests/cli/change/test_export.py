@@ -71,6 +71,23 @@ def test_all_versions_of_an_asset_are_exported_where_they_are_wanted(
     }
 
 
+def test_a_name_that_only_the_service_takes_is_exported_with_a_waiver(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "train.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/commandComponent.schema.json\n"
+        "name: train-model\nversion: 1\ntype: command\ncommand: python train.py\n"
+        "environment: azureml:AzureML-sklearn-1.5@latest\n"
+    )
+    assert mlctl("validate", "train.yml").code == 1
+    assert mlctl("apply", "train.yml", "--yes", "--ignore", "MLC106").code == 0
+    assert mlctl("export", "--to", "out").code == 0
+    (file,) = (tmp_path / "out").rglob("*.yml")
+    assert "\n# mlctl:ignore=MLC106\n" in file.read_text()
+    assert mlctl("validate", "out").code == 0
+    assert mlctl("plan", "out", "--detailed-exitcode").code == 0
+
+
 def test_secrets_become_variables_of_the_environment(
     mlctl: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
