@@ -45,6 +45,11 @@ def retiring_features() -> tuple[Retiring, ...]:
     )
 
 
+def retired_versions() -> tuple[Retiring, ...]:
+    """The api-versions that are taken no more; the pattern is for `TYPE@VERSION`."""
+    return tuple(row for row in retiring_features() if row.kind == "api_version")
+
+
 @cache
 def every_table() -> tuple[Table, ...]:
     """All tables of dated facts, the oldest first."""

@@ -314,6 +314,14 @@ def _json_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
     return json.dumps(json.loads(json.dumps(value), parse_float=_whole), sort_keys=True)
 
 
+def _settings_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    """Settings with truth values for the texts of older SDKs (azure-ai-ml 1.28.1: `"False"`)."""
+    if not isinstance(value, dict):
+        return value
+    truths = {"true": True, "false": False}
+    return {key: truths.get(str(setting).casefold(), setting) for key, setting in value.items()}
+
+
 def _paths_canonical(value: Data, field: Field, scope: Scope) -> Data:
     """As JSON, with the paths in datastores in one form."""
     return _json_canonical(job_io.with_paths(value, scope), field, scope)
@@ -408,6 +416,7 @@ CODECS |= {
     "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
     "upload": Codec(_same, _same, _upload_canonical),
     "json": Codec(_same, _same, _json_canonical),
+    "settings": Codec(_same, _settings_decode, _as_sent(_settings_decode)),
     "system_data": Codec(_same, _system_data_decode, _json_canonical),
     "arm_id": Codec(_same, _arm_id_decode, _folded),
     "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _azureml_id_canonical),

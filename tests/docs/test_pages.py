@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.parser import help as words
 from mlctl.cli.parser.examples import examples
 from mlctl.cli.parser.tree import CommandNode
+from mlctl.kinds import ALL
+from mlctl.kinds.facts import API_VERSION
 from tests.builders.commands import command_tree
 from tests.builders.paths import ROOT as CHECKOUT
 from tests.builders.shell import Run
@@ -132,3 +135,15 @@ def test_help_fits_a_terminal() -> None:
     node = ROOT.children["compute"].children["create"]
     lines = words.text(node, (), width=80).splitlines()
     assert max(map(len, lines)) <= 80
+
+
+def test_the_page_of_azure_has_the_version_that_each_kind_is_asked_with() -> None:
+    text = (CHECKOUT / "docs" / "azure.md").read_text(encoding="utf-8")
+    section = text.partition("## API versions")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z-]+) \| (20[\d-]+) \| (.*) \|$", section, re.MULTILINE)
+    asked = {kind: version for kind, version, _ in rows}
+    assert asked == {kind: ALL[kind].arm.api_version for kind in asked}
+    others = {kind.arm.api_version for name, kind in ALL.items() if name not in asked}
+    assert others <= {API_VERSION}  # whoever asks with another one says why
+    for kind, version, needs in rows:
+        assert all(since <= version for since in re.findall(r": (20[\d-]+)", needs)), kind

@@ -126,6 +126,18 @@ def test_a_variable_that_the_file_says_is_sent_although_the_service_knows_one() 
     assert planned(client.backend, *ASSETS, endpoint(), blue).plan.empty
 
 
+def test_a_startup_probe_that_no_file_can_say_is_kept_by_an_update() -> None:
+    proxy, client = service()
+    applied(client, *ASSETS, endpoint(), deployment())
+    stub, probe = proxy.service, {"failureThreshold": 30, "period": "PT10S"}
+    assert isinstance(stub, AsOnAzure)
+    stub.bodies[BLUE.id(SCOPE).casefold()]["properties"]["startupProbe"] = probe
+    applied(client, *ASSETS, endpoint(), deployment(instance_count=2))
+    assert proxy.bodies("deployments/blue")[-1]["properties"]["startupProbe"] == probe
+    asked = [each for each in proxy.exchanges if "/deployments" in each.path]
+    assert {each.query["api-version"] for each in asked} == {"2024-10-01"}  # older ones hide it
+
+
 @pytest.mark.parametrize("address", [BLUE, RISK], ids=str)
 def test_what_the_service_writes_is_not_exported(address: Address) -> None:
     _, client = service()

@@ -48,6 +48,20 @@ def test_a_word_that_the_schema_does_not_know_passes_through() -> None:
     assert (sent("spot", "tier"), read("Spot", "tier")) == ("spot", "Spot")
 
 
+def test_settings_that_an_older_sdk_sent_as_texts_are_the_same() -> None:
+    at = ("settings",)
+    form = next(
+        number
+        for number, one in enumerate(ALL["batch-deployment"].forms)
+        if (settings := one.field(at)) is not None and settings.codec == "settings"
+    )
+    settings = field("batch-deployment", *at, form=form)
+    older, newer = ({"default_compute": "cpu", "force_rerun": no} for no in ("False", False))
+    assert codec.decode(older, settings, SCOPE) == newer
+    assert not codec.differ(older, newer, settings, SCOPE)
+    assert codec.differ(older, {**newer, "force_rerun": True}, settings, SCOPE)
+
+
 def test_both_identities_at_once_are_the_same_with_and_without_a_space() -> None:
     both = "system_assigned, user_assigned"
     assert same(both, "system_assigned,user_assigned", "identity", "type")

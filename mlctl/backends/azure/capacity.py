@@ -27,13 +27,11 @@ _TOTALS = {
 _DEDICATED, _LOW_PRIORITY = "vmfamily/dedicatedcores", "vmfamily/lowprioritycores"
 
 
-def usage(
-    arm: ArmClient, scope: Scope, location: str, names: Collection[str] = ()
-) -> list[Usage]:
+def usage(arm: ArmClient, scope: Scope, location: str, names: Collection[str] = ()) -> list[Usage]:
     """Cores and clusters in use in a region, and their limits.
 
-    A workspace may have a lower limit of its own for a VM family (recorded: card quotas-list). It is
-    asked for where one of the quotas `names` is of a family's dedicated cores, or none is named.
+    A workspace may have a lower limit of its own for a VM family (recorded: card quotas-list). It
+    is asked for where one of the quotas `names` is of a family's dedicated cores, or none is named.
     """
     of_families = [name for name in names if not _is_of_subscription(name)]
     collections = ("usages", "quotas") if of_families or not names else ("usages",)

@@ -11,11 +11,12 @@ from email.utils import parsedate_to_datetime
 
 from mlctl import catalog
 from mlctl.backends.azure import errors
-from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
+from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.capacity import usage
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.backend import Usage
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.catalog.tables import retired_versions
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data, get
@@ -114,10 +115,11 @@ class HealthChecker:
             for name, version in versions.items()
             if version not in (offered.get(f"workspaces/{name}", {}).get("apiVersions") or ())
         ]
-        retired = sorted({version for version in versions.values() if _is_retired(version)})
-        if retired:
-            result = f"api-version {', '.join(retired)} is retired"
-            yield HealthCheck("provider", HealthStatus.WARNING, result, "upgrade mlctl")
+        for row in retired_versions():
+            if any(re.search(row.pattern, f"{name}@{asked}") for name, asked in versions.items()):
+                result = f"retired since {row.date}: {row.name}"
+                yield HealthCheck("provider", HealthStatus.WARNING, result, "upgrade mlctl")
+                return
         if lacking:
             result = f"an api-version is not offered: {', '.join(lacking)}"
             yield HealthCheck(
@@ -125,7 +127,10 @@ class HealthChecker:
             )
         else:
             newest = _newest_stable(offered.values())
-            result = f"registered, with api-version {VERSION}; the newest stable one is {newest}"
+            asked = " and ".join(sorted({*versions.values()}))
+            retired = ", ".join(f"{row.name} ({row.date})" for row in retired_versions())
+            result = f"registered, with api-version {asked}; the newest stable one is {newest}"
+            result += f"; retired: {retired}"
             yield HealthCheck("provider", HealthStatus.OK, result)
 
     def _permissions(self) -> Iterator[HealthCheck]:
@@ -252,15 +257,6 @@ def _newest_stable(types: Iterable[Body]) -> str:
     """The newest api-version of any type that is no preview."""
     versions = (str(version) for body in types for version in body.get("apiVersions") or ())
     return max((version for version in versions if "preview" not in version), default="unknown")
-
-
-def _is_retired(version: str) -> bool:
-    """Whether no type takes an api-version any more.
-
-    Source: Azure/EOL, service_list.json: Machine Learning's previews of batch endpoints are retired
-    since 2026-03-16. No stable version is.
-    """
-    return "preview" in version
 
 
 def _may(permissions: Iterable[Body], resource: str, verb: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mlctl.backends.azure import health as checker
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.emulator import Response
 from mlctl.pointer import Data
@@ -107,6 +108,21 @@ def test_a_cloud_without_our_version_is_noticed() -> None:
     verdict, text = found("provider", ("GET */providers/Microsoft.MachineLearningServices", answer))
     assert verdict is HealthStatus.WARNING
     assert "computes" in text
+
+
+def test_versions_that_are_retired_are_named_with_their_day() -> None:
+    verdict, text = found("provider")
+    assert verdict is HealthStatus.OK
+    assert "with api-version 2024-04-01 and 2024-10-01" in text
+    assert "retired: batch endpoints of a preview version (2026-03-16)" in text
+
+
+def test_a_retired_version_that_is_asked_for_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = {"computes": "2024-04-01", "batchEndpoints": "2023-02-01-preview"}
+    monkeypatch.setattr(checker, "_versions_by_type", lambda: types)
+    verdict, text = found("provider")
+    assert verdict is HealthStatus.WARNING
+    assert "retired since 2026-03-16: batch endpoints of a preview version" in text
 
 
 def permitted(*roles: dict[str, Data]) -> tuple[HealthStatus, str]:
