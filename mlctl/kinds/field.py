@@ -200,6 +200,11 @@ class Form:
         return tuple(field for field in self.fields if field.mutability is Mutability.REPLACE)
 
     @cached_property
+    def overwritten(self) -> frozenset[Pointer]:
+        """Those of `fixed` that az writes all the same, by a PUT over the resource."""
+        return frozenset(field.at for field in self.fixed if "x-mlctl-overwritten" in field.schema)
+
+    @cached_property
     def wires(self) -> tuple[Pointer, ...]:
         """Where the fields that a file can say are in a body."""
         return tuple(field.wire for field in self.writable)

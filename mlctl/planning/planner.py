@@ -39,19 +39,21 @@ def plan(
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
     successors: Successors = NONE,
+    overwriting: bool = False,
 ) -> Plan:
     """The plan that makes the live state match the graph, or deletes what it declares.
 
     `targets` limit it to these addresses and all that they need (destroying: all that needs them).
     With `prune` it deletes, too, what the project owns and no file declares. `successors` take the
-    place of the resources by whose addresses they go here, which are deleted last.
+    place of the resources by whose addresses they go here, which are deleted last. `overwriting`
+    changes in place what az writes by a PUT, although REST says that it is fixed.
     """
     chosen = _select(graph, targets, destroying=destroying)
     if destroying:
         changes = list(delete_declared(chosen, live_state))
         findings = list(checks.deletion_findings(changes, live_state))
     else:
-        planner = _Planner(graph, live_state, ownership, successors)
+        planner = _Planner(graph, live_state, ownership, successors, overwriting=overwriting)
         changes = planner.changes(chosen)
         changes = add_successors(changes, live_state, successors)
         about = {*targets, *(change.address for change in changes)} if targets else None
@@ -155,8 +157,15 @@ class _Planner:
     """Decides the change of each resource, after those of the resources that it needs."""
 
     def __init__(
-        self, graph: Graph, live_state: LiveState, ownership: Ownership, successors: Successors
+        self,
+        graph: Graph,
+        live_state: LiveState,
+        ownership: Ownership,
+        successors: Successors,
+        *,
+        overwriting: bool,
     ) -> None:
+        self._overwriting = overwriting
         self._predecessors = {new: live_state.live.get(old) for old, new in successors.items()}
         self._graph = graph
         self._ownership = ownership
@@ -232,6 +241,13 @@ class _Planner:
         if resource.anonymous and live.address == resource.address:
             # Its name is its content, spelt by whoever made it: `@latest`, or what that was then.
             fields = [field for field in fields if not field.forces_replacement]
+        if self._overwriting and resource.form.overwritten:
+            fields = [
+                replace(field, forces_replacement=False)
+                if field.at in resource.form.overwritten
+                else field
+                for field in fields
+            ]
         if resource.form.marked_secrets:
             fields += changed_secrets(resource.form, desired, live)
         fields += failed_operation(live)

@@ -102,6 +102,7 @@ class _Planning:
             ownership=self.ownership,
             prune=prune,
             successors=successors,
+            overwriting=options.strategy is Strategy.IN_PLACE,
         )
         orphans = () if left_out else tuple(self._orphans(loaded, planned, files))
         planned = replace(planned, plan=replace(planned.plan, orphans=orphans), left_out=left_out)
@@ -248,6 +249,7 @@ def plan_loaded(
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
     successors: Successors = NONE,
+    overwriting: bool = True,
 ) -> Planned:
     """The plan for what was loaded, with the jobs that it hits, and what policies say of it.
 
@@ -264,6 +266,7 @@ def plan_loaded(
         ownership=ownership,
         prune=prune,
         successors=successors,
+        overwriting=overwriting,
     )
     new_plan = with_running_jobs(new_plan, live_state.used_by, backend)
     if policies is not None:

@@ -58,6 +58,7 @@ def planned(
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
     unfinished: Collection[Unfinished] = (),
+    overwriting: bool = False,
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
@@ -74,16 +75,22 @@ def planned(
         targets=targets,
         ownership=ownership,
         prune=prune,
+        overwriting=overwriting,
     )
     return Planned(made, built)
 
 
 def plan(
-    *texts: str, backend: Backend | None = None, name: str = "main.yml", destroying: bool = False
+    *texts: str,
+    backend: Backend | None = None,
+    name: str = "main.yml",
+    destroying: bool = False,
+    overwriting: bool = False,
 ) -> Planned:
     """The plan of the documents of one file, against an empty workspace or a given one."""
     resources = parsed(*texts, name=name)
-    return planned(backend or workspace(), *resources, destroying=destroying)
+    there = backend or workspace()
+    return planned(there, *resources, destroying=destroying, overwriting=overwriting)
 
 
 def workspace(*texts: str) -> LocalBackend:
@@ -173,4 +180,4 @@ def plan_case(folder: Path) -> str:
 
 def _of(file: Path, backend: Backend, *, destroying: bool = False) -> Planned:
     text = file.read_text(encoding="utf-8")
-    return plan(text, backend=backend, name=str(file), destroying=destroying)
+    return plan(text, backend=backend, name=str(file), destroying=destroying, overwriting=True)

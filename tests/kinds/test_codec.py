@@ -203,7 +203,7 @@ def test_what_is_absent_on_the_wire_is_absent_in_files_but_for_words_of_an_enum(
 
 def test_every_field_has_a_codec_that_there_is() -> None:
     forms = [form for kind in ALL.values() for form in kind.forms]
-    assert {one.codec for form in forms for one in form.fields} <= codec.CODECS.keys()
+    assert all(codec.CODECS[one.codec] for form in forms for one in form.fields)
 
 
 @pytest.mark.parametrize(("kind", "at"), [("model", "path"), ("data", "path"), ("job", "inputs")])

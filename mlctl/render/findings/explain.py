@@ -222,6 +222,9 @@ def _types(level: Schema) -> list[str]:
     return list(dict.fromkeys([types] if isinstance(types, str) else types))
 
 
+_OVERWRITTEN = "in place, as az writes it; with blue-green in another deployment"
+
+
 def _change(kind: Kind, at: Pointer, level: Schema) -> str:
     if at[-1] in _IDENTITY and len(at) == 1:
         return "is another resource"
@@ -233,7 +236,8 @@ def _change(kind: Kind, at: Pointer, level: Schema) -> str:
         return "only adds" if level.get("x-mlctl-additive") else "in place"
     if kind is JOB:
         return "fixed at submission"
-    return "needs a new version" if kind.versioned else "forces replacement"
+    fixed = "needs a new version" if kind.versioned else "forces replacement"
+    return _OVERWRITTEN if "x-mlctl-overwritten" in level else fixed
 
 
 def _wire(level: Schema) -> str:

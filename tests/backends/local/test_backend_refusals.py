@@ -233,12 +233,14 @@ def test_what_is_going_cannot_be_named(local: LocalBackend) -> None:
     assert isinstance(refused(local.put, BLUE, deployment()), NotFound)
 
 
-def test_the_script_of_a_deployment_is_fixed(local: LocalBackend) -> None:
+def test_the_script_of_a_deployment_is_written_over(local: LocalBackend) -> None:
     stage(local)
     configured = {"scoringScript": "score.py"}
     local.put(BLUE, deployment()).wait()
-    error = refused(local.put, BLUE, deployment(codeConfiguration=configured))
-    assert "codeConfiguration.scoringScript" in error.message
+    local.put(BLUE, deployment(codeConfiguration=configured)).wait()
+    after = {"scoringScript": "other.py"}
+    local.put(BLUE, deployment(codeConfiguration=after)).wait()
+    assert local.read([BLUE])[BLUE].body["properties"]["codeConfiguration"] == after
 
 
 def test_free_properties_are_added_and_neither_altered_nor_removed(local: LocalBackend) -> None:

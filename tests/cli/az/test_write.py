@@ -216,3 +216,62 @@ def test_deployments_of_an_endpoint_that_is_not_there_are_not_found(mlctl: Run) 
 def test_show_as_yaml_is_yaml(full: Run) -> None:
     shown = full("compute", "show", *NAMES["compute"], "-o", "yaml").out
     assert yaml.safe_load(shown) == full("compute", "show", *NAMES["compute"]).json
+
+
+SCORED = """\
+$schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json
+name: cpu
+type: amlcompute
+size: Standard_D4ds_v5
+max_instances: 2
+---
+$schema: https://azuremlschemas.azureedge.net/latest/batchEndpoint.schema.json
+name: scores-of-files
+---
+$schema: https://azuremlschemas.azureedge.net/latest/modelBatchDeployment.schema.json
+name: first
+endpoint_name: scores-of-files
+type: model
+model: {path: model.txt}
+compute: azureml:cpu
+environment: {image: "mcr.microsoft.com/azureml/openmpi4.1.0-ubuntu20.04:latest"}
+code_configuration: {code: src, scoring_script: score.py}
+settings: {mini_batch_size: 10}
+"""
+
+
+@pytest.fixture
+def with_new_code(mlctl: Run, tmp_path: Path) -> Run:
+    """mlctl where a deployment was applied whose code has changed since."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "model.txt").write_text("weights")
+    (tmp_path / "all.yml").write_text(SCORED)
+    (tmp_path / "deployment.yml").write_text(SCORED.rpartition("---\n")[2])
+    script = "def init(): ...\ndef run(mini_batch): return mini_batch\n"
+    (tmp_path / "src" / "score.py").write_text(script)
+    assert mlctl("apply", "all.yml", "--yes").code == 0
+    (tmp_path / "src" / "score.py").write_text(f"{script}# faster\n")
+    return mlctl
+
+
+def test_new_code_of_a_deployment_is_written_over_the_old_as_az_does(with_new_code: Run) -> None:
+    code = ("--query", "code_configuration.code")
+    before = with_new_code(
+        "batch-deployment", "show", "-n", "first", "-e", "scores-of-files", *code
+    )
+    done = with_new_code("batch-deployment", "create", "-f", "deployment.yml", *code)
+    assert (done.code, "will be updated in-place" in done.err) == (0, True), done.err
+    assert done.json != before.json
+    assert "No changes" in with_new_code("plan", "all.yml").out
+
+
+def test_new_code_makes_another_deployment_where_that_is_asked_for(with_new_code: Run) -> None:
+    assert "1 to change, 0 to destroy" in with_new_code("plan", "all.yml").out
+    green = with_new_code("plan", "all.yml", "--replace-strategy", "blue-green")
+    assert (
+        green.code,
+        "batch-deployment/scores-of-files/first-2 will be created" in green.out,
+    ) == (
+        0,
+        True,
+    ), green.out + green.err

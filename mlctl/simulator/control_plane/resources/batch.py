@@ -14,11 +14,10 @@ from mlctl.simulator.control_plane.state.context import RequestContext, StoredRe
 from mlctl.simulator.control_plane.state.errors import bad
 
 _ENDPOINT_READ_ONLY = ("provisioningState", "scoringUri", "swaggerUri", "keys")
-# REST: visibility read and create only.
+# REST: visibility read and create only. `codeConfiguration` is, too, by its words; a PUT over a
+# deployment is what Microsoft's pages change the code by, and it is taken (docs/azure.md).
 _CREATE_ONLY = [
     ("location",),
-    ("properties", "codeConfiguration", "codeId"),
-    ("properties", "codeConfiguration", "scoringScript"),
     ("properties", "deploymentConfiguration", "deploymentConfigurationType"),
 ]
 
