@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
-from bench import cloud, commands, engine, forecast, rehearsal, teams
+from bench import cloud, commands, engine, forecast, rehearsal, teams, traces
 from bench.figure import HEAD, Effort, Figure, absent
 
 PEERS = """\
@@ -67,6 +67,8 @@ def figures(word: str, effort: Effort) -> Iterator[Figure]:
         yield from engine.figures(effort)
     if word in "forecasts":
         yield from forecast.figures(effort)
+    if word in "spot traces":
+        yield from traces.figures(effort)
     if word in "rehearsal":
         yield from rehearsal.figures(effort)
     if word in "azure emulator":

@@ -29,7 +29,7 @@ MOST_TRIES = 10_000
 _MOST_STARTS = 1000  # of a training job, which goes on where it was lost
 _ROUNDING_S = 1e-6
 _SLICE_S = 6 * HOUR  # how often the starts of a job are counted
-_TWIN = "#dedicated"  # the cluster that a policy falls back on
+TWIN = "-dedicated"  # the cluster that a policy falls back on
 
 
 class Try(NamedTuple):
@@ -122,12 +122,12 @@ class EngineCloud:
         world, spec_ = self.world, self.scenario.cluster
         cluster = spec_.name
         if tier is not spec_.tier:
-            cluster += _TWIN
+            cluster += TWIN
             if cluster not in world.clusters:
                 twin = replace(spec_, name=cluster, tier=tier, min_instances=0)
                 cluster_commands.carry_out(world, AddCluster(twin))
         job = self.scenario.job
-        name = job.name if not self.jobs else f"{job.name}#{len(self.jobs) + 1}"
+        name = job.name if not self.jobs else f"{job.name}-{len(self.jobs) + 1}"
         self.jobs.append(name)
         spec = replace(job, name=name, cluster=cluster, files=files)
         cluster_commands.carry_out(world, SubmitBatch(spec))

@@ -57,8 +57,14 @@ class StudyArgs(HistoryArgs):
 
     policy: list[str] | None = flag(
         "What follows a cancelled run: resubmit (unless given), once, dedicated,"
-        " fallback:K, deadline or remaining (repeatable, for a row each).",
+        " fallback:K, deadline, uniform-progress or remaining (repeatable, for a row each).",
         metavar="POLICY",
+    )
+    shards: int | None = flag(
+        "So many jobs one after the other share the files: a lost run loses its part.",
+        min=1,
+        max=10_000,
+        metavar="N",
     )
     precision: float | None = flag(
         "As many histories as P(cancelled) needs to be known to plus or minus this.",
@@ -223,14 +229,17 @@ def _gathered(
 
 
 def _policies(study: StudyArgs, deadline: float | None) -> list[RecoveryPolicy]:
-    from mlctl.forecast.batch.policy import Way, parse
+    from mlctl.forecast.batch.policy import WATCHFUL, parse
 
     try:
-        policies = [parse(text) for text in study.policy or ["resubmit"]]
+        policies = [
+            replace(parse(text), shards=study.shards) for text in study.policy or ["resubmit"]
+        ]
     except ValueError as error:
         raise InvalidValue(str(error), flag="--policy") from None
-    if deadline is None and any(policy.way is Way.DEADLINE for policy in policies):
-        raise UsageError("--policy deadline needs a --deadline.")
+    for policy in policies:
+        if deadline is None and policy.way in WATCHFUL:
+            raise UsageError(f"--policy {policy} needs a --deadline.")
     return policies
 
 

@@ -2,10 +2,14 @@
 
 "Resubmitting is required in this case" (Microsoft, low priority VMs for batch deployments): a job
 that lost its last node begins anew. Who counts the cost of one run does not see that.
+
+`simulate` carries a policy out on histories, `finish` in a workspace: both ask the same two
+questions, on which tier the next run goes (`tier`) and until when it may go on (`limit`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -31,6 +35,7 @@ class Way(Enum):
     FALLBACK = "fallback"
     DEADLINE = "deadline"
     REMAINING = "remaining"
+    UNIFORM_PROGRESS = "uniform-progress"
 
 
 MEANINGS = {
@@ -43,7 +48,14 @@ MEANINGS = {
     " not do this by itself",
     Way.REMAINING: "a cancelled run is followed by one of the files that are not done; Azure does"
     " not do this by itself",
+    Way.UNIFORM_PROGRESS: "low priority while it works or the files done keep up with a line from"
+    " nothing now to all at the deadline; a dedicated twin of the cluster where they fall behind,"
+    " until they are ahead again; somebody has to watch: Azure does not do this by itself",
 }
+# What changes to a dedicated twin in time for a deadline, and what begins with the files that are
+# not done.
+WATCHFUL = (Way.DEADLINE, Way.UNIFORM_PROGRESS)
+_KEEPING = (Way.REMAINING, *WATCHFUL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +79,84 @@ class Switch:
             rest_s = min(rest_s, rest_s * files / self.files + self.round_s)
         return max(self.deadline_s - self.start_s - rest_s, 0.0)
 
+    def line(self, files: int) -> float:
+        """When so many files may be left at most, if they are done evenly until the deadline."""
+        return self.deadline_s * (1 - files / self.files)
+
+    def behind_s(self, elapsed: float, files: int) -> float:
+        """How much later than it should the line is met for a change back to low priority; seconds.
+
+        The hysteresis of "Can't Be Late" (Wu et al., NSDI 2024): there a change each way, 2 starts.
+        Here a change back is the only way to see whether there are nodes, so it is twice that.
+        """
+        return elapsed + 4 * self.start_s + 2 * self.round_s - self.line(files)
+
+    def ahead(self, elapsed: float, files: int) -> float:
+        """When the files done are ahead again of the line, if dedicated nodes start now."""
+        gain = max(self.deadline_s / max(self.work_s, 1.0) - 1, 0.01)  # seconds in each second
+        return elapsed + self.start_s + (self.behind_s(elapsed, files) + self.start_s) / gain
+
+
+# Until when a run may go on that has done so many mini-batches, in seconds since the first began.
+Limit = Callable[[int], float]
+
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPolicy:
-    """A way, its number of tries (`fallback`), and when to change to dedicated (`deadline`)."""
+    """A way, its number of tries (`fallback`), and when to change to dedicated (`deadline`).
+
+    With `shards`, the files are that many jobs, one after the other; a lost run loses its shard.
+    """
 
     way: Way = Way.RESUBMIT
     tries: int = 1
     switch: Switch | None = None
+    shards: int | None = None
 
     def __str__(self) -> str:
         return f"{self.way.value}:{self.tries}" if self.way is Way.FALLBACK else self.way.value
+
+    def tier(self, elapsed: float, losses: int, files: int, last: Tier | None) -> Tier:
+        """The tier of the next run, after so many that were lost, for the files that are left.
+
+        `last` is the tier of the run before it. Times are seconds since the first run began.
+        """
+        switch, dedicated = self.switch, self.way is Way.DEDICATED
+        if self.way is Way.FALLBACK:
+            dedicated = losses >= self.tries
+        elif switch is not None and self.way in WATCHFUL:
+            dedicated = elapsed >= switch.at(files) - _ROUNDING_S
+            if self.way is Way.UNIFORM_PROGRESS and not dedicated:
+                if last is Tier.DEDICATED:
+                    dedicated = switch.behind_s(elapsed, files) > _ROUNDING_S
+                else:
+                    dedicated = losses > 0 and elapsed >= switch.line(files) - _ROUNDING_S
+        return Tier.DEDICATED if dedicated else Tier.LOW_PRIORITY
+
+    def limit(self, tier: Tier, elapsed: float, files: int, mini_batch_size: int) -> Limit | None:
+        """Until when a run on this tier that begins now may go on; None: until it ends.
+
+        A shard counts when it is done, and not before.
+        """
+        switch = self.switch
+        if switch is None or self.way not in WATCHFUL:
+            return None
+        evenly = self.way is Way.UNIFORM_PROGRESS
+        size = 0 if self.shards else mini_batch_size
+
+        def low(done: int) -> float:
+            latest = switch.at(max(files - done * size, 1))
+            if done or not evenly:
+                return latest
+            first = elapsed + switch.start_s + switch.round_s  # when nodes at once had done one
+            return min(max(switch.line(files), first), latest)
+
+        if tier is not Tier.DEDICATED:
+            return low
+        if not evenly or self.shards or elapsed >= switch.at(files) - _ROUNDING_S:
+            return None
+        ahead = switch.ahead(elapsed, files)
+        return lambda _: ahead
 
 
 def parse(text: str) -> RecoveryPolicy:
@@ -127,24 +206,46 @@ class History(NamedTuple):
     waited: bool = False
 
 
+def sizes(files: int, shards: int) -> list[int]:
+    """The files of each shard: as even as they go, the larger ones first."""
+    size, more = divmod(files, min(shards, files))
+    return [size + 1] * more + [size] * (min(shards, files) - more)
+
+
 def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
     """One history of the job under a policy."""
-    began, tries, total = cloud.now, 1, files
-    keeps, most = policy.way in (Way.REMAINING, Way.DEADLINE), 0
+    began, total, tries, losses, most = cloud.now, files, 0, 0, 0
+    keeps = policy.way in _KEEPING
     waited, hopeless = is_out(cloud.scenario.processes), False
-    first = last = _run(policy, cloud, files, began, 0, mini_batch_size)
-    while last.status is _CANCELED and policy.way is not Way.ONCE and tries < MOST_TRIES:
-        if last.ended - began >= LONGEST_S:
-            break
-        if keeps:
-            files = max(files - last.done * mini_batch_size, 1)
-        most = max(most, last.done * mini_batch_size)
-        if not keeps and tries >= HOPELESS_RUNS and most < HOPELESS_SHARE * total:
-            hopeless = has_no_memory(cloud.scenario)
-            if hopeless:
+    shards = sizes(files, policy.shards or 1)
+    first: Try | None = None
+    tier: Tier | None = None
+    while True:
+        elapsed = cloud.now - began
+        tier = policy.tier(elapsed, losses, files, tier)
+        limit = policy.limit(tier, elapsed, files, mini_batch_size)
+        last = _run(cloud, shards[0] if policy.shards else files, tier, began, limit)
+        first, tries = first or last, tries + 1
+        if last.status is _COMPLETED:
+            files -= shards.pop(0)
+            losses = 0
+            if not shards:
                 break
-        last = _run(policy, cloud, files, began, tries, mini_batch_size)
-        tries += 1
+        elif last.status is not _CANCELED or policy.way is Way.ONCE:
+            break
+        else:
+            losses += 1
+            if keeps and not policy.shards:
+                files = max(files - last.done * mini_batch_size, 1)
+            most = max(most, last.done * mini_batch_size)
+            if (
+                not keeps
+                and losses >= HOPELESS_RUNS
+                and most < HOPELESS_SHARE * total / (policy.shards or 1)
+            ):
+                hopeless = has_no_memory(cloud.scenario)
+        if hopeless or tries >= MOST_TRIES or last.ended - began >= LONGEST_S:
+            break
     bill = cloud.bill()
     return History(
         first.status,
@@ -166,30 +267,13 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     )
 
 
-def _run(
-    policy: RecoveryPolicy, cloud: Cloud, files: int, began: float, tries: int, size: int
-) -> Try:
-    """The next run, after so many, of mini-batches of `size` files."""
-    elapsed, switch = cloud.now - began, policy.switch
-    tier, longest_s = _tier(policy, elapsed, tries, files), began + LONGEST_S
-    if switch is None or tier is Tier.DEDICATED:
+def _run(cloud: Cloud, files: int, tier: Tier, began: float, limit: Limit | None) -> Try:
+    """The next run, until its limit or the longest time of a history."""
+    longest_s = began + LONGEST_S
+    if limit is None:
         return cloud.run(files, tier, longest_s)
 
     def until(done: int) -> float:
-        return began + switch.at(max(files - done * size, 1))
+        return began + limit(done)
 
     return cloud.run(files, tier, min(until(0), longest_s), until)
-
-
-def _tier(policy: RecoveryPolicy, elapsed: float, tries: int, files: int) -> Tier:
-    match policy.way:
-        case Way.DEDICATED:
-            return Tier.DEDICATED
-        case Way.FALLBACK if tries >= policy.tries:
-            return Tier.DEDICATED
-        case Way.DEADLINE if (
-            policy.switch is not None and elapsed >= policy.switch.at(files) - _ROUNDING_S
-        ):
-            return Tier.DEDICATED
-        case _:
-            return Tier.LOW_PRIORITY

@@ -194,6 +194,13 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
     policy = next((row.study.policy for row in rows_ if row.weather is not None), None)
     if policy is not None:
         yield assumption("policy", str(policy), "A", MEANINGS[policy.way])
+        if policy.shards:
+            yield assumption(
+                "shards",
+                str(policy.shards),
+                "A",
+                "so many jobs, one after the other; a lost run loses its part alone",
+            )
     yield from assumptions.of_prices(scenario)
     names = {field.name for field in fields(scenario.settings)}
     yield from assumptions.of_settings(scenario.settings, names - _ELSEWHERE)

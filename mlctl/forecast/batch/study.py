@@ -110,14 +110,13 @@ def with_deadline(
     late = [
         at
         for at, study in enumerate(studies)
-        if deadline_s is not None and study.policy.way is Way.DEADLINE
+        if deadline_s is not None and study.policy.way in policy.WATCHFUL
     ]
-    dedicated = RecoveryPolicy(Way.DEDICATED)
     twins = [
         replace(
             studies[at],
             scenario=studies[at].scenario.dedicated,
-            policy=dedicated,
+            policy=RecoveryPolicy(Way.DEDICATED, shards=studies[at].policy.shards),
         )
         for at in late
     ]
