@@ -206,10 +206,14 @@ class History(NamedTuple):
     waited: bool = False
 
 
-def sizes(files: int, shards: int) -> list[int]:
-    """The files of each shard: as even as they go, the larger ones first."""
-    size, more = divmod(files, min(shards, files))
-    return [size + 1] * more + [size] * (min(shards, files) - more)
+def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
+    """The files of each shard, in whole mini-batches, as even as they go; the larger ones first."""
+    batches = -(-files // mini_batch_size)
+    count = min(shards, batches)
+    each, more = divmod(batches, count)
+    parts = [(each + (number < more)) * mini_batch_size for number in range(count)]
+    parts[-1] -= batches * mini_batch_size - files  # the last mini-batch may be smaller
+    return parts
 
 
 def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
@@ -217,20 +221,24 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     began, total, tries, losses, most = cloud.now, files, 0, 0, 0
     keeps = policy.way in _KEEPING
     waited, hopeless = is_out(cloud.scenario.processes), False
-    shards = sizes(files, policy.shards or 1)
+    shards = [files]
+    if policy.shards:
+        shards = sizes(files, policy.shards, mini_batch_size)
     first: Try | None = None
     tier: Tier | None = None
     while True:
         elapsed = cloud.now - began
         tier = policy.tier(elapsed, losses, files, tier)
-        limit = policy.limit(tier, elapsed, files, mini_batch_size)
+        limit = None
+        if policy.switch is not None:
+            limit = policy.limit(tier, elapsed, files, mini_batch_size)
         last = _run(cloud, shards[0] if policy.shards else files, tier, began, limit)
         first, tries = first or last, tries + 1
         if last.status is _COMPLETED:
+            if len(shards) == 1:
+                break
             files -= shards.pop(0)
             losses = 0
-            if not shards:
-                break
         elif last.status is not _CANCELED or policy.way is Way.ONCE:
             break
         else:

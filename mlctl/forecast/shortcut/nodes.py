@@ -12,13 +12,13 @@ from heapq import heapify, heappush
 from math import inf
 from typing import Protocol
 
+from mlctl.forecast.history import TWIN
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut.losses import LossProcesses
 from mlctl.simulator.engine import billing, rng, rules
 from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier
 
 READY, LOST = 1, 3  # the engine's priorities of these events
-_TWIN = "#dedicated"
 _Event = tuple[float, int, int, int, int]  # (time, priority, number, node, epoch)
 
 
@@ -370,7 +370,7 @@ class Fleet:
 
 def tag_of(cluster: ClusterSpec, tier: Tier) -> str:
     """What the draws of a cluster's nodes are keyed by; its dedicated twin has another name."""
-    return cluster.name if tier is cluster.tier else cluster.name + _TWIN
+    return cluster.name if tier is cluster.tier else cluster.name + TWIN
 
 
 def billed_s(lives: Iterable[float], settings: SimulationSettings) -> float:

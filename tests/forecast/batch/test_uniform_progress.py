@@ -85,9 +85,10 @@ def test_no_weather_makes_it_late(shards: int | None) -> None:
     assert any(run.dedicated_s and run.low_s for run in histories)
 
 
-def test_shards_are_as_even_as_they_go() -> None:
-    assert sizes(10, 3) == [4, 3, 3]
-    assert sizes(2, 5) == [1, 1]
+def test_shards_are_whole_mini_batches_as_even_as_they_go() -> None:
+    assert sizes(10, 3, 1) == [4, 3, 3]
+    assert sizes(2, 5, 1) == [1, 1]
+    assert sizes(65, 3, 10) == [30, 20, 15]
 
 
 def test_shards_under_a_poisson_loss_are_run_as_often_as_the_closed_form_says() -> None:
