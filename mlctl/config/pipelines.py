@@ -124,12 +124,16 @@ def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
         whole = resource.get()
         if isinstance(steps, dict) and isinstance(whole, dict):
             part = Part(resource.document, resource.root, whole)
-            found = {
-                str(name): _step(str(name), part, step, graph, read)
-                for name, step in steps.items()
-                if isinstance(step, dict)
-            }
-            yield Pipeline(resource, part, found)
+            yield Pipeline(resource, part, steps_of(part, graph, read))
+
+
+def steps_of(part: Part, graph: Graph, read: ReadDocument) -> dict[str, Step]:
+    """The steps of a pipeline, or of a component that is one, by name."""
+    return {
+        str(name): _step(str(name), part, step, graph, read)
+        for name, step in part.mapping(JOBS).items()
+        if isinstance(step, dict)
+    }
 
 
 def steps(

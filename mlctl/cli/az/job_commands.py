@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.cli.az import job_verify, jobs, stream, submit
+from mlctl.cli.az import job_run, job_verify, jobs, stream, submit
 from mlctl.cli.shell import Group
 from mlctl.cli.shell.command import Commands
 
@@ -16,6 +16,7 @@ _JOB: Commands = {
     "archive": jobs.archive,
     "restore": jobs.restore,
     "create": submit.create,
+    "run": job_run.run,
     "stream": stream.stream,
     "verify": job_verify.verify,
 }

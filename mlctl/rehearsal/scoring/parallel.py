@@ -70,8 +70,8 @@ def steps(loaded: LoadedConfig) -> Iterator[ParallelStep]:
             yield ParallelStep(str(resource.address), part, part)
 
 
-def deployment(step: ParallelStep) -> Deployment:
-    """A step as what is rehearsed.
+def deployment(step: ParallelStep, arguments: tuple[str, ...] | None = None) -> Deployment:
+    """A step as what is rehearsed, with `arguments` for its script in place of its own.
 
     Raises:
         RehearsalError: it runs no script of ours, or an input of its arguments is not here.
@@ -101,7 +101,9 @@ def deployment(step: ParallelStep) -> Deployment:
         timeout=float(step.number("retry_settings", "timeout", default=_TIMEOUT)),
         error_threshold=step.number("error_threshold", default=-1),
         output_action=APPEND_ROW if appends else "summary_only",
-        arguments=_arguments(step, str(task.get("program_arguments") or "")),
+        arguments=_arguments(step, str(task.get("program_arguments") or ""))
+        if arguments is None
+        else arguments,
         tabular=tabular,
         mini_batch_bytes=(mini_batch_size if mini_batch_size > 1 else _TABLE_BYTES)
         if tabular

@@ -71,7 +71,8 @@ def go_on_in_child(parent: int) -> None:
     os.closerange(3, _MOST_DESCRIPTORS)  # the pipes are the child's
     status = next(status for pid, status in iter(os.wait, None) if pid == child)
     if os.WIFSIGNALED(status):
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        with suppress(OSError):  # nobody handles SIGKILL
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(guard, os.WTERMSIG(status))
     os._exit(os.WEXITSTATUS(status))
 

@@ -92,7 +92,7 @@ def trials(
     at_once = _limit(sweep, "max_concurrent_trials") or total
     rows: list[JobRow] = []
     members: list[MemberSpec] = []
-    for number, values in enumerate(itertools.islice(_samples(run.state.seed, name, sweep), total)):
+    for number, values in enumerate(itertools.islice(samples(run.state.seed, name, sweep), total)):
         trial = f"{name}_{number}"
         spec = training_jobs.training_spec(
             run.transaction,
@@ -168,8 +168,8 @@ def _steps_until_stopped(seed: str, name: str, sweep: Sweep, steps: int) -> int:
     return min(steps, max(delay + int(sweep.early.get("evaluation_interval") or 1), 1))
 
 
-def _samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """Parameters of one trial after the other; a grid has an end, other sweeps have none.
+def samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Values of the search space for each trial; a grid has an end, other sweeps have none.
 
     Raises:
         ServiceError: an entry of the search space is of no known kind.

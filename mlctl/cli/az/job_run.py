@@ -1,0 +1,208 @@
+"""`mlctl job run`: the user's own code of a job, here and now; no workspace is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from mlctl import files
+from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from mlctl.running.executor import RunSettings
+    from mlctl.running.model import JobPlan, NodeResult
+
+Files = Annotated[
+    list[str],
+    argument(
+        "The YAML of a command, pipeline or sweep job, or of a component; then that of components"
+        " and data which it names by `azureml:`.",
+        metavar="FILE...",
+    ),
+]
+_TIMEOUT = 86_400.0  # seconds, unless --timeout says otherwise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRunArgs:
+    """What is run, with which inputs, where."""
+
+    input: list[str] | None = flag(
+        "A value or path of an input, over the file's; of a step: STEP.NAME=... (repeatable).",
+        metavar="NAME=VALUE",
+    )
+    sample: int | None = flag("So many files of each input folder, for a first try.", min=1)
+    only: str | None = flag("This step alone, on what the others left.", metavar="STEP")
+    kills: int | None = flag(
+        "Then rehearse the job of one command: take its node away so often.", min=1, metavar="N"
+    )
+    python: str | None = flag(
+        "The Python that runs it; that of mlctl unless given.", metavar="PROGRAM"
+    )
+    parallelism: int | None = flag("Steps or trials at once; the cores unless given.", min=1)
+    keep: Path | None = flag(
+        "Where it runs; .mlctl/runs/NAME unless given. What is there is reused.", metavar="DIR"
+    )
+    fresh: bool = flag("Run every step, also those that completed before.", default=False)
+    max_output: int = flag("Bytes that a step may write; 0: any.", default=0, min=0)
+    stream: bool = flag("Show what the steps print.", "-s", default=False)
+    json_: bool = flag("Write what came of it as JSON.", "--json", default=False)
+
+
+def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = None) -> Exit:
+    """Run the user's own code of a job here: commands, pipelines, sweeps, parallel steps.
+
+    Inputs are files here, outputs are folders here; nothing of Azure is asked, and no environment
+    is built: one Python runs every step. A step of a pipeline whose command, code and inputs are
+    as they were is not run again. The code runs with your rights: run what you would run by hand.
+    Exits with 1 where a step fails.
+    """
+    from mlctl.running.executor import JobRun
+    from mlctl.running.model import RunError
+    from mlctl.service_errors import Permanent
+
+    try:
+        plan = _plan(session, paths, args, ignore)
+        if plan is None:
+            return Exit.ERROR
+        with _settings(session, plan, args) as settings:
+            results = JobRun(plan, settings).run()
+    except RunError as error:
+        raise Permanent("NotRun", str(error)) from None
+    completed = _report(session, plan, results, settings, args, paths)
+    if completed and args.kills:
+        return _rehearse(session, paths, args)
+    return Exit.OK if completed else Exit.ERROR
+
+
+def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) -> JobPlan | None:
+    """The plan of the one job among the files; None where they have errors, which are shown."""
+    from mlctl.kinds.records.component import KIND as COMPONENT
+    from mlctl.kinds.records.job import KIND as JOB
+    from mlctl.running.model import RunError
+    from mlctl.running.planner import plan_job
+
+    report = new_report(session, ignore)
+    loaded = session.loader(report, scripts=False).load(paths)
+    session.show(report)
+    if report.failed:
+        return None
+    jobs = [resource for resource in loaded.resources if resource.kind is JOB]
+    components = [
+        resource
+        for resource in loaded.resources
+        if resource.kind is COMPONENT and resource.document.source.name == paths[0]
+    ]
+    subjects = jobs or components
+    if len(subjects) != 1:
+        count = len(subjects) or "no"
+        raise RunError(f"`{paths[0]}` has {count} jobs or components: one is run at a time")
+    typed = {}
+    for text in args.input or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InvalidValue(f"`{text}` is not NAME=VALUE", flag="--input")
+        typed[name] = value
+    return plan_job(loaded, subjects[0], typed)
+
+
+class _settings:  # noqa: N801 - a context manager
+    """The settings of a run; in the end no process that it has begun is left."""
+
+    def __init__(self, session: Session, plan: JobPlan, args: JobRunArgs) -> None:
+        self.session, self.plan, self.args = session, plan, args
+
+    def __enter__(self) -> RunSettings:
+        import time
+        import uuid
+
+        from mlctl.rehearsal.descendants import swept
+        from mlctl.rehearsal.process import Interpreter, find_python
+        from mlctl.running.executor import RunSettings
+
+        session, args = self.session, self.args
+        try:
+            python = find_python(args.python)
+        except OSError as error:
+            raise InvalidValue(str(error), flag="--python") from None
+        folder = (args.keep or Path(".mlctl", "runs", self.plan.name)).absolute()
+        try:
+            if args.keep is None:
+                files.make_ignored_folder(Path(".mlctl"))
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = f"cannot make the folder `{folder}`: {error.strerror or error}"
+            raise InvalidValue(why, flag="--keep") from None
+        mark = uuid.uuid4().hex
+        ends = time.monotonic() + (session.flags.timeout or _TIMEOUT)
+        self.swept = swept(mark)
+        self.swept.__enter__()
+        return RunSettings(
+            folder,
+            Interpreter(python, alone=False, memory=0, mark=mark, ends=ends, note=session.note),
+            session.environment,
+            at_once=args.parallelism or os.cpu_count() or 1,
+            sample=args.sample,
+            only=args.only,
+            fresh=args.fresh,
+            max_output=args.max_output,
+            on_change=self.change,
+        )
+
+    def __exit__(self, *error: object) -> None:
+        self.swept.__exit__(*error)  # type: ignore[arg-type]
+
+    def change(self, name: str, result: NodeResult | None) -> None:
+        """Say that a node begins, or how it has ended."""
+        if self.args.json_:
+            return
+        if result is None:
+            self.session.note(f"{name}: running...")
+            return
+        if self.args.stream and not result.reused and result.log.exists():
+            lines = result.log.read_text(encoding="utf-8", errors="replace").splitlines()
+            self.session.say("\n".join(f"{name} | {line}" for line in lines))
+        if result.why and not result.folder.exists():  # it was not begun
+            return
+        how = "as before" if result.reused else f"after {result.seconds:.1f} s"
+        self.session.note(f"{name}: {result.status.value}, {how}")
+
+
+def _report(
+    session: Session,
+    plan: JobPlan,
+    results: dict[str, NodeResult],
+    settings: RunSettings,
+    args: JobRunArgs,
+    paths: list[str],
+) -> bool:
+    """Write what came of it; whether all has completed."""
+    from mlctl.render.cloud import local_runs
+    from mlctl.running.model import RunStatus
+
+    completed = all(result.status is RunStatus.COMPLETED for result in results.values())
+    if args.json_:
+        session.out_data(json.dumps(local_runs.as_data(plan, results, settings.folder), indent=2))
+        return completed
+    session.out(local_runs.table(plan, results, settings.folder, color=session.color(sys.stdout)))
+    for name, result in results.items():
+        if result.status is RunStatus.FAILED:
+            node = plan.nodes[name]
+            again = f"mlctl job run {' '.join(paths)} --keep {settings.folder}"
+            again += f" --only {name}" if len(plan.nodes) > 1 else ""
+            session.say(local_runs.failure(node, result, again))
+    return completed
+
+
+def _rehearse(session: Session, paths: list[str], args: JobRunArgs) -> Exit:
+    """The same code with its node taken away, by `mlctl rehearse`."""
+    words = [sys.executable, "-P", "-m", "mlctl", "rehearse", paths[0], "--kills", str(args.kills)]
+    words += ["--python", args.python] if args.python else []
+    session.note(f"$ mlctl {' '.join(words[4:])}")
+    return Exit(subprocess.run(words, check=False).returncode)  # noqa: S603 - mlctl itself

@@ -1,0 +1,95 @@
+"""What came of a job that was run here, for people and for programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mlctl.render.terminal.terminal import Style, Styler, clean
+from mlctl.running import commands
+from mlctl.running.model import JobPlan, NodeResult, RunNode, RunStatus
+
+_STYLES = {
+    RunStatus.COMPLETED: Style.GREEN,
+    RunStatus.FAILED: Style.BOLD_RED,
+    RunStatus.CANCELED: Style.YELLOW,
+    RunStatus.NOT_STARTED: Style.GRAY,
+}
+_TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+def table(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path, *, color: bool) -> str:
+    """A line for each node, the best parameters and metrics below, and where the outputs are."""
+    styler = Styler(color)
+    longest = max(map(len, results), default=0)
+    lines = []
+    for name, result in results.items():
+        status = styler.apply(result.status.value.ljust(10), _STYLES[result.status])
+        seconds = "as before" if result.reused else f"{result.seconds:.1f} s"
+        tail = clean(result.why) if result.why else _values(result.metrics)
+        lines.append(f"{name.ljust(longest)}  {status}  {seconds.rjust(9)}  {tail}".rstrip())
+        if result.parameters:
+            lines.append(f"{' ' * longest}  with {_values(result.parameters)}")
+    lines += [f"output {name}: {folder / 'outputs' / name}" for name in plan.outputs]
+    return "\n".join([*lines, f"logs and outputs of each step: {folder}"])
+
+
+def failure(node: RunNode, result: NodeResult, again: str) -> str:
+    """Why a node failed: the line of its own code, its last lines, and how to run it again."""
+    lines = commands.last_lines(result.log)
+    place = _own_line(node, result.folder, "\n".join(lines))
+    head = f"ERROR: {node.name} ({node.where}): {result.why}"
+    where = [f"  --> {place}"] if place else []
+    text = [f"  | {clean(line)}" for line in lines]
+    return "\n".join([head, *where, *text, f"  = hint: again: {again}"])
+
+
+def as_data(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path) -> dict[str, Any]:
+    """The run as JSON: each step with its status, seconds, metrics, log and outputs."""
+    completed = all(result.status is RunStatus.COMPLETED for result in results.values())
+    return {
+        "name": plan.name,
+        "status": RunStatus.COMPLETED if completed else RunStatus.FAILED,
+        "folder": str(folder),
+        "outputs": {name: str(folder / "outputs" / name) for name in plan.outputs},
+        "steps": [
+            {
+                "name": name,
+                "status": result.status,
+                "seconds": result.seconds,
+                "reused": result.reused,
+                "why": result.why or None,
+                "metrics": dict(result.metrics),
+                "parameters": dict(result.parameters),
+                "log": str(result.log),
+                "outputs": {
+                    output: str(result.output(output)) for output in plan.nodes[name].outputs
+                },
+            }
+            for name, result in results.items()
+        ],
+    }
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in values.items()
+    )
+
+
+def _own_line(node: RunNode, folder: Path, text: str) -> str | None:
+    """The last line of a traceback that is in the user's own code, by the user's path."""
+    for match in reversed(list(_TRACE.finditer(text))):
+        file = Path(match["file"])
+        inside = file if not file.is_absolute() else None
+        for code in (folder / "code", *(folder / "trials").glob("*/code")):
+            if file.is_relative_to(code):
+                inside = file.relative_to(code)
+        if inside is not None and node.code is not None:
+            base = node.code if node.code.is_dir() else node.code.parent
+            if (base / inside).is_file():
+                return f"{base / inside}:{match['line']}"
+    return None

@@ -1,0 +1,283 @@
+"""One command in processes of its own, in its folder: the seam that everything here runs through.
+
+A node's folder has `code` (a copy, which the command may change), `outputs/NAME`, `artifacts` (what
+it leaves in `./outputs` and `./logs`), `mlruns` (what MLflow logs), `log.txt`, and `done.json` once
+it has completed: what was begun and has none is begun again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mlctl import files
+from mlctl.assets import folders, ignore
+from mlctl.dataclasses import dataclass
+from mlctl.kinds.expressions import find
+from mlctl.rehearsal.descendants import end_tree
+from mlctl.rehearsal.process import Interpreter
+from mlctl.running.model import RunError, RunNode, RunStatus
+
+_PROGRAM = Path(__file__).parents[1] / "rehearsal" / "worker" / "command.py"
+_OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
+_ARTIFACTS = ("outputs", "logs")
+_FILE_TYPES = ("uri_file", "triton_model")
+_POLL_S = 0.02
+_LAST = 20  # lines of a log that are shown
+_TAIL = 1 << 16  # bytes of it that are read for them
+_PORT = "6105"  # where the processes of a distributed job meet
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How commands run: by which Python, with which variables, bytes of output at most."""
+
+    interpreter: Interpreter
+    environment: Mapping[str, str]
+    max_output: int = 0
+    cancelled: Callable[[], bool] = lambda: False
+
+
+def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python: str) -> None:
+    """An empty folder of a node, with its code and places for what it makes.
+
+    Raises:
+        RunError: the code cannot be copied.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "code").mkdir(parents=True)
+    try:
+        if code is not None:
+            _copy_code(code, folder / "code")
+        for name in ("outputs", "inputs", "bin", "tmp"):
+            (folder / name).mkdir()
+        for name in _ARTIFACTS:
+            (folder / "artifacts" / name).mkdir(parents=True)
+            shutil.rmtree(folder / "code" / name, ignore_errors=True)
+            (folder / "code" / name).symlink_to(folder / "artifacts" / name)
+        for name, kind in outputs.items():
+            if kind not in _FILE_TYPES:
+                (folder / "outputs" / name).mkdir()
+        for name in ("python", "python3"):
+            program = folder / "bin" / name
+            program.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} "$@"\n', encoding="utf-8")
+            program.chmod(0o755)
+    except OSError as error:
+        raise RunError(f"`{folder}` cannot be laid out: {error.strerror or error}") from None
+
+
+def _copy_code(code: Path, target: Path) -> None:
+    """A snapshot of a folder without what `.amlignore` leaves out; of a file, that file."""
+    if files.is_file(code):
+        shutil.copy(code, target / code.name)
+        return
+    for entry in folders.walk(code, ignore.read(code), prune=True):
+        place = target / entry.relative
+        if entry.is_folder:
+            place.mkdir(parents=True, exist_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(entry.path, place)
+
+
+def bind(command: str, values: Mapping[str, str]) -> str:
+    """A command with its expressions replaced; `values` are by `inputs.NAME`, `outputs.NAME`, ...
+
+    Raises:
+        RunError: one names what has no value.
+    """
+
+    def part(match: re.Match[str]) -> str:
+        inside = match[1]
+        bound = all(".".join(expression.path) in values for expression in find(inside))
+        return inside if bound else ""
+
+    command = _OPTIONAL.sub(part, command)
+    for expression in reversed(list(find(command))):
+        name = ".".join(expression.path)
+        if name not in values:
+            raise RunError(f"`{expression.text}` in the command has no value")
+        command = command[: expression.start] + values[name] + command[expression.end :]
+    return command
+
+
+def output_places(node: RunNode, folder: Path) -> dict[str, str]:
+    """The texts of the outputs of a command, by `outputs.NAME`."""
+    return {f"outputs.{name}": shlex.quote(str(folder / "outputs" / name)) for name in node.outputs}
+
+
+def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tuple[RunStatus, str]:
+    """Run a command to its end in its folder; how it ended, and why it failed.
+
+    Raises:
+        RunError: it cannot be started.
+    """
+    interpreter = conditions.interpreter
+    order = folder / "command.json"
+    log = folder / "log.txt"
+    message = {
+        "words": ["/bin/sh", "-c", command],
+        "memory": interpreter.memory,
+        "alone": interpreter.alone,
+        "parent": os.getpid(),
+        "processes": [
+            {
+                "folder": str(folder / "code"),
+                "log": str(log if rank == 0 else folder / f"log-{rank}.txt"),
+                "variables": interpreter.environment(_variables(node, folder, rank, conditions)),
+            }
+            for rank in range(node.processes)
+        ],
+    }
+    try:
+        order.write_text(json.dumps(message), encoding="utf-8")
+        with log.open("ab") as output:
+            process = subprocess.Popen(  # noqa: S603 - the user's own command is the point
+                interpreter.command(_PROGRAM, str(order)),
+                env=interpreter.environment(conditions.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise RunError(f"the command cannot be started: {error.strerror or error}") from None
+    try:
+        return _wait(process, node, folder, conditions)
+    finally:
+        end_tree(process.pid)
+        process.wait()
+
+
+def _wait(
+    process: subprocess.Popen[bytes], node: RunNode, folder: Path, conditions: Conditions
+) -> tuple[RunStatus, str]:
+    began = time.monotonic()
+    pause = _POLL_S / 8
+    while (code := process.poll()) is None:
+        if conditions.cancelled():
+            return RunStatus.CANCELED, "it was cancelled"
+        if node.timeout is not None and time.monotonic() - began > node.timeout:
+            return RunStatus.CANCELED, f"it took longer than its timeout of {node.timeout:g} s"
+        if conditions.max_output and _size(folder) > conditions.max_output:
+            return (
+                RunStatus.FAILED,
+                f"it wrote more than {conditions.max_output:,} bytes (--max-output)",
+            )
+        time.sleep(pause)
+        pause = min(_POLL_S, pause * 1.5)
+    if code == 0:
+        return RunStatus.COMPLETED, ""
+    return RunStatus.FAILED, f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
+
+
+def _size(folder: Path) -> int:
+    """The bytes below a folder that a command may fill."""
+    total = 0
+    for name in ("outputs", "artifacts", "tmp", "log.txt"):
+        paths = (folder / name).rglob("*") if (folder / name).is_dir() else (folder / name,)
+        for path in paths:
+            try:
+                total += path.lstat().st_size
+            except OSError:
+                continue
+    return total
+
+
+def _variables(node: RunNode, folder: Path, rank: int, conditions: Conditions) -> dict[str, str]:
+    """The environment of a process: the user's, the job's, and what Azure ML sets."""
+    user = conditions.environment
+    run_id = node.name.replace(".", "_")
+    python = Path(conditions.interpreter.python).parent
+    return {
+        **{key: value for key, value in user.items() if not key.startswith("MLCTL_")},
+        "PATH": os.pathsep.join([str(folder / "bin"), str(python), user.get("PATH", os.defpath)]),
+        "TMPDIR": str(folder / "tmp"),
+        "AZUREML_RUN_ID": run_id,
+        "AZUREML_ROOT_RUN_ID": run_id.partition("_")[0],
+        "AZUREML_EXPERIMENT_NAME": "local",
+        "MLFLOW_TRACKING_URI": (folder / "mlruns").as_uri(),
+        "MLFLOW_ALLOW_FILE_STORE": "true",
+        "PYTHONUNBUFFERED": "1",
+        **{f"AZURE_ML_OUTPUT_{name}": str(folder / "outputs" / name) for name in node.outputs},
+        **node.variables,
+        **_peers(node, rank),
+    }
+
+
+def _peers(node: RunNode, rank: int) -> dict[str, str]:
+    """What a process of a distributed job has to know of the others; all are on this machine."""
+    if not node.distribution:
+        return {}
+    world, own = str(node.processes), str(rank)
+    if node.distribution == "mpi":
+        return {
+            "OMPI_COMM_WORLD_RANK": own,
+            "OMPI_COMM_WORLD_LOCAL_RANK": own,
+            "OMPI_COMM_WORLD_SIZE": world,
+            "OMPI_COMM_WORLD_LOCAL_SIZE": world,
+        }
+    return {
+        "RANK": own,
+        "LOCAL_RANK": own,
+        "NODE_RANK": "0",
+        "WORLD_SIZE": world,
+        "LOCAL_WORLD_SIZE": world,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": _PORT,
+    }
+
+
+def last_lines(log: Path) -> list[str]:
+    """The last lines of a log; none where there is no log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL))
+            return file.read().decode(errors="replace").splitlines()[-_LAST:]
+    except OSError:
+        return []
+
+
+def metrics(folder: Path) -> dict[str, float]:
+    """The last value of each metric that a command has logged by MLflow."""
+    values: dict[str, float] = {}
+    for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
+        if file.is_file():
+            name = "/".join(file.parts[file.parts.index("metrics", len(folder.parts)) + 1 :])
+            for value in reported(file):
+                values[name] = value
+    return values
+
+
+def reported(file: Path) -> list[float]:
+    """The values in a metric's file of MLflow: a time, a value and a step on each line."""
+    values = []
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        words = line.split()
+        try:
+            values.append(float(words[1]))
+        except (IndexError, ValueError):
+            continue  # half a line
+    return values
+
+
+def save(folder: Path, record: Mapping[str, Any]) -> None:
+    """Say that a node has completed; this is what makes it reusable."""
+    files.write(folder / "done.json", json.dumps(record, indent=1).encode())
+
+
+def saved(folder: Path) -> dict[str, Any] | None:
+    """What `save` wrote; None where the node has not completed."""
+    try:
+        record = json.loads((folder / "done.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None

@@ -1,0 +1,290 @@
+"""The nodes of a job, run side by side: each once what it needs is there.
+
+A step of a pipeline that has completed with the same command, code and inputs is taken as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from threading import Event
+
+from mlctl import files
+from mlctl.assets import folders, ignore
+from mlctl.dataclasses import dataclass, field, replace
+from mlctl.pointer import Data
+from mlctl.rehearsal.process import Interpreter
+from mlctl.running import commands, parallel, trials
+from mlctl.running.commands import Conditions
+from mlctl.running.model import (
+    Elsewhere,
+    JobPlan,
+    Literal,
+    LocalData,
+    NodeResult,
+    RunError,
+    RunNode,
+    RunStatus,
+    StepOutput,
+    Value,
+)
+
+_COPIED = 1 << 26  # bytes of a user's input of which a command gets a copy
+_HASHED = 1 << 28  # bytes of a file whose content is hashed; of a larger one size and time
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How a job is run: where, how many nodes at once, files of each input, which node alone.
+
+    `fresh` runs what has completed before, too.
+    """
+
+    folder: Path
+    interpreter: Interpreter
+    environment: Mapping[str, str]
+    at_once: int = 1
+    sample: int | None = None
+    only: str | None = None
+    fresh: bool = False
+    max_output: int = 0
+    on_change: Callable[[str, NodeResult | None], None] = lambda _name, _result: None
+
+
+@dataclass
+class JobRun:
+    """A run under way: what came of each node, and the keys by which they are reused."""
+
+    plan: JobPlan
+    settings: RunSettings
+    results: dict[str, NodeResult] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    _cancelled: Event = field(default_factory=Event)
+
+    def run(self) -> dict[str, NodeResult]:
+        """Run to the end; the results by node, in the order of the plan.
+
+        Raises:
+            RunError: a node that is to be run alone is not there, or what it needs has not run.
+        """
+        waiting = self._chosen()
+        running: dict[Future[NodeResult], str] = {}
+        with ThreadPoolExecutor(max(1, self.settings.at_once)) as pool:
+            try:
+                while waiting or running:
+                    self._begin(waiting, running, pool)
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        self._end(running.pop(future), future.result())
+            except BaseException:
+                self._cancelled.set()
+                raise
+        self._link_outputs()
+        return {name: self.results[name] for name in self.plan.nodes if name in self.results}
+
+    def _chosen(self) -> list[str]:
+        """The nodes that are to be run; those that one alone needs are taken as they are."""
+        only = self.settings.only
+        if only is None:
+            return list(self.plan.nodes)
+        if only not in self.plan.nodes:
+            raise RunError(f"there is no step `{only}`; there are {', '.join(self.plan.nodes)}")
+        for name in self.plan.nodes[only].needs:
+            folder = self.settings.folder / name
+            record = commands.saved(folder)
+            if record is None:
+                raise RunError(
+                    f"`{only}` needs `{name}`, which has not completed in `{self.settings.folder}`"
+                )
+            self.keys[name] = str(record["key"])
+            self.results[name] = NodeResult(RunStatus.COMPLETED, folder, reused=True)
+        return [only]
+
+    def _begin(
+        self, waiting: list[str], running: dict[Future[NodeResult], str], pool: ThreadPoolExecutor
+    ) -> None:
+        """Start every node whose needs are met; leave out those whose needs failed."""
+        stopped = not self.plan.goes_on and any(
+            result.status is not RunStatus.COMPLETED for result in self.results.values()
+        )
+        for name in list(waiting):
+            node = self.plan.nodes[name]
+            lacking = [
+                need
+                for need in sorted(node.needs)
+                if need in self.results and self.results[need].status is not RunStatus.COMPLETED
+            ]
+            if lacking or stopped:
+                why = f"`{lacking[0]}` did not complete" if lacking else "another step failed"
+                waiting.remove(name)
+                self._end(name, NodeResult(RunStatus.NOT_STARTED, self._folder(name), why=why))
+            elif node.needs <= self.results.keys():
+                waiting.remove(name)
+                running[pool.submit(self._run, node)] = name
+
+    def _end(self, name: str, result: NodeResult) -> None:
+        self.results[name] = result
+        self.settings.on_change(name, result)
+
+    def _folder(self, name: str) -> Path:
+        return self.settings.folder / name
+
+    def _run(self, node: RunNode) -> NodeResult:
+        """Run a node, or take it as it is; every error becomes its result."""
+        began = time.monotonic()
+        folder = self._folder(node.name)
+        try:
+            key = self._key(node)
+            self.keys[node.name] = key
+            record = commands.saved(folder)
+            only = self.settings.only == node.name
+            if (
+                record
+                and record.get("key") == key
+                and node.reusable
+                and not (self.settings.fresh or only)
+            ):
+                return NodeResult(
+                    RunStatus.COMPLETED,
+                    folder,
+                    float(record.get("seconds", 0)),
+                    reused=True,
+                    metrics=record.get("metrics", {}),
+                    parameters=record.get("parameters", {}),
+                )
+            self.settings.on_change(node.name, None)
+            result = self._fresh(node, folder)
+        except (RunError, OSError) as error:
+            return NodeResult(RunStatus.FAILED, folder, time.monotonic() - began, why=str(error))
+        result = replace(result, seconds=round(time.monotonic() - began, 3))
+        if result.status is RunStatus.COMPLETED:
+            commands.save(
+                folder,
+                {
+                    "key": key,
+                    "seconds": result.seconds,
+                    "metrics": dict(result.metrics),
+                    "parameters": dict(result.parameters),
+                },
+            )
+        return result
+
+    def _fresh(self, node: RunNode, folder: Path) -> NodeResult:
+        """Run a node in an emptied folder."""
+        settings = self.settings
+        python = settings.interpreter.python
+        commands.lay_out(folder, node.code, node.outputs, python)
+        conditions = Conditions(
+            settings.interpreter, settings.environment, settings.max_output, self._cancelled.is_set
+        )
+        values = self._values(node, folder)
+        if node.trials is not None:
+            return trials.run(node, values, folder, conditions, settings.at_once)
+        if node.parallel is not None:
+            return parallel.run(node, values, folder, conditions, settings.at_once)
+        values |= commands.output_places(node, folder)
+        status, why = commands.run(node, commands.bind(node.command, values), folder, conditions)
+        return NodeResult(status, folder, why=why, metrics=commands.metrics(folder))
+
+    def _values(self, node: RunNode, folder: Path) -> dict[str, str]:
+        """The texts of the inputs of a command, by `inputs.NAME`."""
+        return {
+            f"inputs.{name}": self._text(node, name, value, folder)
+            for name, value in node.inputs.items()
+        }
+
+    def _text(self, node: RunNode, name: str, value: Value, folder: Path) -> str:
+        match value:
+            case Literal(text):
+                return text
+            case StepOutput(source, output):
+                return shlex.quote(str(self.results[source].output(output)))
+            case LocalData(path):
+                return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
+            case Elsewhere(uri):
+                typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
+                raise RunError(
+                    f"{node.where}: the input `{name}` is at `{uri}`, and nothing is fetched:"
+                    f" --input {typed}=PATH says where it is here"
+                )
+
+    def _copied(self, path: Path, place: Path) -> Path:
+        """Where a command finds an input of the user's: a copy that it may damage, or a sample."""
+        paths = [path] if files.is_file(path) else sorted(filter(files.is_file, path.rglob("*")))
+        sampled = paths[: self.settings.sample]
+        if len(sampled) == len(paths) and sum(file.stat().st_size for file in paths) > _COPIED:
+            return path
+        if paths == [path]:
+            place.mkdir(parents=True)
+            return Path(shutil.copy(path, place / path.name))
+        place.mkdir(parents=True)
+        for file in sampled:
+            target = place / file.relative_to(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, target)
+        return place
+
+    def _key(self, node: RunNode) -> str:
+        """What a node is known by: its command, its code, and where its inputs come from."""
+        values = {name: self._key_of(value) for name, value in node.inputs.items()}
+        code = _content(node.code) if node.code is not None else ""
+        sweep = repr(node.trials) if node.trials is not None else ""
+        step = json.dumps(dict(node.parallel.step.data), default=str) if node.parallel else ""
+        parts = [node.command, code, values, dict(node.variables), dict(node.outputs), sweep, step]
+        more: list[Data] = [self.settings.interpreter.python, self.settings.sample, node.processes]
+        text = json.dumps([parts, more], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _key_of(self, value: Value) -> str:
+        match value:
+            case Literal(text):
+                return f"literal:{text}"
+            case StepOutput(node, name):
+                return f"output:{self.keys[node]}/{name}"
+            case LocalData(path):
+                return f"data:{_content(path)}"
+            case Elsewhere(uri):
+                return f"elsewhere:{uri}"
+
+    def _link_outputs(self) -> None:
+        """The outputs of the job itself, as links into those of its nodes."""
+        place = self.settings.folder / "outputs"
+        if place.is_symlink() or place.exists():
+            shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True, exist_ok=True)
+        for name, source in self.plan.outputs.items():
+            result = self.results.get(source.node)
+            if result is not None and result.status is RunStatus.COMPLETED:
+                (place / name).symlink_to(result.output(source.name))
+
+
+def _content(path: Path) -> str:
+    """A hash of a file, or of the files that a folder of code or data has."""
+    digest = hashlib.sha256()
+    for name, file in _files(path):
+        status = file.stat()
+        digest.update(f"{name}\0{status.st_size}\0".encode())
+        if status.st_size > _HASHED:
+            digest.update(str(status.st_mtime_ns).encode())
+            continue
+        with file.open("rb") as stream:
+            while piece := stream.read(_PIECE):
+                digest.update(piece)
+    return digest.hexdigest()
+
+
+def _files(path: Path) -> Iterator[tuple[str, Path]]:
+    if files.is_file(path):
+        yield path.name, path
+        return
+    for entry in folders.walk(path, ignore.read(path), prune=True):
+        if not entry.is_folder and os.path.isfile(entry.path):  # noqa: PTH113
+            yield entry.relative, entry.path

@@ -1,0 +1,326 @@
+"""A job document as nodes to be run, those of nested pipelines among them, with values bound.
+
+What an expression may name where is said in `kinds/expressions`. A component's input without a
+value takes its default; an optional one without either is left out of `$[[...]]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlctl import files
+from mlctl.config.graph import Graph
+from mlctl.config.loader import LoadedConfig
+from mlctl.config.pipelines import Part, Pipeline, Step, order, steps_of
+from mlctl.dataclasses import dataclass
+from mlctl.kinds.address import Reference
+from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, find, only
+from mlctl.kinds.records.data import KIND as DATA
+from mlctl.kinds.resource import Resource, is_local, local_path
+from mlctl.pointer import Data
+from mlctl.rehearsal.scoring.parallel import ParallelStep
+from mlctl.running.model import (
+    Elsewhere,
+    JobPlan,
+    Literal,
+    LocalData,
+    RunError,
+    RunNode,
+    StepOutput,
+    Trials,
+    Value,
+)
+
+_MOST_TRIALS = 1000  # reference-yaml-job-sweep
+_NOT_RUN = ("if_else", "do_while", "parallel_for", "automl", "spark", "data_transfer", "finetuning")
+_OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
+
+
+def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> JobPlan:
+    """What there is to run of a job; `typed` are inputs by name, or `STEP.NAME`, over its own.
+
+    Raises:
+        RunError: an expression leads nowhere, an input has no value, or a step is of a type that is
+            not run.
+    """
+    planner = _Planner(loaded, dict(typed))
+    whole = job.get()
+    part = Part(job.document, job.root, whole if isinstance(whole, dict) else {})
+    name = job.text("name") or Path(job.document.source.name).stem
+    if part.mapping(JOBS):
+        inputs = planner.inputs("", part, part)
+        nodes, outputs = planner.pipeline("", part, inputs, job)
+        settings = part.mapping("settings")
+        plan = JobPlan(name, nodes, outputs, bool(settings.get("continue_on_step_failure", True)))
+    else:
+        node = planner.node(name, Step(name, part, part, written=True), None, {})
+        plan = JobPlan(name, {name: node}, {key: StepOutput(name, key) for key in node.outputs})
+    unknown = sorted(set(typed) - planner.used)
+    if unknown:
+        known = ", ".join(sorted(planner.known)) or "none"
+        raise RunError(f"the job has no input `{unknown[0]}`; it has {known}")
+    return plan
+
+
+class _Planner:
+    """`used` are the typed inputs that were met, `known` all that can be typed."""
+
+    def __init__(self, loaded: LoadedConfig, typed: dict[str, str]) -> None:
+        self.graph: Graph = loaded.graph
+        self.read = loaded.read
+        self.typed = typed
+        self.used: set[str] = set()
+        self.known: set[str] = set()
+
+    def pipeline(
+        self, prefix: str, part: Part, inputs: Mapping[str, Value], job: Resource
+    ) -> tuple[dict[str, RunNode], dict[str, StepOutput]]:
+        """The nodes of a pipeline, and where its outputs come from."""
+        pipeline = Pipeline(job, part, steps_of(part, self.graph, self.read))
+        names, cycle = order(pipeline)
+        if cycle:
+            raise RunError(f"the steps {', '.join(cycle)} wait for each other")
+        nodes: dict[str, RunNode] = {}
+        made: dict[str, dict[str, StepOutput]] = {}
+        outputs: dict[str, StepOutput] = {}
+        for name in names:
+            step = pipeline.steps[name]
+            if step.runs is None:
+                said = step.part.data.get("component", step.part.data.get("trial"))
+                raise RunError(
+                    f"{_where(step.part)}: the component `{said}` of the step `{name}` is not here:"
+                    " name its file, too (mlctl job run JOB COMPONENT ...)"
+                )
+            path = f"{prefix}{name}"
+            if step.runs.mapping(JOBS):
+                bound = self.inputs(path, step.part, step.runs, inputs, made)
+                inner, made[name] = self.pipeline(f"{path}.", step.runs, bound, job)
+                nodes |= inner
+            else:
+                nodes[path] = self.node(path, step, inputs, made)
+                made[name] = {output: StepOutput(path, output) for output in nodes[path].outputs}
+            for output, said in step.part.mapping(OUTPUTS).items():
+                target = _parent_output(said)
+                if target is not None and output in made[name]:
+                    outputs[target] = made[name][output]
+        return nodes, outputs
+
+    def node(
+        self,
+        name: str,
+        step: Step,
+        outer: Mapping[str, Value] | None,
+        made: Mapping[str, Mapping[str, StepOutput]],
+    ) -> RunNode:
+        """A step of a pipeline whose inputs are `outer`; without, a job by itself."""
+        runs = step.runs or step.part
+        kind = str(step.part.data.get("type") or runs.data.get("type") or "command").casefold()
+        if kind in _NOT_RUN:
+            raise RunError(
+                f"{_where(step.part)}: `{name}` is of the type `{kind}`, which runs on Azure alone"
+            )
+        trial = step.part.data.get("trial")
+        inner = Part(runs.document, runs.at, trial) if isinstance(trial, dict) else runs
+        setting = _Settings(step.part, inner)
+        inputs = self.inputs(name, step.part, runs, outer, made)
+        task = setting.mapping("task")
+        code = task.get("code") if task else setting.value("code")
+        parallel = ParallelStep(name, step.part, runs) if kind == "parallel" or task else None
+        command = str(setting.value("command") or "")
+        if not command and parallel is None:
+            raise RunError(f"{_where(step.part)}: `{name}` has no command")
+        declared = {**runs.mapping(OUTPUTS), **step.part.mapping(OUTPUTS)}
+        types = runs.mapping(OUTPUTS)
+        distribution = setting.mapping("distribution")
+        limits = setting.mapping("limits")
+        return RunNode(
+            name,
+            _where(step.part),
+            command,
+            self.code(inner, code),
+            inputs,
+            {str(output): _type(types.get(output), said) for output, said in declared.items()},
+            variables={
+                str(key): str(value)
+                for key, value in setting.mapping("environment_variables").items()
+            },
+            processes=_processes(setting, distribution),
+            distribution=str(distribution.get("type") or "").casefold(),
+            timeout=_seconds(limits.get("timeout"))
+            if kind != "sweep"
+            else _seconds(limits.get("trial_timeout")),
+            reusable=outer is not None and runs.data.get("is_deterministic") is not False,
+            trials=_trials(setting) if kind == "sweep" else None,
+            parallel=parallel,
+        )
+
+    def inputs(
+        self,
+        name: str,
+        part: Part,
+        runs: Part,
+        outer: Mapping[str, Value] | None = None,
+        made: Mapping[str, Mapping[str, StepOutput]] | None = None,
+    ) -> dict[str, Value]:
+        """The inputs of a step with a value: typed, given, or the default of the component."""
+        bound: dict[str, Value] = {}
+        declared = runs.mapping(INPUTS)
+        for key in {**declared, **part.mapping(INPUTS)}:
+            path = f"{name}.{key}" if name and outer is not None else str(key)
+            self.known.add(path)
+            said = part.mapping(INPUTS).get(key)
+            port = declared.get(key)
+            port = port if isinstance(port, dict) else {}
+            if path in self.typed:
+                self.used.add(path)
+                bound[str(key)] = _typed(self.typed[path])
+                continue
+            if said is None or (said is port and "path" not in port and "value" not in port):
+                said = port.get("default")
+            if said is not None:
+                place = part if key in part.mapping(INPUTS) else runs
+                value = self.value(place, said, outer or {}, made or {})
+                if value is not None:
+                    bound[str(key)] = value
+            elif not port.get("optional"):
+                raise RunError(
+                    f"{_where(part)}: the input `{key}` has no value;"
+                    f" --input {path}=VALUE gives one"
+                )
+        return bound
+
+    def value(
+        self,
+        part: Part,
+        said: Data,
+        outer: Mapping[str, Value],
+        made: Mapping[str, Mapping[str, StepOutput]],
+    ) -> Value | None:
+        """What an input says as a value; None where it is an optional input without one."""
+        if isinstance(said, dict):
+            inner = said.get("path", said.get("value", said.get("default")))
+            is_data = "path" in said or str(said.get("type", "")).startswith(
+                ("uri_", "mltable", "mlflow", "custom", "triton")
+            )
+            if inner is None:
+                return None
+            if not is_data or (isinstance(inner, str) and "${{" in inner):
+                return self.value(part, inner, outer, made)
+            return self.data(part, str(inner))
+        text = str(said)
+        expression = only(text) if isinstance(said, str) else None
+        if expression is not None and expression.path[0] == PARENT:
+            return self.expression(part, expression.path, outer, made)
+        if isinstance(said, str):
+            for inside in reversed(list(find(text))):
+                value = self.expression(part, inside.path, outer, made)
+                if isinstance(value, Literal):
+                    text = text[: inside.start] + value.text + text[inside.end :]
+            if text.startswith("azureml:"):
+                return self.data(part, text)
+        return Literal(text)
+
+    def expression(
+        self,
+        part: Part,
+        path: tuple[str, ...],
+        outer: Mapping[str, Value],
+        made: Mapping[str, Mapping[str, StepOutput]],
+    ) -> Value | None:
+        """What `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME` stands for."""
+        match path:
+            case ("parent", "inputs", name):
+                return outer.get(name)
+            case ("parent", "jobs", step, "outputs", name) if name in made.get(step, {}):
+                return made[step][name]
+            case ("parent", "jobs", step, *_) if len(made.get(step, {})) == 1:
+                return next(iter(made[step].values()))
+        raise RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
+
+    def data(self, part: Part, text: str) -> Value:
+        """Data on this machine: by its path, or by a data asset of the files that were named."""
+        reference = Reference.parse(text, DATA.name) if text.startswith("azureml:") else None
+        if reference is not None and reference.address is not None:
+            for address in self.graph.declared(reference.address)[:1]:
+                asset = self.graph.resources[address]
+                return self.data(Part(asset.document, (), {}), str(asset.get("path")))
+        if not is_local(text):
+            return Elsewhere(text)
+        path = part.document.folder / local_path(text)
+        if not path.exists():
+            raise RunError(f"{_where(part)}: there is no `{text}`")
+        return LocalData(files.real(path))
+
+    def code(self, part: Part, said: Data) -> Path | None:
+        """The folder or file of the code; None where a command needs none."""
+        if said is None:
+            return None
+        path = part.document.folder / local_path(str(said))
+        if not is_local(str(said)) or not path.exists():
+            raise RunError(f"{_where(part)}: the code `{said}` is not here")
+        return files.real(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What a step says, else what it runs says."""
+
+    step: Part
+    runs: Part
+
+    def value(self, key: str) -> Data:
+        value = self.step.data.get(key)
+        return value if value is not None else self.runs.data.get(key)
+
+    def mapping(self, key: str) -> Mapping[str, Data]:
+        value = self.value(key)
+        return value if isinstance(value, dict) else {}
+
+
+def _typed(text: str) -> Value:
+    path = Path(text)
+    return LocalData(files.real(path)) if path.exists() else Literal(text)
+
+
+def _parent_output(said: Data) -> str | None:
+    text = said.get("path") if isinstance(said, dict) else said
+    expression = only(text) if isinstance(text, str) else None
+    return expression.path[2] if expression and expression.path[:2] == (PARENT, OUTPUTS) else None
+
+
+def _type(declared: Data, said: Data) -> str:
+    kinds = [port.get("type") for port in (said, declared) if isinstance(port, dict)]
+    return str(next((kind for kind in kinds if kind), "uri_folder")).casefold()
+
+
+def _processes(setting: _Settings, distribution: Mapping[str, Data]) -> int:
+    if not distribution:
+        return 1
+    nodes = setting.mapping("resources").get("instance_count") or 1
+    each = distribution.get("process_count_per_instance") or 1
+    return int(str(nodes)) * int(str(each))
+
+
+def _seconds(value: Data) -> float | None:
+    return float(str(value)) if value not in (None, "") else None
+
+
+def _trials(setting: _Settings) -> Trials:
+    objective, limits = setting.mapping("objective"), setting.mapping("limits")
+    algorithm = setting.value("sampling_algorithm")
+    most = int(str(limits.get("max_total_trials") or _MOST_TRIALS))
+    return Trials(
+        setting.mapping("search_space"),
+        str(algorithm.get("type") if isinstance(algorithm, dict) else algorithm or "random"),
+        str(objective.get("primary_metric") or ""),
+        str(objective.get("goal") or "").casefold() == "maximize",
+        most,
+        int(str(limits.get("max_concurrent_trials") or most)),
+        setting.mapping("early_termination"),
+    )
+
+
+def _where(part: Part) -> str:
+    span = part.label().span
+    return f"{span.source.name}:{span.line + 1}"
