@@ -161,7 +161,8 @@ class _Resolver:
                 except OSError as error:
                     self.report.add(_unreadable(resource, at, error))
         documents = {name: component.document.data for name, component in components.items()}
-        pipeline = {**resource.document.data, "jobs": jobs}
+        holder = pointer.get(resource.document.data, field.at[:-1])
+        pipeline = {**holder, "jobs": jobs}
         for name, step in jobs.items():
             if not isinstance(step, Mapping):
                 continue

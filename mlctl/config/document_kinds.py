@@ -67,7 +67,7 @@ class LeftOut:
             reported = {
                 path: kind
                 for path, kind in found.items()
-                if why is Why.JOB or not _belongs(path, named_files, whole=why is Why.UNKNOWN_KIND)
+                if not _belongs(path, named_files, whole=why in (Why.UNKNOWN_KIND, Why.JOB))
             }
             if reported:
                 yield (
@@ -107,14 +107,22 @@ class DocumentKinds:
         if meant is None:
             self._leave_out(file, document, schema_kind)
             return None
-        if meant.runs and self.planning:
-            self._leave_out_job(file, document)
+        if self.planning and meant.not_run and self._leaves_out(file, document, meant):
             return None
         if stated is None:
             url = document.data.get("$schema")
             why = "its `$schema` is none of Azure ML's" if url else "it has no `$schema`"
             self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
         return meant
+
+    def _leaves_out(self, file: SourceFile, document: Document, kind: Kind) -> bool:
+        """Leave out what there is nothing to plan of: a job, a schedule that is checked alone."""
+        form = kind.form_of(document.data).name
+        if kind.runs:
+            self._leave_out_job(file, document)
+        elif form in kind.not_run:
+            self._leave_out_checked(file, document, kind, kind.not_run[form])
+        return kind.runs or form in kind.not_run
 
     def _leave_out_job(self, file: SourceFile, document: Document) -> None:
         """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
@@ -131,6 +139,17 @@ class DocumentKinds:
                 hint=f"run: {command}",
             )
         )
+
+    def _leave_out_checked(
+        self, file: SourceFile, document: Document, kind: Kind, why: str
+    ) -> None:
+        """Leave out what is checked and not made: a note if it was found in a folder."""
+        if not file.explicit:
+            self.notes.append(f"{document.source.name}: left out, {why}")
+            return
+        title = with_article(kind.title)
+        message = f"this is {title} that is not made: {why}"
+        self.report.add(Diagnostic(OTHER_KIND, message, document.label()))
 
     def _leave_out(
         self, file: SourceFile, document: Document, schema_kind: Kind | str | None

@@ -28,8 +28,7 @@ class Edge:
     """`source` needs `target` because of its value at `at`.
 
     `target` has no version if the reference leaves it open (`@latest`). The edge from an endpoint
-    to a deployment that gets its requests is `deferred`: the endpoint is made before. That to a
-    datastore is of a path in it (`by_path`).
+    to a deployment that gets its requests is `deferred`: the endpoint is made before.
     """
 
     source: Address
@@ -37,7 +36,6 @@ class Edge:
     at: Pointer
     reference: Reference | None
     deferred: bool = False
-    by_path: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,4 +200,4 @@ def _datastores(resource: Resource, scope: Scope | None) -> Iterator[Edge]:
     for at, text in pointer.texts(data):
         target = datastore_uri.datastore(text, scope)
         if target is not None:
-            yield Edge(resource.address, target, at, None, by_path=True)
+            yield Edge(resource.address, target, at, None)

@@ -133,6 +133,12 @@ class Loader:
         )
         self.report.extend(rules.check(built, context))
         read.check(built)
+        if schedules := [resource for resource in resources if resource.kind.content.job]:
+            from mlctl.config.scheduled_jobs import job_of  # noqa: PLC0415 - of schedules alone
+
+            jobs = graph.build(filter(None, map(job_of, schedules)))
+            self.report.extend(rules.check(jobs, context))
+            read.check(jobs)
         components = self._check_components(read, context)
         whole = graph.build([*resources, *components], self.scope) if components else built
         self.report.extend(self.policies(whole))
@@ -207,6 +213,15 @@ class Loader:
             self.notes += notes
         return self._filled(document)
 
+    def _named(self, path: Path) -> Document | None:
+        """The first document of a file that another one names; None where there is none to read."""
+        try:
+            content = self.files.read(path, source.MAX_BYTES)
+        except (OSError, ValueError):
+            return None
+        documents = source.load(str(path), content, self.report)
+        return self._filled(documents[0]) if documents else None
+
     def _filled(self, document: Document) -> Document:
         return self.variables.fill(document, self.report)
 
@@ -224,6 +239,10 @@ class Loader:
             return None
         if self.edit is not None:
             document = self.edit(document, kind)
+        if kind.content.job:
+            from mlctl.config.scheduled_jobs import with_job  # noqa: PLC0415 - of schedules alone
+
+            document = with_job(document, kind.content.job, self._named)
         _hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)

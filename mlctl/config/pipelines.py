@@ -213,7 +213,7 @@ def within(document: Document, at: Pointer, start: int, end: int, text: str = ""
     column = len(above[-1]) + (whole.span.column if len(above) == 1 else 0)
     inside = piece.split("\n")
     last = len(inside[-1]) + (column if len(inside) == 1 else 0)
-    return Label(Span(document.source, line, column, line + len(inside) - 1, last), text)
+    return Label(Span(whole.span.source, line, column, line + len(inside) - 1, last), text)
 
 
 def component_file(folder: Path, value: Data) -> Path | None:

@@ -15,7 +15,7 @@ from mlctl.emulator.routes import Needs
 from mlctl.emulator.shapes import errors
 from mlctl.emulator.shapes.headers import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
-from mlctl.simulator.control_plane import control, integrity
+from mlctl.simulator.control_plane import control, integrity, schedules
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
@@ -40,6 +40,7 @@ class Emulator:
             LocalStateError: the state file cannot be used.
         """
         self._store = store
+        store.start_due = schedules.start_due
         self._blob_store = BlobStore(store)
         self._settings = settings or EmulatorSettings()
         self._ticked = self._settings.now()

@@ -162,6 +162,7 @@ ROUTES = (
         needs=Needs.TOKEN,
     ),
     Route("GET", _WS + "/providers/Microsoft.Insights/metrics", metrics.show),
+    Route("POST", _WS + "/schedules/{name}/trigger", jobs.trigger, "schedule"),
     Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets, "datastore"),
     Route("GET", _WS, workspaces.show),
     Route("PUT", _WS, workspaces.create),

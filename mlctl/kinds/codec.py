@@ -232,6 +232,43 @@ def _asset_decode(value: Data, field: Field, scope: Scope) -> Data:
 _PREFIX = "azureml:"
 
 
+def _moment_encode(value: Data, _field: Field, _scope: Scope) -> Data:
+    """As azure-ai-ml 1.35.2 sends it: `2026-07-01 10:00:00`, in the time zone beside it."""
+    try:
+        return datetime.fromisoformat(str(value)).strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return value
+
+
+def _moment_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return value and str(value).replace(" ", "T", 1)
+
+
+def _numbers(value: Data, _field: Field, _scope: Scope) -> Data:
+    return value if isinstance(value, list) else [value]
+
+
+def _days_encode(value: Data, field: Field, scope: Scope) -> Data:
+    return [str(day).capitalize() for day in _numbers(value, field, scope)]
+
+
+def _days_decode(value: Data, field: Field, scope: Scope) -> Data:
+    return value and [str(day).casefold() for day in _numbers(value, field, scope)]
+
+
+def _job_id_encode(value: Data, _field: Field, scope: Scope) -> Data:
+    name = str(value).removeprefix(_PREFIX)
+    return name if name.startswith("/") else f"{scope.id}/jobs/{name}"
+
+
+def _job_id_decode(value: Data, _field: Field, scope: Scope) -> Data:
+    return value and f"{_PREFIX}{str(value).removeprefix(f'{scope.id}/jobs/')}"
+
+
+def _job_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
+    return str(_job_id_encode(value, field, scope)).casefold()
+
+
 def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
     """As a reference, its ARM id behind `azureml:`; what is curated keeps its label."""
     reference = Reference.parse(str(value), field.refers_to or "")
@@ -320,11 +357,6 @@ def _settings_decode(value: Data, _field: Field, _scope: Scope) -> Data:
         return value
     truths = {"true": True, "false": False}
     return {key: truths.get(str(setting).casefold(), setting) for key, setting in value.items()}
-
-
-def _paths_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    """As JSON, with the paths in datastores in one form."""
-    return _json_canonical(job_io.with_paths(value, scope), field, scope)
 
 
 def _as_sent(encoded: Callable[[Data, Field, Scope], Data]) -> Callable[[Data, Field, Scope], Data]:
@@ -418,6 +450,10 @@ CODECS |= {
     "json": Codec(_same, _same, _json_canonical),
     "settings": Codec(_same, _settings_decode, _as_sent(_settings_decode)),
     "system_data": Codec(_same, _system_data_decode, _json_canonical),
+    "moment": Codec(_moment_encode, _moment_decode, _moment_encode),
+    "list": Codec(_numbers, _same, _numbers),
+    "week_days": Codec(_days_encode, _days_decode, _days_encode),
+    "job_id": Codec(_job_id_encode, _job_id_decode, _job_id_canonical),
     "arm_id": Codec(_same, _arm_id_decode, _folded),
     "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _azureml_id_canonical),
     "scalar": Codec(_same, component_io.decode_scalar, component_io.canonical_scalar),
@@ -431,7 +467,7 @@ CODECS |= {
         component_io.encode_ports, component_io.decode_ports, component_io.canonical_ports
     ),
     "steps": Codec(steps.encode, steps.decode, steps.canonical),
-    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _paths_canonical),
+    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _as_sent(job_io.canonical_inputs)),
     "search_space": Codec(sweeps.encode_space, sweeps.decode_space, _as_sent(sweeps.encode_space)),
     "sampling": Codec(
         sweeps.encode_sampling, sweeps.decode_sampling, _as_sent(sweeps.encode_sampling)
@@ -439,5 +475,7 @@ CODECS |= {
     "early_termination": Codec(
         sweeps.encode_policy, sweeps.decode_policy, _as_sent(sweeps.encode_policy)
     ),
-    "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
+    "outputs": Codec(
+        job_io.encode_outputs, job_io.decode_outputs, _as_sent(job_io.canonical_outputs)
+    ),
 }

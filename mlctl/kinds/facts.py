@@ -194,6 +194,7 @@ class ContentFacts:
     """Files that a resource names, and what resources made of files or bodies are called.
 
     - `target`: what local files that it names become. `by_url`: they are named by https.
+    - `job`: where a document has a job, or names its file, which it starts while it is enabled.
     - `named_by_path`: whether documents name files of it; such a file of a folder belongs to them.
     - `names_inline`: whether an asset that is written inline in one can have a name of its own.
     - `complete`: adds what the SDK adds to a new body that follows from the rest of it.
@@ -204,6 +205,7 @@ class ContentFacts:
 
     target: UploadTarget = UploadTarget.ASSET
     by_url: bool = False
+    job: Pointer = ()
     named_by_path: bool = False
     names_inline: bool = True
     complete: Callable[..., dict[str, Data]] = _add_nothing

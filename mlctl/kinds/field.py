@@ -9,9 +9,10 @@ from enum import Enum
 from functools import cached_property
 
 from mlctl import pointer
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, forms, mentions, resolved
+from mlctl.schema.compiled import Predicate, compile_schema
 
 
 class Mutability(Enum):
@@ -192,7 +193,11 @@ class Form:
     def discriminators(self) -> tuple[Field, ...]:
         """The fields that its condition looks at."""
         names = (self.condition or {}).get("required", [])
-        return tuple(field for field in self.fields if len(field.at) == 1 and field.at[0] in names)
+        return tuple(
+            field
+            for field in self.fields
+            if field.at[0] in names and (self._deep is not None or len(field.at) == 1)
+        )
 
     @cached_property
     def fixed(self) -> tuple[Field, ...]:
@@ -256,9 +261,22 @@ class Form:
     def _by_pointer(self) -> Mapping[Pointer, Field]:
         return {field.at: field for field in reversed(self.fields)}
 
+    @cached_property
+    def _deep(self) -> Predicate | None:
+        """The check of a condition that looks at more than texts at the top of a document."""
+        rules = self.condition.get("properties", {}) if self.condition else {}
+        for name in rules:
+            if "pattern" not in rules[name]:
+                return compile_schema(self.condition or {})
+        return None
+
     def holds(self, data: Data) -> bool:
         """Whether `data` meets the `if` of the form's rung, or there is none."""
-        condition = self.condition or {}
+        condition = self.condition
+        if condition is None:
+            return isinstance(data, dict)
+        if self._deep is not None:
+            return self._deep(data)
         if not isinstance(data, dict) or any(
             name not in data for name in condition.get("required", [])
         ):
@@ -309,8 +327,29 @@ def _walk(schema: Schema, at: Pointer) -> Iterator[Field | tuple[Pointer, Mappin
     for name, inner in schema.get("properties", {}).items():
         if _ANNOTATED & inner.keys():
             yield read_field(inner, (*at, name))
-        if "x-mlctl-alias" not in inner and inner.get("x-mlctl-wire") != _WITHIN:
+        if "x-mlctl-wire-under" in inner:
+            under = pointer.parse(inner["x-mlctl-wire-under"])
+            yield from _moved(_walk(inner, (*at, name)), under)
+        elif "x-mlctl-alias" not in inner and inner.get("x-mlctl-wire") != _WITHIN:
             yield from _walk(inner, (*at, name))
+
+
+def _moved(
+    parts: Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]], under: Pointer
+) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
+    """The fields of a document that is sent within another: its `properties` stand at `under`.
+
+    They change in place, but for its type, as the document is no resource there.
+    """
+    for part in parts:
+        if not isinstance(part, Field):
+            at, constants = part
+            yield at, {(*under, *wire[1:]): value for wire, value in constants.items()}
+        elif not part.wire or part.wire[0] == "properties":
+            fixed = part.mutability is Mutability.READ_ONLY or part.at[1:] == ("type",)
+            mutability = part.mutability if fixed else Mutability.IN_PLACE
+            wire = (*under, *part.wire[1:]) if part.wire else ()
+            yield replace(part, wire=wire, mutability=mutability)
 
 
 def read_field(schema: Schema, at: Pointer) -> Field:

@@ -59,6 +59,23 @@ def with_paths(value: Data, scope: Scope) -> Data:
     return _each(value, one)
 
 
+def canonical_inputs(value: Data, field: Field, scope: Scope) -> Data:
+    """What a job reads as the wire has it, without what the service adds."""
+    sent = encode_inputs(with_paths(value, scope), field, scope)
+    return _each(sent, partial(_without_added, mode="ReadOnlyMount"))
+
+
+def canonical_outputs(value: Data, field: Field, scope: Scope) -> Data:
+    """What a job writes as the wire has it, without what the service adds."""
+    sent = encode_outputs(with_paths(value, scope), field, scope)
+    return _each(sent, partial(_without_added, mode="ReadWriteMount"))
+
+
+def _without_added(port: Data, mode: str) -> Data:
+    added = {"mode": mode}
+    return {key: item for key, item in port.items() if item != added.get(key)}
+
+
 def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
     return {name: spelt(port) for name, port in value.items()} if isinstance(value, dict) else value
 

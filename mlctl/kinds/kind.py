@@ -151,7 +151,7 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "code": (),
     "batch-pool": ("batchPool",),
     "job": ("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
-    "schedule": (),
+    "schedule": ("schedule",),
 }
 # What runs once, and is no resource.
 RUNS = ("job",)

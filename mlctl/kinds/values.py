@@ -32,10 +32,11 @@ _SYSTEM: tuple[Pointer, ...] = (
 def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
     """The form that a live body is shown in: its discriminator is what the body decodes to."""
     for form in kind.forms:
-        discriminating = {
-            field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
-            for field in form.discriminators
-        }
+        discriminating: dict[str, Data] = {}
+        for field in form.discriminators:
+            value = codec.decode(pointer.get(body, field.wire), field, scope)
+            if value is not None:
+                pointer.put(discriminating, field.at, value)
         if form.condition and form.holds(discriminating):
             return form
     return kind.forms[-1]

@@ -16,7 +16,7 @@ from mlctl.pointer import Data, get
 from mlctl.service_errors import OTHER_TYPE, NotFound, Permanent
 
 FEW = 2  # up to so many of a kind are read one by one; of one endpoint's deployments, one
-_ALL = {"listViewType": "All"}  # archived ones too
+_ALL = {"listViewType": "All"}  # archived or disabled ones too
 
 Body = Mapping[str, Data]
 LiveResources = dict[Address, Live]
@@ -78,7 +78,7 @@ class ResourceReader:
             NotFound: the parent does not exist.
         """
         collection, holder = ALL[kind].collection, ALL[kind].parent
-        version = ALL[kind].arm.api_version
+        version, query = ALL[kind].arm.api_version, _ALL if ALL[kind].content.job else {}
         if holder and parent is None:
             return self.all_of([kind])
         above = resource_path(Address(holder, parent), self._scope) if holder and parent else None
@@ -88,7 +88,7 @@ class ResourceReader:
             queries = [partial(self._versions, Address(kind, name)) for name in names]
             resources = [live for versions in run_concurrently(queries) for live in versions]
         else:
-            return _by_name(kind, self._arm.pages(root, version))
+            return _by_name(kind, self._arm.pages(root, version, **query))
         return sorted(resources, key=lambda live: live.address.name.casefold())
 
     def _of_collection(self, *kinds: str) -> dict[str, list[Live]]:
@@ -182,7 +182,7 @@ def _by_name(kind: str, bodies: Iterable[Body]) -> list[Live]:
 
 def _live(kind: str, body: Body) -> Live:
     """A body with the address that its id says: nested names are spelt in more than one way."""
-    parts = str(body.get("id")).strip("/").split("/")
+    parts = str(body.get("id") or body.get("name")).strip("/").split("/")  # schedule-list-enabled
     if _versioned(kind):
         return Live(Address(kind, parts[-3], None, parts[-1]), body)
     return Live(Address(kind, parts[-1], parts[-3] if ALL[kind].parent else None), body)

@@ -75,6 +75,7 @@ class LocalBackend(
     ports.SupportsSizes,
     ports.SupportsNames,
     ports.SupportsScoring,
+    ports.SupportsSchedules,
     ports.WritesWorkspaces,
     ports.WritesRegistries,
     ports.SupportsNodes,
@@ -114,6 +115,7 @@ class LocalBackend(
         """
         store = path if isinstance(path, Store) else Store(path)
         store.price_list = price_list or store.price_list
+        store.start_due = _start_due
         self.scope = scope
         self.handle = WorkspaceHandle(store, scope, location, caller)
         self._wall = wall
@@ -274,6 +276,11 @@ class LocalBackend(
 
         return scoring.logs(self.handle, deployment, lines)
 
+    def trigger(self, schedule: Address) -> str:
+        from mlctl.simulator.control_plane import schedules
+
+        return schedules.trigger(self.handle, schedule.name).row.name
+
     def taken(self, address: Address, location: str) -> str | None:
         with self.handle.store.read() as db:
             world = self.handle.state(db)
@@ -373,6 +380,12 @@ class LocalBackend(
         limits_ = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
         limits = {name: limit for name, limit in limits_.items() if limit is not None}
         control.set_quotas(self.handle, quota.EVERYWHERE, limits)
+
+
+def _start_due(store: Store, to: float) -> None:
+    from mlctl.simulator.control_plane import schedules  # the event engine takes long to load
+
+    schedules.start_due(store, to)
 
 
 def _live(stored: StoredResource) -> Live:

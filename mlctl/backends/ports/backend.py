@@ -211,6 +211,19 @@ class SupportsScoring(Protocol):
 
 
 @runtime_checkable
+class SupportsSchedules(Protocol):
+    """Can start a job of a schedule out of turn."""
+
+    def trigger(self, schedule: Address) -> str:
+        """Start a job of a schedule now; the job's name.
+
+        Raises:
+            NotFound: there is no such schedule.
+            ServiceError: its job is refused.
+        """
+
+
+@runtime_checkable
 class SupportsWorkspaces(Protocol):
     """Knows the workspaces of its subscription."""
 

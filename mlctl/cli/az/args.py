@@ -36,6 +36,8 @@ class ListArgs(NameArgs):
 
     archived_only: bool = False
     include_archived: bool = False
+    disabled_only: bool = False
+    include_disabled: bool = False
     max_results: int | None = None
     fields: Mapping[str, FieldText] = field(default_factory=dict)
 

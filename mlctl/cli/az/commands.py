@@ -102,6 +102,12 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
     if kind.versioned:
         yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
         yield _archive(kind, "restore", "They are in lists again.")
+    if kind.content.job:
+        parameters = (*flags.identity(kind, label=False), flags.NO_WAIT, *flags.POLICY)
+        text = f"Let {_a(kind)} start jobs again."
+        yield KindCommand("enable", _write("enable"), WriteArgs, parameters, text)
+        text = f"Let {_a(kind)} start no jobs until it is enabled."
+        yield KindCommand("disable", _write("disable"), WriteArgs, parameters, text)
     if kind.name in _SHARED:
         text = f"Copy a version of {_a(kind)} from the workspace to a registry."
         share = registries.share

@@ -120,6 +120,9 @@ def listing(kind: Kind) -> Iterator[inspect.Parameter]:
         yield option("name", f"Name of the {kind.title}: list its versions, newest first.", "-n")
         yield switch("archived_only", "List archived ones only.")
         yield switch("include_archived", "List archived ones too.")
+    if kind.content.job:
+        yield switch("disabled_only", "List disabled ones only.")
+        yield switch("include_disabled", "List disabled ones too.")
     for narrowing in kind.az.list_flags:
         yield option(narrowing.parameter, narrowing.help, *narrowing.names)
     if kind.az.limits_lists:

@@ -114,6 +114,12 @@ def _of_pools() -> Commands:
     return {"submit": submit.submit}
 
 
+def _of_schedules() -> Commands:
+    from mlctl.cli.az import schedules
+
+    return schedules.COMMANDS
+
+
 def _of_online(group: str) -> Callable[[], Commands]:
     def commands() -> Commands:
         from mlctl.cli.az import scoring
@@ -129,6 +135,7 @@ MORE: Mapping[str, Callable[[], Commands]] = {
     "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
     "batch-deployment": lambda: {"list-jobs": of_deployment},
     "batch-pool": _of_pools,
+    "schedule": _of_schedules,
     "online-endpoint": _of_online("online-endpoint"),
     "online-deployment": _of_online("online-deployment"),
 }

@@ -54,6 +54,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         value = args.fields[flag.parameter]
         if value is not None:
             data = [row for row in data if _folded(pointer.get(row, flag.at)) == _folded(value)]
+    if kind.content.job and not args.include_disabled:
+        data = [row for row in data if row.get("is_enabled", True) != args.disabled_only]
     if kind.versioned:
         data = list(_assets(data, args))
     _print(session, data[: args.max_results], args, kind.az.columns)

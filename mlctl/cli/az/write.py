@@ -32,7 +32,7 @@ from mlctl.planning.model import Plan
 from mlctl.planning.refresh import find_children
 from mlctl.planning.removal import removal
 from mlctl.planning.running_jobs import with_running_jobs
-from mlctl.pointer import put
+from mlctl.pointer import Pointer, put
 from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
 from mlctl.source import Document, SourceFile
@@ -97,12 +97,22 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
 def archive(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Archive a version of an asset, or all of them; they stay usable by name and version."""
-    return _archive(session, kind, args, archived=True)
+    return _switch(session, kind, args, ("is_archived",), "archive", value=True)
 
 
 def restore(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Undo what `archive` did."""
-    return _archive(session, kind, args, archived=False)
+    return _switch(session, kind, args, ("is_archived",), "restore", value=False)
+
+
+def enable(session: Session, kind: Kind, args: WriteArgs) -> Exit:
+    """Let a schedule start jobs."""
+    return _switch(session, kind, args, ("is_enabled",), "enable", value=True)
+
+
+def disable(session: Session, kind: Kind, args: WriteArgs) -> Exit:
+    """Let a schedule start no jobs."""
+    return _switch(session, kind, args, ("is_enabled",), "disable", value=False)
 
 
 def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
@@ -170,11 +180,15 @@ COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
     "archive": archive,
     "restore": restore,
     "delete": delete,
+    "enable": enable,
+    "disable": disable,
 }
 
 
-def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -> Exit:
-    verb = "archive" if archived else "restore"
+def _switch(
+    session: Session, kind: Kind, args: WriteArgs, at: Pointer, verb: str, *, value: bool
+) -> Exit:
+    """Set a field of what the arguments name, and nothing else."""
     with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))
         read = []
@@ -183,14 +197,16 @@ def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -
             read.append(documents.as_document(live, backend.scope))
 
         def edit(document: Document, _kind: Kind) -> Document:
-            value = FlagValue(("is_archived",), archived, verb, str(document.data["name"]))
-            return with_flag_values({**document.data, "is_archived": archived}, [value], document)
+            typed = FlagValue(at, value, verb, str(document.data["name"]))
+            data = copy.deepcopy(document.data)
+            put(data, at, value)
+            return with_flag_values(data, [typed], document)
 
         loader = session.loader(report, kind, scope=backend.scope, planning=True, edit=edit)
         loaded = loader.check(
             [(SourceFile(document.source.name, explicit=True), document) for document in read]
         )
-        return plan_and_apply(session, backend, loaded, args, silent=True)
+        return plan_and_apply(session, backend, loaded, args, silent=kind.versioned)
 
 
 def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:

@@ -31,6 +31,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "documents": (),
     "pools": ("batch-pool",),
     "jobs": ("job",),
+    "schedules": ("schedule",),
     "commands": ("component", "job"),
     "steps": ("component", "job"),
     "step_values": ("component", "job"),

@@ -17,7 +17,7 @@ from mlctl.emulator.shapes.protocols import result_url
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane import control, schedules
 from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
@@ -238,3 +238,9 @@ def scoring_step(job: JobRecord) -> JobRecord:
     name = f"{job.row.name}{_SUFFIX}"
     row = replace(job.row, name=name, parent=job.row.name, endpoint=None, note=note)
     return replace(job, row=row)
+
+
+def trigger(call: Call) -> Response:
+    """POST trigger of a schedule: the job that it has started, as azure-ai-ml 1.35.2 reads it."""
+    job = schedules.trigger(call.handle, call.names["name"])
+    return json_response({"scheduleActionType": "CreateJob", "submissionId": job.row.name})

@@ -1,15 +1,51 @@
-"""Schedules, which mlctl has no documents for: the emulator answers about them."""
+"""Schedules: jobs that are started again and again."""
 
 from __future__ import annotations
 
-from mlctl.kinds.facts import ArmFacts, AzFacts
+from collections.abc import Mapping
+
+from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts
 from mlctl.kinds.kind import Kind
+from mlctl.pointer import Data
+
+_ACTION = ("properties", "action", "jobDefinition")
+_ACTIONS = {"create_job", "create_monitor", "import_data"}
+_ONLY_CHECKED = "mlctl checks it; `az ml schedule create` makes it"
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    return "trigger" in data and bool(data.keys() & _ACTIONS)
+
+
+def _trigger(row: Mapping[str, Data]) -> Data:
+    trigger = row.get("trigger")
+    if not isinstance(trigger, dict):
+        return None
+    every = f"every {trigger.get('interval')} {trigger.get('frequency')}"
+    return f"{trigger.get('expression') or every} {trigger.get('time_zone') or ''}".strip()
+
 
 KIND = Kind(
     name="schedule",
     schema_name="schedule",
     collection="schedules",
-    inline_schema={"title": "Schedule", "properties": {}},
-    arm=ArmFacts(delay="schedule"),
-    az=AzFacts(present=False),
+    inferred=_inferred,
+    not_run={"monitor": _ONLY_CHECKED, "import": _ONLY_CHECKED, "spark": _ONLY_CHECKED},
+    arm=ArmFacts(
+        patchable=(),
+        unsent={(*_ACTION, "queueSettings"): {"jobTier": "Null", "priority": None}},
+        delay="schedule",
+    ),
+    content=ContentFacts(job=("create_job",)),
+    az=AzFacts(
+        columns={
+            "Name": ("name",),
+            "Trigger": _trigger,
+            "Enabled": ("is_enabled",),
+            "State": ("provisioning_state",),
+        },
+        needs_file=True,
+        limits_lists=True,
+        sample=("samples/schedules/nightly.yml", "nightly"),
+    ),
 )

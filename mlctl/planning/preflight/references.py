@@ -31,7 +31,7 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
     name = str(target).partition("/")[2]
     label = edge.reference.label if edge.reference else None
     return Diagnostic(
-        NO_DATASTORE if edge.by_path else MISSING,
+        NO_DATASTORE if kind_of(target).arm.own_names else MISSING,
         f"there is no {noun} `{name}{f'@{label}' if label else ''}`,"
         " neither in these files nor in the workspace",
         resource.label(edge.at),

@@ -138,7 +138,7 @@ def _dispensable(form: Form) -> tuple[Field, ...]:
     steering = {name for leaf in form.fields for name in leaf.when}
     return tuple(
         leaf
-        for leaf in form.defaulted
+        for leaf in form.with_default
         if leaf.at[-1] not in steering
         and not (_is_required(leaf, form) or (len(leaf.at) == 1 and leaf.at[0] in _SPOKEN))
     )

@@ -88,8 +88,12 @@ def advance(workspace: WorkspaceHandle, seconds: float) -> float:
     """
     if not seconds >= 0:
         raise ClockError("time does not go back: give a duration that is not negative")
+    with workspace.store.read() as db:
+        before = workspace.state(db).now if rows.has_schedules(db) else None
+    if before is not None:
+        workspace.store.start_due(workspace.store, min(before + seconds, clock.END))
     with workspace.store.write() as db:
-        to = workspace.state(db).now + seconds
+        to = (workspace.state(db).now if before is None else before) + seconds
         if to > clock.END:
             raise ClockError("the clock ends with the year 9999: give a shorter duration")
         operations.advance(db, to)

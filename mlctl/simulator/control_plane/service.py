@@ -189,6 +189,7 @@ def finish(workspace: WorkspaceHandle, number: int) -> LongRunningOperation | No
         running = operations.find(db, number)
     if running is None or running.status != operations.RUNNING:
         return running
+    start_due(workspace, running.due)
     with workspace.store.write() as db:
         operations.advance(db, running.due)  # the clock never goes back
         return operations.find(db, number)
@@ -196,8 +197,17 @@ def finish(workspace: WorkspaceHandle, number: int) -> LongRunningOperation | No
 
 def advance(workspace: WorkspaceHandle, to: float) -> None:
     """Advance the clock to a time, if it is not later already."""
+    start_due(workspace, to)
     with workspace.store.write() as db:
         operations.advance(db, to)
+
+
+def start_due(workspace: WorkspaceHandle, to: float) -> None:
+    """Start the jobs of schedules that are due up to a time, before the clock moves there."""
+    with workspace.store.read() as db:
+        scheduled = rows.has_schedules(db)
+    if scheduled:
+        workspace.store.start_due(workspace.store, to)
 
 
 def show_nodes(

@@ -15,6 +15,7 @@ from mlctl.kinds import Kind
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import (
+    arm_body,
     assets,
     batch,
     batch_pools,
@@ -59,6 +60,16 @@ def _accept_datastore(
     return datastores.accept(context, address, body, old)
 
 
+def _accept_schedule(
+    context: RequestContext, address: Address, body: Body, old: StoredResource | None
+) -> dict[str, Data]:
+    """As it comes; enabled, unless it says otherwise. What its job lacks, that finds out."""
+    top, properties = arm_body.read_body(body)
+    properties.pop("provisioningState", None)
+    properties.setdefault("isEnabled", True)
+    return arm_body.stored_body(context, address, old, top)
+
+
 BEHAVIOURS: Mapping[str, Behaviour] = {
     "compute": Behaviour(
         compute.accept,
@@ -73,7 +84,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "online-endpoint": Behaviour(online.accept_endpoint, always_operates=True),
     "online-deployment": Behaviour(online.accept_deployment, always_operates=True),
     "datastore": Behaviour(_accept_datastore),
-    "schedule": Behaviour(by_schema.accept, always_operates=True),
+    "schedule": Behaviour(_accept_schedule, always_operates=True),
     "batch-pool": Behaviour(
         batch_pools.accept,
         batch_pools.create_command,

@@ -191,6 +191,12 @@ def list_resources(
     yield from map(_resource, rows)
 
 
+def has_schedules(db: Connection) -> bool:
+    """Whether there is a schedule in any workspace; asked whenever the clock moves on."""
+    query = "SELECT 1 FROM resources WHERE key >= 'schedule/' AND key < 'schedule0' LIMIT 1"
+    return db.execute(query).fetchone() is not None
+
+
 def list_page(
     db: Connection,
     workspace_id: int,

@@ -34,6 +34,10 @@ class LocalStateBusyError(LocalStateError):
     """Another process has held the file for too long."""
 
 
+def _nothing_due(_store: Store, _to: float) -> None:
+    """Of a cloud whose schedules start no jobs."""
+
+
 class _Reading:
     """A block in which one thread reads; a class, as there are many reads in a request."""
 
@@ -73,6 +77,7 @@ class Store:
         self.path = str(path)
         self.engine_cache: object = None  # of `replay`, valid for this connection
         self.price_list: Callable[[], PriceList] = listed  # by which nodes are billed
+        self.start_due: Callable[[Store, float], None] = _nothing_due  # before the clock moves on
         self._patience = patience
         self._lock = RLock()
         # What others could read of the state before it was opened, in words.

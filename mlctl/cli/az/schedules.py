@@ -1,0 +1,35 @@
+"""`mlctl schedule trigger`: a job of a schedule out of turn."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mlctl.backends.ports.backend import SupportsSchedules
+from mlctl.cli.az.common_flags import PolicyArgs
+from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell.command import Commands
+from mlctl.cli.shell.output import OutputArgs, print_data
+from mlctl.kinds.address import Address
+from mlctl.service_errors import Permanent
+
+
+def trigger(
+    session: Session,
+    name: Annotated[str, flag("Name of the schedule.", "--name", "-n", metavar="NAME")],
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+) -> Exit:
+    """Start a job of a schedule now, whether it is its turn or not.
+
+    Prints the name of the job; `mlctl job stream` shows how it goes.
+    """
+    with session.backend() as backend:
+        if not isinstance(backend, SupportsSchedules):
+            text = f"the backend {backend.name} starts no jobs of schedules"
+            raise Permanent("NotSupported", text)
+        job = backend.trigger(Address("schedule", name))
+    print_data(session, {"job_name": job}, printing.output, printing.query)
+    return Exit.OK
+
+
+COMMANDS: Commands = {"trigger": trigger}

@@ -1,0 +1,141 @@
+"""Schedules: time zones, cron lines, moments that are over, runs that would do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, time
+
+from mlctl import pointer
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource, triggers
+from mlctl.kinds.records.schedule import KIND as SCHEDULE
+from mlctl.pointer import Data, Pointer
+from mlctl.schema.text import listed, nearest
+
+NO_ZONE = Rule("MLC365", "no-time-zone-of-windows", Severity.ERROR)
+NEVER = Rule("MLC366", "schedule-that-never-fires", Severity.ERROR)
+OVER = Rule("MLC367", "start-in-the-past", Severity.WARNING)
+REUSED = Rule("MLC368", "runs-that-reuse-the-first", Severity.WARNING)
+IGNORED = Rule("MLC369", "days-and-months-of-a-cron-line", Severity.WARNING)
+
+_TRIGGER: Pointer = ("trigger",)
+_ZONE: Pointer = (*_TRIGGER, "time_zone")
+_LINE: Pointer = (*_TRIGGER, "expression")
+_START: Pointer = (*_TRIGGER, "start_time")
+_FORCED = ("create_job", "settings", "force_rerun")
+
+
+def moments(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC365, MLC366, MLC367 and MLC369."""
+    now = datetime.combine(context.today, time(), UTC)
+    for schedule in declared(graph, SCHEDULE.name):
+        trigger = schedule.get("trigger")
+        if not isinstance(trigger, dict):
+            continue
+        name = str(trigger.get("time_zone") or "UTC")
+        if triggers.zone(name) is None:
+            yield _no_zone(schedule, name)
+        else:
+            yield from _of_line(schedule, trigger, now)
+
+
+def _no_zone(schedule: Resource, name: str) -> Diagnostic:
+    of_iana = [zone for zone, iana in triggers.zones().items() if iana == name]
+    near = of_iana[0] if of_iana else nearest(name, triggers.zones())
+    return finding(
+        NO_ZONE,
+        schedule,
+        schedule.label(_ZONE),
+        f"`{name}` is no time zone of Windows, and a schedule knows no others",
+        f"write `{near}`" if near else "write `UTC`, or a name such as `W. Europe Standard Time`",
+    )
+
+
+def _of_line(
+    schedule: Resource, trigger: Mapping[str, Data], now: datetime
+) -> Iterator[Diagnostic]:
+    try:
+        ahead = triggers.next_firings(trigger, now)
+        ignored = triggers.cron(str(trigger["expression"])).ignored if _LINE[1] in trigger else ()
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(trigger.get("expression"), str):
+            why = f"the cron line cannot be read: {error}"
+            hint = "write five fields, such as `0 6 * * 1-5`: at six o'clock from Monday to Friday"
+            yield finding(NEVER, schedule, schedule.label(_LINE), why, hint)
+        return
+    if not ahead:
+        at = next(
+            at
+            for at in ((*_TRIGGER, "end_time"), (*_TRIGGER, "schedule"), _TRIGGER)
+            if pointer.get(schedule.get(), at) is not None
+        )
+        why = "there is no moment at which it would start a job"
+        hint = "correct `end_time`, or the days that it names"
+        yield finding(NEVER, schedule, schedule.label(at), why, hint)
+        return
+    shown = f"the next three: {_shown(ahead, trigger)}"
+    if ignored:
+        yield finding(
+            IGNORED,
+            schedule,
+            schedule.label(_LINE),
+            f"Azure takes the {listed(ignored, 'and')} of a cron line for `*`, whatever they say",
+            f"use `type: recurrence` with `month_days`; {shown}",
+        )
+    place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
+    start = triggers.moment(trigger.get("start_time"), place)
+    if start is not None and start < now:
+        yield finding(
+            OVER,
+            schedule,
+            schedule.label(_START),
+            "`start_time` is over: it counts for the rhythm alone, and nothing is caught up on",
+            shown,
+        )
+
+
+def _shown(firings: list[datetime], trigger: Mapping[str, Data]) -> str:
+    """`2026-06-19 06:00 (04:00 UTC), ...`."""
+    place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
+    texts = []
+    for firing in firings:
+        local = firing.astimezone(place)
+        utc = f"{firing:%H:%M}" if local.date() == firing.date() else f"{firing:%Y-%m-%d %H:%M}"
+        texts.append(
+            f"{local:%Y-%m-%d %H:%M}"
+            + ("" if local.utcoffset() == firing.utcoffset() else f" ({utc} UTC)")
+        )
+    return ", ".join(texts) + (" UTC" if "UTC" not in texts[0] else "")
+
+
+def reuse(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC368."""
+    for schedule in declared(graph, SCHEDULE.name):
+        job = schedule.get("create_job")
+        forced = str(schedule.get(*_FORCED)).casefold() == "true"
+        if not isinstance(job, dict) or "job" in job or forced or _changes(job):
+            continue
+        if not isinstance(job.get("jobs"), dict) and not isinstance(job.get("command"), str):
+            continue
+        steps = "steps" if "jobs" in job else "the command"
+        yield finding(
+            REUSED,
+            schedule,
+            schedule.label(("create_job",), key=True),
+            f"nothing in the job differs from run to run: from the second one on {steps}"
+            f" {'are' if 'jobs' in job else 'is'} not run, and the outputs of the first are taken",
+            "write `settings: {force_rerun: true}` under `create_job`"
+            if "jobs" in job
+            else "give it an input of `${{creation_context.trigger_time}}`",
+        )
+
+
+def _changes(job: Mapping[str, Data]) -> bool:
+    """Whether an input or output is another one each time: by an expression, or by `@latest`."""
+    texts = [text for key in ("inputs", "outputs") for _, text in pointer.texts(job.get(key))]
+    return any("${{" in text or text.endswith("@latest") for text in texts)
+
+
+CHECKS = (moments, reuse)

@@ -1,0 +1,109 @@
+"""The job of a schedule, which stands in a file of its own as a rule: laid under the schedule.
+
+Origin: azure-ai-ml 1.35.2, `BaseCreateJobSchema`: what a schedule says beside `job` goes over what
+the file of the job says, mapping by mapping.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+
+from mlctl import pointer
+from mlctl.config.graph import ReadDocument
+from mlctl.dataclasses import dataclass
+from mlctl.diagnostics import Label
+from mlctl.kinds.records.job import KIND as JOB
+from mlctl.kinds.resource import Resource, build, is_local, local_path
+from mlctl.pointer import Data, Pointer
+from mlctl.source import Document
+from mlctl.source.overlay import OverlaidDocument, Part
+
+
+@dataclass(frozen=True, eq=False)
+class Within(Document):
+    """A document as a part of another one, at `root` there."""
+
+    whole: Document | None = None
+    root: Pointer = ()
+
+    @property
+    def _own(self) -> Document:
+        assert self.whole is not None
+        return self.whole
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """A label in the document itself."""
+        return self._own.label(at[len(self.root) :], text, key=key)
+
+    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
+        """The document itself, and where the value stands in it."""
+        return self._own.holders(at[len(self.root) :])
+
+    def written(self, at: Pointer) -> str | None:
+        """The text of a scalar as written."""
+        return self._own.written(at[len(self.root) :])
+
+    def from_environment(self, at: Pointer) -> bool:
+        """Whether the value comes from a variable of the environment."""
+        return self._own.from_environment(at[len(self.root) :])
+
+
+def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
+    """The document with its job at `at`, wherever that stands.
+
+    The path of a file that cannot be read stays, as `job`: the rules of paths say what is wrong.
+    """
+    value = pointer.get(document.data, at)
+    name = value.get("job") if isinstance(value, dict) else value
+    if not isinstance(name, str):
+        return document
+    changes = {key: item for key, item in value.items() if key != "job"} if value != name else {}
+    file = read(document.folder / local_path(name)) if is_local(name) else None
+    if file is None:
+        return _with(document, at, {**changes, "job": name})
+    job = _rebased(file, os.path.relpath(file.folder, document.folder))
+    below = Within(
+        *(file.source, pointer.nest({at: job}), file.index, file.line, file.begin, file.end),
+        whole=file,
+        root=at,
+    )
+    return _with(document, at, _merged(job, changes), below)
+
+
+def job_of(schedule: Resource) -> Resource | None:
+    """The job of a schedule, as a document of its own: what is true of jobs is true of it."""
+    at = schedule.kind.content.job
+    job = pointer.get(schedule.document.data, at)
+    if not isinstance(job, dict) or "job" in job:
+        return None  # a job that has run has been checked
+    return build(Part.of(schedule.document, at), JOB)
+
+
+def _with(document: Document, at: Pointer, job: Data, *below: Document) -> Document:
+    data = copy.deepcopy(document.data)
+    pointer.put(data, at, job)
+    return OverlaidDocument(
+        *(document.source, data, document.index, document.line, document.begin, document.end),
+        below=(document, *below),
+    )
+
+
+def _merged(base: Data, changes: Data) -> Data:
+    if not (isinstance(base, dict) and isinstance(changes, dict)):
+        return changes
+    return base | {key: _merged(base.get(key), value) for key, value in changes.items()}
+
+
+def _rebased(job: Document, folder: str) -> dict[str, Data]:
+    """What a job says, its local paths relative to the folder that the schedule stands in."""
+    data = copy.deepcopy(job.data)
+    resource = build(job, JOB) if folder != os.curdir else None
+    if resource is not None:
+        fields = [field.at for field in resource.form.fields if field.path]
+        for at in (*fields, *(place for place, _ in resource.places("x-mlctl-path"))):
+            value = pointer.get(data, at)
+            if is_local(value) and not Path(value).is_absolute():
+                pointer.put(data, at, os.path.join(folder, local_path(value)))  # noqa: PTH118
+    return data
