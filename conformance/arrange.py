@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from conformance.card import Card, CardRequest, CardResponse
 from conformance.story import Learned, Place, filled, ids
 from mlctl.pointer import Data, get
+from mlctl.simulator.control_plane.resources.datastores import SECRETS
 
 Service = Callable[[CardRequest], CardResponse]
 ENDED = ("Succeeded", "Failed", "Canceled", "Completed")
@@ -216,8 +217,12 @@ def _rows(body: Data) -> Iterator[Mapping[str, Data]]:
 
 def _writable(body: Data) -> Data:
     """What was shown, as a body to write: without nulls and without what the service says."""
-    writable = {key: value for key, value in body.items() if key not in _SAID_BY_SERVICE}
-    return _without_nulls(writable)
+    writable = _without_nulls({key: body[key] for key in body if key not in _SAID_BY_SERVICE})
+    credentials = get(writable, ("properties", "credentials"), {})
+    secret = SECRETS.get(str(credentials.get("credentialsType")))
+    if secret:  # which no answer shows
+        credentials["secrets"] = {"secretsType": credentials["credentialsType"], secret: "REDACTED"}
+    return writable
 
 
 def _without_nulls(data: Data) -> Data:

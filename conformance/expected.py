@@ -28,7 +28,8 @@ class Expected:
     """A deviation on purpose.
 
     `cards` is a pattern of ids and `at` one of places (`/body/properties/scoringUri`), in which `*`
-    stands for anything; `kind` is that of the cards, "" for all.
+    stands for anything; `kind` is that of the cards, "" for all. `before` is a day: the service
+    answered so until then.
     """
 
     direction: Direction
@@ -36,10 +37,12 @@ class Expected:
     reason: str
     cards: str = "*"
     kind: str = ""
+    before: str = "9999"
 
     def covers(self, card: Card, deviation: Deviation) -> bool:
         """Whether a deviation of a card is this one."""
-        of_kind = self.kind in ("", card.kind)
+        is_dated = str(card.source.get("recorded", "")) < self.before
+        of_kind = is_dated and self.kind in ("", card.kind)
         return of_kind and fnmatchcase(card.id, self.cards) and fnmatchcase(deviation.at, self.at)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance import load
@@ -26,3 +28,12 @@ def test_a_deviation_is_expected_at_its_place_of_its_cards_only() -> None:
     assert list(unexpected(card, found, [here])) == [found[1]]
     other = Expected(Direction.EMULATOR, "/body/*/uri", "It leads here.", kind="another")
     assert list(unexpected(card, found, [other])) == found
+
+
+def test_a_deviation_may_be_of_cards_that_were_recorded_before_a_day_only() -> None:
+    card = next(card for card in load() if card.source["recorded"].startswith("2022"))
+    deviation = Deviation("/body/systemData/createdAt", 1, 2)
+    dated = Expected(Direction.EMULATOR, deviation.at, "It was so.", before="2023-01-01")
+    later = replace(card, source={**card.source, "recorded": "2023-01-01"})
+    assert list(unexpected(card, [deviation], [dated])) == []
+    assert list(unexpected(later, [deviation], [dated])) == [deviation]

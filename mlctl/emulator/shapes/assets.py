@@ -1,7 +1,7 @@
 """Versions of assets, and the containers that hold all versions of a name, as recorded.
 
 Keys have come with api-versions: provisioningState and stage with those of 2023; autoDeleteSetting
-and intellectualProperty are of previews.
+and intellectualProperty are of previews, until 2024-07-01-preview.
 """
 
 from __future__ import annotations
@@ -17,19 +17,24 @@ from mlctl.emulator.shapes.shape import (
     if_set,
     omitted,
     otherwise,
-    preview_since,
     render,
     section,
     since,
     state,
     stored,
     time,
+    versions,
 )
 from mlctl.pointer import Data
 
-_STATES, _STAGES, _REBUILDS = "2022-12", "2023", "2022-10-01"  # the first api-versions with these
-_DELETIONS = "2023-02"  # the first previews with settings of deletion and intellectual property
-_TELL_STAGE = since(_STAGES, stored)
+_LABELLED = "2022-12"  # the first api-version with labels
+_TELL_STAGE = since("2023-04-01", stored)
+
+
+def _of_previews(rule: Rule) -> Rule:
+    """A key of the previews from April 2023 to April 2024."""
+    return versions(rule, preview="2023-04-01", end="2024-07")
+
 
 SYSTEM_DATA: Shape = {
     "createdAt": time,
@@ -76,12 +81,18 @@ def _labels(field: ResponseField) -> Data:
     properties = {
         key: value for key, value in (field.stored or {}).items() if key != "azureml.labels"
     }
-    if address is None or occasion.api_version < _STATES:
+    if address is None or occasion.api_version < _LABELLED:
         return properties
     newest = occasion.call.peek(address.at(None))
     is_named = newest is not None and not newest.body["properties"].get("isAnonymous")
     latest = is_named and newest is not None and newest.address.version == address.version
     return {**properties, "azureml.labels": "latest" if latest else ""}
+
+
+def _of_data_properties(field: ResponseField) -> Data:
+    """Null where none were sent; an empty map in lists (recorded: data-list-versions-2025)."""
+    is_listed = field.occasion.call.request.path.endswith("/versions")
+    return {} if field.stored is None and is_listed else field.stored
 
 
 def _conda(field: ResponseField) -> Data:
@@ -102,10 +113,10 @@ _COMMON: Shape = {
     "properties": otherwise({}),
     "isArchived": otherwise(default=False),
     "isAnonymous": otherwise(default=False),
-    "autoDeleteSetting": preview_since(_DELETIONS, stored),
+    "autoDeleteSetting": _of_previews(stored),
 }
-_OWNED = {"intellectualProperty": preview_since(_DELETIONS, stored)}
-_STATE = {"provisioningState": since(_STATES, state)}
+_OWNED = {"intellectualProperty": _of_previews(stored)}
+_STATE = {"provisioningState": versions(state, stable="2023-04-01", preview="2022-10-01")}
 
 
 def _version(properties: Rule, system_data: Rule | None = None) -> Shape:
@@ -142,7 +153,7 @@ ENVIRONMENT = _version(
             "image": if_set,
             "condaFile": _conda,
             "osType": stored,
-            "autoRebuild": since(_REBUILDS, stored),
+            "autoRebuild": versions(stored, stable="2022-10-01", preview="2022-12-01"),
             **_STATE,
             "stage": _TELL_STAGE,
             **_OWNED,
@@ -153,7 +164,7 @@ ENVIRONMENT = _version(
 CODE = _version(
     section(
         {
-            **{key: rule for key, rule in _COMMON.items() if key != "autoDeleteSetting"},
+            **_COMMON,
             "codeUri": stored,
             **_STATE,
         }
@@ -164,9 +175,9 @@ DATA = _version(
         {
             **_COMMON,
             "tags": stored,
-            "properties": stored,
+            "properties": _of_data_properties,
             "dataUri": stored,
-            "stage": preview_since(_DELETIONS, stored),
+            "stage": _of_previews(stored),
             **_OWNED,
             "dataType": stored,
         }
@@ -175,7 +186,8 @@ DATA = _version(
 )
 COMPONENT = _version(
     _staged_properties(
-        {**_COMMON, "componentSpec": stored, **_STATE, "stage": preview_since(_STAGES, stored)}
+        {**_COMMON, "componentSpec": stored, **_STATE, "stage": _of_previews(stored)},
+        anonymous="Logged",
     )
 )
 

@@ -19,10 +19,10 @@ from mlctl.emulator.shapes.shape import (
     or_null,
     otherwise,
     section,
-    since,
     state,
     stored,
     time,
+    versions,
 )
 from mlctl.pointer import Data
 
@@ -75,9 +75,6 @@ BATCH_ENDPOINT: Shape = {
 }
 
 
-_CONFIGURED = "2022-10-01"  # the first api-version with deploymentConfiguration
-
-
 def _configuration(field: ResponseField) -> Data:
     # The SDK breaks on a pipeline's configuration without `settings` (KeyError).
     return {**field.stored, "settings": field.stored.get("settings", {})} if field.stored else None
@@ -100,7 +97,9 @@ BATCH_DEPLOYMENT: Shape = {
             "environmentId": stored,
             "environmentVariables": otherwise({}),
             "compute": stored,
-            "deploymentConfiguration": since(_CONFIGURED, _configuration),
+            "deploymentConfiguration": versions(
+                _configuration, stable="2024-04-01", preview="2022-10-01"
+            ),
             "errorThreshold": stored,
             "retrySettings": stored,
             "miniBatchSize": stored,

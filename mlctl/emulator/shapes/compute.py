@@ -24,6 +24,7 @@ from mlctl.emulator.shapes.shape import (
     state,
     stored,
     time,
+    versions,
     when_done,
 )
 from mlctl.pointer import Data
@@ -160,6 +161,7 @@ _IMAGE: Shape = {
 _MACHINE: Shape = {
     "vmSize": stored,
     "imageVersion": stored,
+    "imageSku": versions(null, preview="2023-08-01"),
     "subnet": stored,
     "sshSettings": when_done(section({key: otherwise(value) for key, value in _SSH.items()})),
     "autologgerSettings": stored,

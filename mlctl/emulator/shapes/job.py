@@ -19,26 +19,25 @@ from mlctl.emulator.shapes.shape import (
     null,
     omitted,
     otherwise,
-    preview_since,
     render,
     section,
     since,
     stored,
     time,
-    until,
+    versions,
 )
 from mlctl.pointer import Data
 
 _NAMED = "2025-01-01-preview"  # parentJobName, dockerArgsList and names of outputs came with it
 
 
-def _only_previews_of_2023(rule: Rule) -> Rule:
-    """A key of the previews of 2023, which neither 2024-04-01 nor the later ones have."""
-    return until("2024", preview_since("2023", rule))
+def _of_previews(rule: Rule, first: str = "2023-04-01") -> Rule:
+    """A key of previews until April 2024, which no stable version has."""
+    return versions(rule, preview=first, end="2024-07")
 
 
 def _since_previews(rule: Rule) -> Rule:
-    return preview_since("2023", rule)
+    return versions(rule, preview="2022-12-01")
 
 
 def _each_value(shape: Shape) -> Rule:
@@ -75,7 +74,8 @@ def _queue(field: ResponseField) -> Data:
 
 
 SYSTEM_DATA: Shape = {"createdAt": time, "createdBy": stored, "createdByType": stored}
-_STUDIO = _service("jobServiceType", status=null, errorMessage=null, properties=null, nodes=null)
+_NODES = versions(null, stable="2023-04-01", preview="2022-10-01")
+_STUDIO = _service("jobServiceType", status=null, errorMessage=null, properties=null, nodes=_NODES)
 _ALL: Shape = {  # of the properties of every job
     "description": stored,
     "tags": otherwise({}),
@@ -88,19 +88,19 @@ _ALL: Shape = {  # of the properties of every job
     "computeId": stored,
     "isArchived": otherwise(default=False),
     "identity": stored,
-    "componentId": stored,
-    "notificationSetting": since("2023", stored),
-    "secretsConfiguration": _only_previews_of_2023(null),
+    "componentId": since("2022-10-01", stored),
+    "notificationSetting": versions(stored, stable="2024-04-01", preview="2023-02-01"),
+    "secretsConfiguration": _of_previews(null),
     "jobType": stored,
 }
 _RESOURCES: Shape = {
     "instanceCount": otherwise(1),
-    "maxInstanceCount": _only_previews_of_2023(stored),
+    "maxInstanceCount": _of_previews(stored),
     "instanceType": stored,
-    "locations": _only_previews_of_2023(stored),
+    "locations": _of_previews(stored, "2023-02-01"),
     "properties": stored,
-    "shmSize": otherwise("2g"),
-    "dockerArgs": stored,
+    "shmSize": since("2022-10-01", otherwise("2g")),
+    "dockerArgs": since("2022-10-01", stored),
     "dockerArgsList": since(_NAMED, null),
 }
 _LITERAL: Shape = {"description": stored, "value": stored, "jobInputType": stored}
@@ -115,9 +115,10 @@ _OUTPUT: Shape = {
     "description": stored,
     "uri": stored,
     "assetName": _since_previews(stored),
-    "assetVersion": _only_previews_of_2023(stored),
+    "assetVersion": _of_previews(stored, "2022-12-01"),
     "mode": otherwise("ReadWriteMount"),
-    "autoDeleteSetting": _only_previews_of_2023(null),
+    "autoDeleteSetting": _of_previews(null),
+    "pathOnCompute": _of_previews(null, "2024-01-01"),
     "jobOutputType": stored,
 }
 _COMMAND: Shape = {
@@ -129,18 +130,18 @@ _COMMAND: Shape = {
     "inputs": _inputs,
     "outputs": _each_value(_OUTPUT),
     "distribution": stored,
-    "autologgerSettings": _only_previews_of_2023(null),
+    "autologgerSettings": _of_previews(null, "2022-10-01"),
     "limits": if_any({"timeout": stored, "jobLimitsType": stored}),
     "environmentVariables": stored,
     "parameters": otherwise({}),
-    "queueSettings": _queue,
+    "queueSettings": versions(_queue, stable="2023-10-01", preview="2023-02-01"),
 }
 _PIPELINE: Shape = {
     **_ALL,
     **dict.fromkeys(("settings", "jobs"), stored),
     "inputs": lambda field: _inputs(field) if field.stored is not None else None,
     "outputs": stored,
-    "sourceJobId": stored,
+    "sourceJobId": since("2022-10-01", stored),
 }
 _SWEEP: Shape = {
     **_ALL,
@@ -153,7 +154,7 @@ _SWEEP: Shape = {
     "resources": _since_previews(stored),
     "inputs": _inputs,
     "outputs": _each_value(_OUTPUT),
-    "queueSettings": _queue,
+    "queueSettings": versions(_queue, stable="2023-10-01", preview="2023-02-01"),
 }
 _INVOCATION: Shape = {
     "provisioningState": always("Succeeded"),

@@ -16,10 +16,9 @@ from mlctl.emulator.shapes.shape import (
     omitted,
     otherwise,
     section,
-    since,
     state,
     stored,
-    until,
+    versions,
     when_done,
 )
 from mlctl.kinds.address import PROVIDER, Reference
@@ -115,8 +114,10 @@ ONLINE_ENDPOINT: Shape = {
             "provisioningState": _endpoint_state,
             "compute": stored,
             "traffic": otherwise({}),
-            "mirrorTraffic": otherwise({}),
-            "publicNetworkAccess": otherwise("Enabled"),
+            "mirrorTraffic": versions(otherwise({}), stable="2023-04-01", preview="2022-02-01"),
+            "publicNetworkAccess": versions(
+                otherwise("Enabled"), stable="2022-10-01", preview="2022-02-01"
+            ),
         }
     ),
     "systemData": _system_data,
@@ -152,9 +153,13 @@ _DEPLOYMENT_PROPERTIES: Shape = {
     "provisioningState": _deployment_state,
     "instanceType": stored,
     "model": stored,
-    "egressPublicNetworkAccess": otherwise("Enabled"),
-    "privateNetworkConnection": until(_LATER, otherwise(default=False)),
-    "dataCollector": since(_LATER, stored),
+    "egressPublicNetworkAccess": versions(
+        otherwise("Enabled"), stable="2022-10-01", preview="2022-02-01"
+    ),
+    "privateNetworkConnection": versions(
+        otherwise(default=False), preview="2022-02-01", end="2022-10"
+    ),
+    "dataCollector": versions(stored, stable="2024-04-01", preview="2023-04-01"),
     "endpointComputeType": otherwise("Managed"),
 }
 

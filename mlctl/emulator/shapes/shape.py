@@ -171,6 +171,21 @@ def preview_since(version: str, rule: Rule) -> Rule:
     return lambda field: from_version(field) if "preview" in field.occasion.api_version else OMITTED
 
 
+def versions(rule: Rule, *, stable: str = "never", preview: str = "never", end: str = "") -> Rule:
+    """A key of stable api-versions from one on, and of previews from one on and before another.
+
+    Source: the models of 2022-02-01-preview to 2025-01-01-preview in azure-ai-ml 1.28.1.
+    """
+
+    def value(field: ResponseField) -> Data:
+        asked = field.occasion.api_version
+        is_preview = "preview" in asked
+        begin, before = (preview, end) if is_preview else (stable, "")
+        return rule(field) if begin <= asked < (before or "z") else OMITTED
+
+    return value
+
+
 def until(version: str, rule: Rule) -> Rule:
     """A key that is there in api-versions before this one."""
     return lambda field: rule(field) if field.occasion.api_version < version else OMITTED

@@ -20,6 +20,7 @@ from mlctl.emulator.shapes.shape import (
     since,
     stored,
     until,
+    versions,
 )
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources.datastores import OWN
@@ -122,6 +123,17 @@ WORKSPACE: Shape = {
 }
 
 
+_CONNECTED = "2023"  # before it a connection had four properties
+
+
+def _later(rule: Rule) -> Rule:
+    return since(_CONNECTED, rule)
+
+
+def _either(before: Rule, rule: Rule) -> Rule:
+    return lambda field: (rule if field.occasion.api_version >= _CONNECTED else before)(field)
+
+
 CONNECTION: Shape = {
     "tags": stored,
     "location": null,
@@ -131,21 +143,21 @@ CONNECTION: Shape = {
     "properties": section(
         {
             "authType": stored,
-            "group": otherwise("Azure"),
+            "group": _later(otherwise("Azure")),
             "category": stored,
-            "expiryTime": stored,
+            "expiryTime": _later(stored),
             "target": stored,
-            "createdByWorkspaceArmId": lambda field: field.occasion.call.scope.id,
-            "useWorkspaceManagedIdentity": otherwise(default=False),
-            "isSharedToAll": otherwise(default=False),
-            "sharedUserList": otherwise([]),
-            "peRequirement": otherwise("NotRequired"),
-            "peStatus": otherwise("NotApplicable"),
-            "error": null,
-            "metadata": otherwise({}),
+            "createdByWorkspaceArmId": _later(lambda field: field.occasion.call.scope.id),
+            "useWorkspaceManagedIdentity": _later(otherwise(default=False)),
+            "isSharedToAll": _later(otherwise(default=False)),
+            "sharedUserList": _later(otherwise([])),
+            "peRequirement": _later(otherwise("NotRequired")),
+            "peStatus": _later(otherwise("NotApplicable")),
+            "error": _later(null),
+            "metadata": _either(stored, otherwise({})),
         }
     ),
-    "systemData": section(dict.fromkeys(SYSTEM_DATA, stored)),
+    "systemData": _either(null, section(dict.fromkeys(SYSTEM_DATA, stored))),
 }
 
 
@@ -180,9 +192,10 @@ DATASTORE: Shape = {
             "properties": stored,
             "isDefault": otherwise(default=False),
             "credentials": otherwise({"credentialsType": "None"}),
-            "subscriptionId": since("2023", stored),
-            "resourceGroup": since("2023", stored),
+            "subscriptionId": versions(stored, stable="2023-10-01", preview="2022-10-01"),
+            "resourceGroup": versions(stored, stable="2023-10-01", preview="2022-10-01"),
             "datastoreType": stored,
+            "filesystem": if_set,
             "accountName": _account,
             "containerName": if_set,
             "fileShareName": if_set,

@@ -6,6 +6,8 @@ import pytest
 
 from mlctl.emulator import EmulatorSettings, Request
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.assets import MODEL
+from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
 from mlctl.emulator.shapes.shape import (
     Occasion,
     Phase,
@@ -31,12 +33,15 @@ from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import Store
 
+OF_PREVIEWS = {"autoDeleteSetting", "intellectualProperty"}
+
 
 def occasion(version: str = "2024-04-01", phase: Phase = Phase.DONE) -> Occasion:
     store = Store(":memory:")
     request = Request.to("GET", f"https://any/?api-version={version}")
     settings = EmulatorSettings()
-    call = Call(request, "", {}, store, BlobStore(store), settings, OperationStyle.ASYNC)
+    names = {"subscription": "s", "group": "rg", "workspace": "ws"}
+    call = Call(request, "", names, store, BlobStore(store), settings, OperationStyle.ASYNC)
     return Occasion(call, phase=phase)
 
 
@@ -94,6 +99,34 @@ def test_while_an_operation_goes_on_a_key_may_tell_only_what_was_sent() -> None:
 def test_keys_come_and_go_with_the_api_version(version: str, keys: list[str]) -> None:
     shape = {"new": since("2023-04-01", stored), "old": until("2023-04-01", stored)}
     assert list(told(shape, {"new": 1, "old": 1}, version=version)) == keys
+
+
+@pytest.mark.parametrize(
+    ("version", "shape", "absent"),
+    [
+        ("2022-05-01", ONLINE_ENDPOINT, {"mirrorTraffic", "publicNetworkAccess"}),
+        ("2022-10-01", ONLINE_ENDPOINT, {"mirrorTraffic"}),
+        ("2022-02-01-preview", ONLINE_ENDPOINT, set()),
+        ("2024-04-01", ONLINE_ENDPOINT, set()),
+        ("2023-10-01", ONLINE_DEPLOYMENT, {"dataCollector", "privateNetworkConnection"}),
+        ("2024-04-01", ONLINE_DEPLOYMENT, {"privateNetworkConnection"}),
+        ("2022-05-01", MODEL, {"stage", "provisioningState", *OF_PREVIEWS}),
+        ("2024-04-01", MODEL, OF_PREVIEWS),
+        ("2024-04-01-preview", MODEL, set()),
+        ("2024-07-01-preview", MODEL, OF_PREVIEWS),
+    ],
+)
+def test_keys_are_those_of_the_models_of_the_version(
+    version: str, shape: Shape, absent: set[str]
+) -> None:
+    every = {"modelUri": "azureml://x", "sku": {"capacity": 1}, "codeConfiguration": None}
+    body = render(shape, {"properties": every}, occasion(version))
+    known = {
+        *("mirrorTraffic", "publicNetworkAccess") * (shape is ONLINE_ENDPOINT),
+        *("dataCollector", "privateNetworkConnection") * (shape is ONLINE_DEPLOYMENT),
+        *("stage", "provisioningState", *OF_PREVIEWS) * (shape is MODEL),
+    }
+    assert known - body["properties"].keys() == absent
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
+_SERVICE = str(uuid5(NAMESPACE_URL, "mlctl/service"))  # who made those of every workspace
 # name -> (type, what its container is called), the one that was made last first (recorded:
 # datastore-list)
 OWN: Mapping[str, tuple[str, str]] = {
@@ -77,7 +78,7 @@ def own(state: WorkspaceState) -> dict[Address, StoredResource]:
     stamp = {
         f"{verb}{what}": value
         for verb in ("created", "lastModified")
-        for what, value in (("At", made), ("By", "service"), ("ByType", "Application"))
+        for what, value in (("At", made), ("By", _SERVICE), ("ByType", "Application"))
     }
     resources = {}
     for name in OWN:
