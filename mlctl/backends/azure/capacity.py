@@ -35,10 +35,10 @@ def usage(arm: ArmClient, scope: Scope, location: str, names: Collection[str] = 
     """
     of_families = [name for name in names if not _is_of_subscription(name)]
     collections = ("usages", "quotas") if of_families or not names else ("usages",)
-    usages, *rest = run_concurrently(
+    usages, *quota_lists = run_concurrently(
         partial(_rows, arm, scope, location, collection) for collection in collections
     )
-    quotas = rest[0] if rest else []
+    quotas = quota_lists[0] if quota_lists else []
     of_workspace = scope.id.casefold() + "/quotas/"
     lower = {
         catalog.family(str(get(body, ("name", "value")))): body["limit"]

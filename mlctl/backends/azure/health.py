@@ -116,7 +116,9 @@ class HealthChecker:
             if version not in (offered.get(f"workspaces/{name}", {}).get("apiVersions") or ())
         ]
         for row in retired_versions():
-            if any(re.search(row.pattern, f"{name}@{asked}") for name, asked in versions.items()):
+            if any(
+                re.search(row.pattern, f"{name}@{version}") for name, version in versions.items()
+            ):
                 result = f"retired since {row.date}: {row.name}"
                 yield HealthCheck("provider", HealthStatus.WARNING, result, "upgrade mlctl")
                 return
@@ -127,9 +129,11 @@ class HealthChecker:
             )
         else:
             newest = _newest_stable(offered.values())
-            asked = " and ".join(sorted({*versions.values()}))
+            our_versions = " and ".join(sorted({*versions.values()}))
             retired = ", ".join(f"{row.name} ({row.date})" for row in retired_versions())
-            result = f"registered, with api-version {asked}; the newest stable one is {newest}"
+            result = (
+                f"registered, with api-version {our_versions}; the newest stable one is {newest}"
+            )
             result += f"; retired: {retired}"
             yield HealthCheck("provider", HealthStatus.OK, result)
 

@@ -178,10 +178,10 @@ def versions(rule: Rule, *, stable: str = "never", preview: str = "never", end: 
     """
 
     def value(field: ResponseField) -> Data:
-        asked = field.occasion.api_version
-        is_preview = "preview" in asked
-        begin, before = (preview, end) if is_preview else (stable, "")
-        return rule(field) if begin <= asked < (before or "z") else OMITTED
+        version = field.occasion.api_version
+        if "preview" not in version:
+            return rule(field) if version >= stable else OMITTED
+        return rule(field) if preview <= version and (not end or version < end) else OMITTED
 
     return value
 
