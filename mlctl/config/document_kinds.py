@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 
-from mlctl import pointer
+from mlctl import pointer, schema
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind, kind_of_schema
-from mlctl.kinds.registry import UNMANAGED, by_schema, infer
+from mlctl.kinds.registry import OTHERS, by_schema, infer
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
 from mlctl.source import Document, SourceFile
@@ -29,30 +28,35 @@ UNKNOWN_KIND = Rule("MLC120", "unknown-kind", Severity.ERROR)
 OTHER_KIND = Rule("MLC121", "document-of-another-kind", Severity.ERROR)
 
 
-class Why(Enum):
-    """Why a file is left out."""
+class Why:
+    """Why a file is left out, in words; no enum, as each of its members costs at import."""
 
     UNKNOWN_KIND = "of kinds that mlctl does not know"
     NO_KIND = "without a `$schema`, whose content fits no kind"
     NO_MAPPING = "that hold no mapping"
+    OTHERS = "that others make"
     JOB = "that are jobs; run each with `mlctl job create -f FILE`"
+
+
+# What belongs to a document that names it by its own path alone.
+_NAMED_WHOLE = (Why.UNKNOWN_KIND, Why.OTHERS, Why.JOB)
 
 
 @dataclass(slots=True)
 class LeftOut:
     """The files that were left out, with the kind that each names."""
 
-    files: dict[Why, dict[str, str]] = field(default_factory=dict)
+    files: dict[str, dict[str, str]] = field(default_factory=dict)
     policies: set[str] = field(default_factory=set)  # read where mlctl.yml names them
 
-    def add(self, path: str, why: Why, kind: str = "") -> None:
+    def add(self, path: str, why: str, kind: str = "") -> None:
         """Leave out a file."""
         self.files.setdefault(why, {})[path] = kind
 
     @property
     def paths(self) -> set[str]:
         """The files that are no documents of mlctl; jobs are."""
-        files = (found for why, found in self.files.items() if why is not Why.JOB)
+        files = (found for why, found in self.files.items() if why != Why.JOB)
         return self.policies.union(*files)
 
     def notes(self, documents: Iterable[Document]) -> Iterator[str]:
@@ -67,9 +71,13 @@ class LeftOut:
             reported = {
                 path: kind
                 for path, kind in found.items()
-                if not _belongs(path, named_files, whole=why in (Why.UNKNOWN_KIND, Why.JOB))
+                if not _belongs(path, named_files, whole=why in _NAMED_WHOLE)
             }
-            if reported:
+            if why == Why.OTHERS:
+                for text in dict.fromkeys(reported.values()):
+                    paths = [path for path, kind in reported.items() if kind == text]
+                    yield f"{_some(paths)}: left to others, {text}"
+            elif reported:
                 yield (
                     _one(why, *next(iter(reported.items())))
                     if len(reported) == 1
@@ -164,9 +172,12 @@ class DocumentKinds:
             return
         url = document.data.get("$schema")
         name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
-        unmanaged = UNMANAGED.get(str(name).casefold())
+        other = OTHERS.get(str(name).casefold())
+        if other is not None:
+            self._check_for_others(file, document, str(name), *other)
+            return
         reason = (
-            f"`{name}` {unmanaged or 'is no kind that mlctl knows'}"
+            f"`{name}` is no kind that mlctl knows"
             if name
             else "it has no `$schema`, and its content fits no kind"
         )
@@ -176,7 +187,7 @@ class DocumentKinds:
             return
         at = ("$schema",) if url is not None else ()
         documents = (schema_name for kind in KINDS.values() for schema_name in kind.documents)
-        near = nearest(str(name), documents) if name and unmanaged is None else None
+        near = nearest(str(name), documents) if name else None
         suggestion = f"did you mean `{near}`? " if near else ""
         hint = f"{suggestion}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
         self.report.add(
@@ -187,6 +198,22 @@ class DocumentKinds:
                 hint,
             )
         )
+
+    def _check_for_others(
+        self, file: SourceFile, document: Document, name: str, schema_name: str, why: str
+    ) -> None:
+        """Check what others make: findings of a file that was named, a word about another one."""
+        findings = list(schema.check(document, schema.load(f"others/{schema_name}")))
+        if not file.explicit:
+            wrong = f", which does not fit its schema ({findings[0].message})" if findings else ""
+            self.left_out.add(file.path, Why.OTHERS, f"`{name}`{wrong}: {why}")
+            return
+        self.report.extend(findings)
+        if self.planning:
+            label = document.label(("$schema",) if "$schema" in document.data else ())
+            self.report.add(Diagnostic(OTHER_KIND, f"mlctl plans no `{name}`: {why}", label))
+        else:
+            self.notes.append(f"{file.path}: left to others, `{name}`: {why}")
 
 
 def has_kind(data: Mapping[str, Data]) -> bool:
@@ -219,7 +246,7 @@ def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
     return True
 
 
-def _one(why: Why, path: str, kind: str) -> str:
+def _one(why: str, path: str, kind: str) -> str:
     match why:
         case Why.UNKNOWN_KIND:
             return f"{path}: left out, `{kind}` is no kind that mlctl knows"
@@ -227,22 +254,25 @@ def _one(why: Why, path: str, kind: str) -> str:
             return f"{path}: left out, it has no `$schema`, and its content fits no kind"
         case Why.NO_MAPPING:
             return f"{path}: left out, it holds no mapping"
-        case Why.JOB:
+        case _:
             return f"{path}: left out, a job; run `mlctl job create -f {path}`"
 
 
-def _many(why: Why, kinds_by_path: dict[str, str]) -> str:
-    if why is Why.UNKNOWN_KIND:
+def _many(why: str, kinds_by_path: dict[str, str]) -> str:
+    if why == Why.UNKNOWN_KIND:
         spelt: dict[str, str] = {}  # `Schedule` and `schedule` are one
         counted = Counter(
             spelt.setdefault(kind.casefold(), kind) for kind in kinds_by_path.values()
         ).most_common()
         listed = ", ".join(f"`{kind}` ({count})" for kind, count in counted)
     else:
-        listed = ", ".join(list(kinds_by_path)[:_SHOWN])
-        if len(kinds_by_path) > _SHOWN:
-            listed += f" and {len(kinds_by_path) - _SHOWN} more"
-    return f"{len(kinds_by_path)} files left out {why.value}: {listed}"
+        listed = _some(list(kinds_by_path))
+    return f"{len(kinds_by_path)} files left out {why}: {listed}"
+
+
+def _some(paths: list[str]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
 
 
 def _other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:

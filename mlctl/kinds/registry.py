@@ -62,13 +62,26 @@ _KIND_OF_DOCUMENT = dict(
 )
 
 
-_KUBERNETES = (
-    "runs on a Kubernetes cluster of your own; mlctl manages those whose machines Azure runs"
-)
-# Why mlctl has no kind for a schema of Azure ML, where there is more to say than that.
-UNMANAGED = {
-    "kubernetesonlineendpoint": _KUBERNETES,
-    "kubernetesonlinedeployment": _KUBERNETES,
+_CONNECTION = ("workspaceConnection", "`az ml connection create` makes one")
+_KUBERNETES = "it runs on a cluster of your own; mlctl manages those whose machines Azure runs"
+_ATTACHED = ("attachedCompute", "`az ml compute attach` attaches one")
+# What mlctl checks and leaves to others: by which schema of `others`, and who makes it.
+OTHERS: Mapping[str, tuple[str, str]] = {
+    "workspace": (
+        "workspace",
+        "Bicep or Terraform makes one, and `mlctl workspace create -f` on the simulated cloud",
+    ),
+    "workspaceconnection": _CONNECTION,
+    "connection": _CONNECTION,
+    "featureset": ("featureSet", "`az ml feature-set create` makes one"),
+    "featurestore": ("featureStore", "`az ml feature-store create` makes one"),
+    "featurestoreentity": ("featureStoreEntity", "`az ml feature-store-entity create` makes one"),
+    "kubernetesonlineendpoint": ("kubernetesOnlineEndpoint", _KUBERNETES),
+    "kubernetesonlinedeployment": ("kubernetesOnlineDeployment", _KUBERNETES),
+    "kubernetescompute": _ATTACHED,
+    "kubernetes": _ATTACHED,
+    "virtualmachinecompute": _ATTACHED,
+    "virtualmachine": _ATTACHED,
 }
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mlctl import schema, source
+from mlctl.diagnostics import Report
+from mlctl.kinds.registry import OTHERS
 from tests.builders.shell import Run, cluster
 
 SCHEMAS = "$schema: https://azuremlschemas.azureedge.net/latest"
@@ -21,13 +24,12 @@ def test_one_note_tells_all_kinds_that_are_unknown(mlctl: Run, tmp_path: Path) -
     cluster(tmp_path / "cpu.yml")
     for name in ("a", "b"):
         unknown(tmp_path / f"{name}.yml", "zzzData")
-    unknown(tmp_path / "c.yml", "connection")
+    unknown(tmp_path / "c.yml", "yyyData")
     unknown(tmp_path / "d.yml", "ZzzData")
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
     assert done.err == (
-        "note: 4 files left out of kinds that mlctl does not know: `zzzData` (3),"
-        " `connection` (1)\n"
+        "note: 4 files left out of kinds that mlctl does not know: `zzzData` (3), `yyyData` (1)\n"
     )
 
 
@@ -118,3 +120,34 @@ def test_a_file_of_another_tool_takes_no_component_away(mlctl: Run, tmp_path: Pa
         "command: echo\nenvironment: azureml:e:1\n"
     )
     assert mlctl("graph", ".").out.startswith("prepare (component)\n")
+
+
+def test_what_others_make_is_one_line_a_kind_and_an_error_where_it_is_named(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    cluster(tmp_path / "cpu.yml")
+    for name in ("a", "b"):
+        unknown(tmp_path / f"{name}.yml", "workspaceConnection", "type: git\ntarget: https://x\n")
+    unknown(tmp_path / "c.yml", "workspace", "locaton: westeurope\n")
+    for command in ("validate", "plan"):
+        done = mlctl(command, ".", "--strict")
+        connections, workspace = (line for line in done.err.splitlines() if "left to" in line)
+        assert done.code == 0, done.out
+        assert connections == (
+            "note: a.yml, b.yml: left to others, `workspaceConnection`:"
+            " `az ml connection create` makes one"
+        )
+        assert "`workspace`, which does not fit its schema (unknown field `locaton`)" in workspace
+    named = mlctl("validate", "c.yml")
+    assert (named.code, "did you mean `location`?" in named.out) == (1, True)
+    assert mlctl("validate", "a.yml").code == 0
+    planned = mlctl("plan", "a.yml")
+    assert planned.code == 1
+    assert "mlctl plans no `workspaceConnection`" in planned.out + planned.err
+
+
+@pytest.mark.parametrize("others", sorted({name for name, _ in OTHERS.values()}))
+def test_what_others_make_has_a_schema_that_refuses_another_document(others: str) -> None:
+    rules = schema.load(f"others/{others}")
+    (document,) = source.load("x.yml", b"a: b\n", Report())
+    assert [one.rule.code for one in schema.check(document, rules)]
