@@ -69,6 +69,8 @@ def run(
             server.serve(recorded(answer), listener, tls, started)
         finally:
             running.remove(FILE, previous)
+            if settings.servers is not None:
+                settings.servers.end()
 
 
 @contextmanager

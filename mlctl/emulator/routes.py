@@ -8,6 +8,7 @@ from enum import Enum
 from urllib.parse import unquote
 
 from mlctl.dataclasses import dataclass
+from mlctl.emulator import data_plane
 from mlctl.emulator.arm import (
     activity,
     assets,
@@ -67,6 +68,7 @@ _STORED = "{scope*}" + _ML + "/registries/{registry}"
 _REGISTRY = _STORED + "/{collection}"
 _REGISTERED = _REGISTRY + "/{name}"
 _RUNS = run_history.ROOT + _WS + "/runs"
+_SCORED = "/online/{subscription}/{group}/{workspace}/{parent}"
 _ENTRA = "/{tenant}/oauth2"
 
 
@@ -224,6 +226,8 @@ ROUTES = (
     Route(
         "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.handle, needs=Needs.NOTHING
     ),
+    Route("GET", _SCORED, data_plane.health, needs=Needs.NOTHING),
+    Route("GET POST", _SCORED + "/score", data_plane.score, needs=Needs.NOTHING),
     Route("GET", "/mlctl/faults", faults.show, needs=Needs.TOKEN),
     Route("POST", "/mlctl/faults", faults.add, needs=Needs.TOKEN),
     Route("DELETE", "/mlctl/faults", faults.clear, needs=Needs.TOKEN),

@@ -19,7 +19,7 @@ from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal.descendants import MARK, end_tree
 from mlctl.rehearsal.worker.node import ASK_LINE
 
-_WORKER = Path(__file__).with_name("worker") / "start.py"
+_WORKERS = Path(__file__).with_name("worker")
 _CHUNK = 1 << 16
 _GRACE = 5.0  # seconds between a mini-batch's own timeout and ours
 _SILENCE_S, _ANSWER_S, _REPEAT_S = 10.0, 1.0, 60.0  # until the first word, an answer, the next word
@@ -154,8 +154,12 @@ class Process:
         variables: Mapping[str, str],
         log: str,
         arguments: Sequence[str] = (),
+        *,
+        program: str = "start.py",
     ) -> Process:
         """Start a worker for a script in the folder of a node, which has `code` and `logs`.
+
+        `program` is which worker: one that is watched, or one that serves (`serve.py`).
 
         Raises:
             OSError: it cannot be started.
@@ -165,7 +169,7 @@ class Process:
         pipes = (str(their_control), str(their_report))
         bounds = (str(interpreter.memory), str(int(interpreter.alone)), str(os.getpid()))
         words = interpreter.command(
-            _WORKER, *pipes, str(script), str(folder / "code"), *bounds, *arguments
+            _WORKERS / program, *pipes, str(script), str(folder / "code"), *bounds, *arguments
         )
         try:
             with (folder / "logs" / f"{log}.txt").open("ab") as output:

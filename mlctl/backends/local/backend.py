@@ -21,7 +21,8 @@ from mlctl.catalog import Size, limits
 from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
-from mlctl.pointer import Data
+from mlctl.kinds.resource import Upload
+from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import activity, control, registries, service
 from mlctl.simulator.control_plane.resources import operations, quota
@@ -81,6 +82,7 @@ class LocalBackend(
     ports.SupportsNodes,
     ports.SupportsPower,
     ports.SupportsCode,
+    ports.SupportsUpload,
     SupportsLeases,
     SupportsActivity,
 ):
@@ -144,6 +146,18 @@ class LocalBackend(
         with lost_leases_reported():
             accepted = service.put(self.handle, address, body)
         return LocalOperation(self.handle, accepted.operation, created=accepted.created)
+
+    def upload(
+        self,
+        address: Address,  # noqa: ARG002 - the path alone is kept
+        body: Mapping[str, Data],
+        upload: Upload,
+    ) -> Mapping[str, Data]:
+        """Note where the files are: nothing is copied."""
+        from mlctl.simulator.control_plane import local_paths
+
+        local_paths.note(self.handle.store, str(get(body, upload.wire)), upload.path)
+        return body
 
     def delete(self, address: Address) -> LocalOperation:
         with lost_leases_reported():

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from mlctl import source
 from mlctl.backends.ports.backend import SupportsScoring
 from mlctl.cli.az.common_flags import PolicyArgs
 from mlctl.cli.shell import Exit, Session, UsageError, flag
+from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.files import expanded
@@ -44,18 +45,30 @@ def invoke(
         metavar="NAME",
     ),
     *,
+    running: CodeArgs,
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> Exit:
     """Send a request to an online endpoint, and print the answer.
 
-    The simulated cloud runs no code: it checks the request and answers with an echo that says so.
+    The simulated cloud checks the request, and answers with an echo that says so; with --run-code
+    the deployment's own script or MLflow model answers.
     """
     if request_file is None:
         raise UsageError("the following arguments are required: --request-file/-r")
     request = _request(request_file)
+    endpoint = Address("online-endpoint", name)
     with _scoring(session) as backend:
-        answer = backend.score(Address("online-endpoint", name), deployment_name, request)
+        python = python_of(session, running) if backend_is_local(session, running) else None
+        answer: Data
+        if python is None:
+            answer = backend.score(endpoint, deployment_name, request)
+        else:
+            from mlctl.serving import online
+
+            code = (json.dumps(request), python, session.environment)
+            handle: Any = getattr(backend, "handle")  # noqa: B009 - the local one has it
+            answer = online.answer_once(handle, endpoint, deployment_name, *code)
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     print_data(session, text, printing.output, printing.query)
     return Exit.OK

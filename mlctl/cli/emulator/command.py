@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, flag
+from mlctl.cli.shell.code import CodeArgs, python_of
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
@@ -70,10 +71,11 @@ class AnswerArgs:
     page_size: int = flag("How many items a page of a list has.", default=100, min=1, max=5000)
 
 
-def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:
+def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> Exit:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
     _require_extras(http=server.http)
     token = _token(session, server.token)
+    python = python_of(session, running) if running.run_code else None
     _require_token(session, server.host, token)
     from mlctl.emulator.lifecycle import ServerConfig, StartError, run
     from mlctl.simulator.control_plane.state.store import make_state_private
@@ -94,7 +96,7 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs) -> Exit:
     try:
         run(
             config,
-            _settings(session, token, answers),
+            _settings(session, token, answers, python),
             lambda running: _print_instance(session, running, as_json=answers.as_json),
         )
     except StartError as error:
@@ -187,8 +189,11 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _settings(session: Session, token: str | None, answers: AnswerArgs) -> EmulatorSettings:
+def _settings(
+    session: Session, token: str | None, answers: AnswerArgs, python: str | None
+) -> EmulatorSettings:
     from mlctl.emulator.requests.settings import EmulatorSettings
+    from mlctl.serving.servers import Servers
 
     return EmulatorSettings(
         home=session.settings.scope("local", session.flags.scope),
@@ -200,6 +205,7 @@ def _settings(session: Session, token: str | None, answers: AnswerArgs) -> Emula
         now=time.time,
         new_id=lambda: str(uuid.uuid4()),
         bug=lambda error: _report_bug(session, error),
+        servers=Servers(python, session.environment) if python is not None else None,
     )
 
 

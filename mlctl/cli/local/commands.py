@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.cli.local import capacity, cloud, faults, preemption, settings, suppose
+from mlctl.cli.local import capacity, cloud, code, faults, preemption, settings, suppose
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group
 from mlctl.cli.shell.command import Commands
@@ -35,6 +35,10 @@ _LOCAL: Commands = {
             "show": preemption.preemption_show,
             "fit": preemption_fit,
         },
+    ),
+    "code": Group(
+        "Whether jobs and endpoints run your own code.",
+        {"on": code.on, "off": code.off, "show": code.show},
     ),
     "capacity": Group(
         "How many nodes a region has.",

@@ -24,6 +24,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 LARGEST_BODY = 16 * 2**20  # bytes; blobs may be larger
 LARGEST_BLOB = 256 * 2**20
 _BLOBS = "/blob/"
+_ONLINE, _INVOKED = "/online/", "/jobs"  # where paths begin or end that may run code
 _BACKLOG = 2048
 _IDLE_SECONDS = 75
 _GRACE_SECONDS = 1
@@ -96,7 +97,8 @@ class Application:
     """The ASGI application: reads a request, answers it, and sends the response with its faults.
 
     Requests are handled on the event loop itself: each takes a fraction of a millisecond, and the
-    state has one lock, so that threads would only wait for each other.
+    state has one lock, so that threads would only wait for each other. Those that may run the
+    user's code get a thread.
     """
 
     def __init__(self, answer: RequestHandler, timeout: float = connection.READ_TIMEOUT) -> None:
@@ -124,7 +126,12 @@ class Application:
             body = await _body(receive, largest, self._timeout)
         except TimeoutError:
             return connection.timeout_response()
-        return _too_large(largest) if body is None else self._answer(replace(request, body=body))
+        if body is None:
+            return _too_large(largest)
+        whole = replace(request, body=body)
+        if request.path.startswith(_ONLINE) or request.path.endswith(_INVOKED):
+            return await asyncio.to_thread(self._answer, whole)
+        return self._answer(whole)
 
 
 def _is_refused_upload(request: Request, largest: int) -> bool:

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Scope
+from mlctl.serving.servers import Servers
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import clock
 
@@ -37,7 +38,8 @@ class EmulatorSettings:
     virtual time pass in one real second, or `VIRTUAL`. `page` is the largest number of items on a
     page of a list. With a `token`, every request must carry it, or a token signed with it. `now` is
     the wall clock in Unix seconds (by default it stands still); `new_id` makes request ids (by
-    default it counts). `bug` is called with every unexpected exception.
+    default it counts). `bug` is called with every unexpected exception. `servers` run the code of
+    deployments; None: no code is run.
     """
 
     home: Scope = HOME
@@ -49,3 +51,4 @@ class EmulatorSettings:
     now: Callable[[], float] = _start_of_clock
     new_id: Callable[[], str] = field(default_factory=_count_ids)
     bug: Callable[[Exception], None] = _ignore_bug
+    servers: Servers | None = None

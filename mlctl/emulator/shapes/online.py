@@ -93,8 +93,12 @@ def _host_url(path: str) -> Rule:
     """A URL at the host that an endpoint has once nothing goes on."""
 
     def value(field: ResponseField) -> Data:
-        address = field.occasion.address
-        region = field.occasion.call.state.location
+        address, call = field.occasion.address, field.occasion.call
+        region = call.state.location
+        if call.settings.servers is not None and address is not None:
+            scope = call.scope
+            place = f"{scope.subscription}/{scope.resource_group}/{scope.workspace}"
+            return f"{call.request.base}/online/{place}/{address.name}/{path}"
         return f"https://{address.name if address else ''}.{region}.inference.ml.azure.com/{path}"
 
     return when_done(value)

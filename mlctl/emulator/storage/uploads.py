@@ -15,7 +15,9 @@ from mlctl.simulator.control_plane.state.errors import missing
 
 
 def container(call: Call, name: str) -> str:
-    """The account and the container of a datastore that every workspace has."""
+    """The account and the container of a datastore that every workspace has; "" of others."""
+    if name not in store_rules.OWN:
+        return ""
     named = store_rules.OWN[name][1].format(guid=store_rules.storage(call.state.seed, call.scope))
     return f"{_account(call)}/{named}"
 

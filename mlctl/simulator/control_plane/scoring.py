@@ -1,23 +1,27 @@
 """Requests to online endpoints of the simulated cloud, their keys, and the logs of deployments.
 
-The simulated cloud runs no code: a request is checked as the service checks it, and answered with
-an echo that says so.
+A request is checked as the service checks it. Unless code is to be run (`mlctl.serving`), it is
+answered with an echo that says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
+from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import activity, service
+from mlctl.simulator.control_plane import activity, local_paths, service
 from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 _DAY = 24 * 3600  # seconds
+_ALL = 100  # percent
 KEY, TOKEN = "key", "amltoken"
 
 
@@ -62,8 +66,27 @@ def score(
         NotFound: there is no such endpoint or deployment.
         Permanent: no deployment gets traffic, or the one that does cannot answer.
     """
+    chosen = choose(workspace, endpoint, deployment).address.name
+    remark = "an echo: no code was run"
+    return {"mlctl": remark, "endpoint": endpoint.name, "deployment": chosen, "request": request}
+
+
+def choose(
+    workspace: WorkspaceHandle, endpoint: Address, deployment: str | None, draw: float | None = None
+) -> StoredResource:
+    """The deployment that answers: the one that is named, else by the traffic.
+
+    `draw` is a number from 0 to 1 by which one is drawn; None takes the one with most traffic.
+
+    Raises:
+        NotFound: there is no such endpoint or deployment.
+        Permanent: no deployment gets traffic, or the one that does cannot answer.
+    """
     traffic = get(_read(workspace, endpoint), ("properties", "traffic")) or {}
     chosen = deployment or max(traffic, key=lambda name: traffic[name], default=None)
+    if draw is not None and not deployment and traffic:
+        reached = zip(traffic, accumulate(traffic.values()), strict=True)
+        chosen = next((name for name, upto in reached if draw * _ALL < upto), chosen)
     if chosen is None or not (deployment or traffic[chosen]):
         raise Permanent(
             "NoTraffic",
@@ -78,12 +101,18 @@ def score(
     if resource.state != "Succeeded":
         text = f"{address} is {resource.state}: it answers once it is Succeeded"
         raise Permanent("DeploymentNotReady", text, status=503)
-    remark = "an echo: the simulated cloud runs no code"
-    return {"mlctl": remark, "endpoint": endpoint.name, "deployment": chosen, "request": request}
+    return resource
+
+
+def log_file(workspace: WorkspaceHandle, deployment: Address) -> Path | None:
+    """The file with what the code of a deployment prints; None of a cloud in memory."""
+    folder = local_paths.log_folder(workspace.store)
+    name = f"{workspace.scope.workspace}-{deployment.parent}-{deployment.name}.txt".casefold()
+    return folder / name if folder else None
 
 
 def logs(workspace: WorkspaceHandle, deployment: Address, lines: int) -> str:
-    """The last events of a deployment, one a line; the simulated cloud runs no container.
+    """The last events of a deployment, one a line, and what its code has printed, where it ran.
 
     Raises:
         NotFound: there is no such deployment.
@@ -95,6 +124,9 @@ def logs(workspace: WorkspaceHandle, deployment: Address, lines: int) -> str:
         + (f" by {entry.caller}" if entry.caller else "")
         for entry in reversed(entries)
     ]
+    file = log_file(workspace, deployment)
+    if file is not None and file.is_file():
+        events += file.read_text(errors="replace").splitlines()
     return "".join(f"{event}\n" for event in events[-lines:])
 
 

@@ -42,7 +42,7 @@ def test_a_request_is_answered_by_an_echo_of_the_deployment_with_traffic(
     answer = json.loads(mlctl("online-endpoint", "invoke", *NAME, "-r", deployed).json)
     assert (answer["endpoint"], answer["deployment"]) == ("scores", "blue")
     assert answer["request"] == {"data": [1]}
-    assert "runs no code" in answer["mlctl"]
+    assert "no code was run" in answer["mlctl"]
 
 
 def test_an_endpoint_without_traffic_names_the_flag(mlctl: Run, request_file: str) -> None:

@@ -1,0 +1,96 @@
+"""Whether the simulated cloud runs the user's own code: by a flag, or by the user's own setting.
+
+The setting is kept in the user's folder, by the path of the state file: no repository can bring it
+along, neither in `mlctl.yml` nor in a state file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlctl import files
+from mlctl.backends import LOCAL_DB
+from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.declare import flag
+from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import dataclass
+
+_LARGEST = 1 << 20  # bytes of the setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeArgs:
+    """Whether code is run, and by what."""
+
+    run_code: bool = flag(
+        "Run the deployment's own code on this machine, with your rights.", default=False
+    )
+    python: str | None = flag(
+        "The Python with what the code imports; mlctl's own unless given.", metavar="EXE"
+    )
+
+
+def python_of(session: Session, args: CodeArgs) -> str | None:
+    """The interpreter that runs code; None where none is to be run.
+
+    Raises:
+        InvalidValue: there is no such Python.
+    """
+    stored = read(session.environment).get(key(session.environment))
+    if not args.run_code and stored is None:
+        return None
+    from mlctl.rehearsal.process import find_python
+
+    try:
+        return find_python(args.python or stored or None)
+    except OSError as error:
+        raise InvalidValue(str(error), flag="--python") from None
+
+
+def backend_is_local(session: Session, args: CodeArgs) -> bool:
+    """Whether code can be run: on the simulated cloud alone.
+
+    Raises:
+        InvalidValue: it was asked for elsewhere.
+    """
+    is_local = session.backend_name == "local"
+    if args.run_code and not is_local:
+        raise InvalidValue(
+            f"the {session.backend_name} backend runs code itself", flag="--run-code"
+        )
+    return is_local
+
+
+def key(environment: Mapping[str, str]) -> str:
+    """The state file of the simulated cloud, by which the setting is kept."""
+    return str(files.real(Path(environment.get("MLCTL_LOCAL_DB") or LOCAL_DB).absolute()))
+
+
+def _file(environment: Mapping[str, str]) -> Path:
+    folder = environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "/"), ".config")
+    return Path(folder, "mlctl", "run-code.json")
+
+
+def read(environment: Mapping[str, str]) -> dict[str, str]:
+    """State files whose clouds run code, with the Python of each ("": mlctl's own)."""
+    try:
+        data = json.loads(files.read(_file(environment), _LARGEST))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(value) for name, value in data.items()} if isinstance(data, dict) else {}
+
+
+def write(environment: Mapping[str, str], state: str, python: str | None) -> None:
+    """Keep that the cloud of a state file runs code, by a Python; None: that it does not.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    settings = {name: value for name, value in read(environment).items() if name != state}
+    if python is not None:
+        settings[state] = python
+    file = _file(environment)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    files.write(file, (json.dumps(settings, indent=2) + "\n").encode(), private=True)

@@ -1,0 +1,97 @@
+"""Serve a scoring script as it is: `init` once, then `run` for each request or mini-batch.
+
+Orders are `{"init": true, "output": path, "logs": path}`, `{"request": text}` and
+`{"run": [paths]}`, each with an `id` that the answer has, too. Nothing is watched and no clock is
+changed: what the script takes is what it takes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+
+from mlctl.rehearsal.worker.scorer import context_of, install_driver, rows_of
+
+TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from mlctl.rehearsal.worker.pipes import Pipes
+
+_MOST_TEXT = 4000  # characters of a traceback that are sent
+
+
+class Server:
+    """A process that has a scoring script loaded."""
+
+    def __init__(self, pipes: Pipes, script: str) -> None:
+        self.pipes, self.script = pipes, script
+        self.module: dict[str, Any] = {}
+
+    def serve(self) -> NoReturn:
+        """Answer orders until there are no more."""
+        for line in self.pipes.control:
+            order = json.loads(line)
+            began = time.perf_counter()
+            try:
+                answer = self.obey(order)
+            except BaseException as error:  # SystemExit too: the service counts it as a failure
+                trace = error.__traceback__
+                while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+                    trace = trace.tb_next
+                text = "".join(traceback.format_exception(type(error), error, trace))
+                print(text, file=sys.stderr, end="")
+                answer = {
+                    "failed": f"{type(error).__name__}: {error}"[:_MOST_TEXT],
+                    "trace": text[-_MOST_TEXT:],
+                }
+            answer["seconds"] = time.perf_counter() - began
+            sys.stdout.flush()
+            self.pipes.send(id=order["id"], **answer)
+        os._exit(0)
+
+    def obey(self, order: dict[str, Any]) -> dict[str, Any]:
+        """The answer to an order; raises what the script raises."""
+        if "init" in order:
+            return self.load(order)
+        run = self.module["run"]
+        if "request" in order:
+            return body_of(run(order["request"]))
+        result = run(list(order["run"]), *context_of(run, order))
+        rows = [] if result is None else rows_of(result)
+        length = len(result) if hasattr(result, "__len__") else len(rows)
+        return {"rows": rows, "length": length}
+
+    def load(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Import the script, and have it initialise."""
+        # As on the service, what a script logs from INFO on is in the logs.
+        logging.basicConfig(level=logging.INFO, format="%(levelname)s:%(name)s:%(message)s")
+        sys.path.insert(0, os.path.dirname(self.script))
+        install_driver(order["output"], order["logs"], os.getcwd())
+        with open(self.script, "rb") as file:
+            program = compile(file.read(), self.script, "exec")
+        module = type(sys)("entry_module")
+        module.__file__ = self.script
+        sys.modules["entry_module"] = module
+        self.module = module.__dict__
+        exec(program, self.module)
+        if not callable(self.module.get("run")):
+            raise AttributeError("the script has no function `run`")  # noqa: TRY004
+        if callable(self.module.get("init")):
+            self.module["init"]()
+        return {}
+
+
+def body_of(result: Any) -> dict[str, Any]:
+    """What the inference server answers: JSON of the result, or the response that it is.
+
+    `run` may return an `AMLResponse`, which is one of Flask's (azureml-inference-server-http).
+    """
+    if hasattr(result, "get_data") and hasattr(result, "status_code"):
+        kind = result.headers.get("content-type", "application/json")
+        return {"body": result.get_data(as_text=True), "status": result.status_code, "type": kind}
+    return {"body": json.dumps(result), "status": 200, "type": "application/json"}

@@ -1,0 +1,51 @@
+"""One request to an online deployment, in processes that are started for it and ended after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from mlctl.kinds.address import Address
+from mlctl.service_errors import Permanent
+from mlctl.serving import servers
+from mlctl.serving.deployments import CodeSettings
+from mlctl.simulator.control_plane import local_paths, scoring
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+
+_MISSING = "ModuleNotFoundError"
+
+
+def answer_once(
+    workspace: WorkspaceHandle,
+    endpoint: Address,
+    deployment: str | None,
+    request: str,
+    python: str,
+    environment: Mapping[str, str],
+) -> str:
+    """The body of the answer, where the request is a success.
+
+    Raises:
+        NotFound: there is no such endpoint or deployment.
+        Permanent: it has no code that can be run here, or that failed.
+    """
+    resource = scoring.choose(workspace, endpoint, deployment)
+    code = CodeSettings(python, partial(local_paths.find, workspace.store), environment)
+    try:
+        server = servers.start(workspace, resource, code)
+    except servers.ScriptError as error:
+        raise _failed(resource.address, error.trace or str(error)) from None
+    try:
+        answer = server.answer(request)
+    finally:
+        server.end()
+    if answer.status != servers.OK:
+        raise Permanent(f"HTTP {answer.status}", answer.body, status=answer.status)
+    return answer.body
+
+
+def _failed(address: Address, reason: str) -> Permanent:
+    lines = reason.strip().splitlines()[-20:]
+    hint = " (--python names the interpreter with its packages)" if _MISSING in reason else ""
+    text = f"{address}: the script cannot be loaded{hint}:\n" + "\n".join(lines)
+    return Permanent("ScriptFailed", text, status=424)

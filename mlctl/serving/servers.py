@@ -1,0 +1,245 @@
+"""Servers: processes with a scoring script, started on the first request and ended with mlctl."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from math import inf
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import Any
+
+from mlctl.dataclasses import dataclass, field
+from mlctl.rehearsal.process import Gone, Interpreter, Process, TooLate
+from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
+from mlctl.serving.deployments import CodeSettings, OnlineLimits, of_body
+from mlctl.simulator.control_plane import scoring
+from mlctl.simulator.control_plane.state.context import StoredResource
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.engine.rng import uniform
+
+_START_S = 600.0  # seconds for the import of a script and its `init`
+_GRACE_S = 5.0  # what a process's own patience adds
+
+
+class ScriptError(Exception):
+    """The script failed; the text is its error, `trace` where it came from."""
+
+    def __init__(self, text: str, trace: str = "") -> None:
+        super().__init__(text)
+        self.trace = trace
+
+
+class Worker:
+    """One process with a script that has initialised."""
+
+    def __init__(self, deployment: Deployment, folder: Path, log: Path, code: CodeSettings) -> None:
+        """Start the process, and have the script initialise; all it prints goes to `log`.
+
+        Raises:
+            ScriptError: the script cannot be imported, or its `init` fails.
+        """
+        lay_out(folder, deployment)
+        output = folder / "output"
+        output.mkdir(exist_ok=True)
+        if log != Path(os.devnull):
+            log.parent.mkdir(parents=True, exist_ok=True)
+        (folder / "logs" / "worker.txt").symlink_to(log.absolute())
+        names = variables(deployment, folder, output, code.environment, 0)
+        names["PYTHONUNBUFFERED"] = "1"
+        names.pop("PYTHONHASHSEED")
+        interpreter = Interpreter(code.python, False, 0, uuid.uuid4().hex, inf)  # noqa: FBT003
+        script = folder / "code" / deployment.script.relative_to(deployment.code)
+        self.output = output
+        self._number = 0
+        self._process = Process.start(
+            interpreter, script, folder, names, "worker", program="serve.py"
+        )
+        try:
+            self.ask(_START_S, init=True, output=str(output), logs=str(folder / "logs"))
+        except TooLate:
+            self.end()
+            raise ScriptError(f"the script has not initialised in {_START_S:.0f} s") from None
+        except ScriptError:
+            self.end()
+            raise
+
+    def ask(self, timeout: float, **order: Any) -> dict[str, Any]:
+        """The answer to an order; later orders wait for one that takes longer than its time.
+
+        Raises:
+            ScriptError: the script raised, or its process has ended.
+            TooLate: there is no answer in `timeout` seconds.
+        """
+        self._number += 1
+        self._process.send(id=self._number, **order)
+        ends = time.monotonic() + timeout
+        try:
+            answer = self._process.receive(ends - time.monotonic() - _GRACE_S)
+            while answer["id"] != self._number:
+                answer = self._process.receive(ends - time.monotonic() - _GRACE_S)
+        except Gone as error:
+            how = f"signal {error.signal}" if error.signal else f"exit code {error.code}"
+            raise ScriptError(f"the process of the script has ended ({how})") from None
+        if "failed" in answer:
+            raise ScriptError(str(answer["failed"]), str(answer["trace"]))
+        return answer
+
+    def end(self) -> None:
+        """End the process and all that it has begun."""
+        self._process.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an online deployment answers: a status of HTTP, the body, its type, further headers."""
+
+    status: int
+    body: str
+    type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+OK = 200
+_FAILED = "An unexpected error occurred in scoring script. Check the logs for more info."
+_LATE = "upstream request timeout: the model takes longer than request_timeout_ms of the deployment"
+_BUSY = "Too many pending requests"
+
+
+def model_error(status: int, body: str, kind: str = "application/json") -> Answer:
+    """A container's answer that is no 200: "Azure returns a 424", and why in two headers.
+
+    how-to-troubleshoot-online-endpoints, "424 Model Error"; the text of an error of `run` is that
+    of azureml-inference-server-http.
+    """
+    reason = "model_error"
+    headers = {
+        "ms-azureml-model-error-statuscode": str(status),
+        "ms-azureml-model-error-reason": reason,
+    }
+    return Answer(424, body, kind, headers)
+
+
+class OnlineServer:
+    """The processes of one online deployment, and the requests that wait for them."""
+
+    def __init__(
+        self, deployment: Deployment, limits: OnlineLimits, log: Path, code: CodeSettings
+    ) -> None:
+        """Start its processes.
+
+        Raises:
+            ScriptError: the script cannot be imported, or its `init` fails.
+        """
+        self._limits, self._lock, self._pending = limits, Lock(), 0
+        self._folder = Path(tempfile.mkdtemp(prefix="mlctl-online-"))
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._workers: list[Worker] = []
+        try:
+            for number in range(limits.workers):
+                self._workers.append(Worker(deployment, self._folder / str(number), log, code))
+                self._idle.put(self._workers[-1])
+        except BaseException:
+            self.end()
+            raise
+
+    def answer(self, request: str) -> Answer:
+        """The answer to a request: the script's, or what the service says in its place."""
+        with self._lock:
+            if self._pending >= self._limits.capacity:
+                return Answer(429, _BUSY, "text/plain")
+            self._pending += 1
+        ends = time.monotonic() + self._limits.timeout
+        worker = None
+        try:
+            worker = self._idle.get(timeout=self._limits.timeout)
+            answer = worker.ask(max(0.0, ends - time.monotonic()), request=request)
+        except (TooLate, Empty):
+            return Answer(408, _LATE, "text/plain")
+        except ScriptError as error:
+            text = _FAILED if error.trace else str(error)
+            return model_error(500, f'{{"message": "{text}"}}')
+        finally:
+            with self._lock:
+                self._pending -= 1
+            if worker is not None:
+                self._idle.put(worker)
+        body, status, kind = str(answer["body"]), int(answer["status"]), str(answer["type"])
+        return Answer(200, body, kind) if status == OK else model_error(status, body, kind)
+
+    def end(self) -> None:
+        """End the processes and remove their folders."""
+        for worker in self._workers:
+            worker.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Servers:
+    """The servers of all online deployments of a program that serves them."""
+
+    def __init__(self, python: str, environment: Mapping[str, str]) -> None:
+        self.python, self.environment = python, environment
+        self._running: dict[str, tuple[str, OnlineServer]] = {}
+        self._lock = Lock()
+        self._drawn = 0
+
+    def draw(self, seed: str) -> float:
+        """A number from 0 to 1 for the next request, by which traffic is shared."""
+        with self._lock:
+            self._drawn += 1
+            return uniform(f"{seed}/traffic/{self._drawn}")
+
+    def settings(self, locate: Callable[[str], Path | None]) -> CodeSettings:
+        """How code is run here, of files that `locate` finds."""
+        return CodeSettings(self.python, locate, self.environment)
+
+    def answer(
+        self,
+        workspace: WorkspaceHandle,
+        resource: StoredResource,
+        locate: Callable[[str], Path | None],
+        request: str,
+    ) -> Answer:
+        """The answer of a deployment to a request; its processes start with the first one.
+
+        Raises:
+            Permanent: it has no code that can be run here.
+        """
+        key = resource.address.id(workspace.scope).casefold()
+        version = json.dumps([resource.body["properties"], resource.body.get("sku")])
+        with self._lock:
+            started, server = self._running.get(key, ("", None))
+            if server is None or started != version:
+                self._running.pop(key, None)
+                if server is not None:
+                    server.end()
+                try:
+                    server = start(workspace, resource, self.settings(locate))
+                except ScriptError as error:
+                    return model_error(502, f"the container has crashed: {error}", "text/plain")
+                self._running[key] = (version, server)
+        return server.answer(request)
+
+    def end(self) -> None:
+        """End all of them."""
+        for _, server in self._running.values():
+            server.end()
+        self._running.clear()
+
+
+def start(workspace: WorkspaceHandle, resource: StoredResource, code: CodeSettings) -> OnlineServer:
+    """The server of an online deployment.
+
+    Raises:
+        Permanent: it has no code that can be run here.
+        ScriptError: the script cannot be imported, or its `init` fails.
+    """
+    deployment = of_body(workspace, resource.address, resource.body, code)
+    log = scoring.log_file(workspace, resource.address) or Path(os.devnull)
+    return OnlineServer(deployment, OnlineLimits.of(resource.body), log, code)
