@@ -1,9 +1,11 @@
-"""Workspaces, as recorded (api-versions 2023-04-01 and 2023-08-01-preview).
+"""Workspaces, as recorded in 2025 and 2026 (api-versions 2023-04-01 and 2023-08-01-preview).
 
 And their connections and datastores, as recorded with api-version 2024-04-01.
 """
 
 from __future__ import annotations
+
+import re
 
 from mlctl.emulator.requests.settings import TENANT
 from mlctl.emulator.shapes.assets import SYSTEM_DATA
@@ -25,7 +27,7 @@ from mlctl.emulator.shapes.shape import (
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources.datastores import OWN
 
-_MORE = "2023-08"  # the first previews with search, safety and software bills
+_MORE = "2023-08"  # the first previews with rules of networks and software bills
 
 
 def _companion_id(provider: str) -> Rule:
@@ -47,21 +49,28 @@ def _friendly_name(field: ResponseField) -> Data:
 
 def _notebooks(field: ResponseField) -> Data:
     call = field.occasion.call
-    name = call.guid("workspace")
+    guid, region = call.guid("workspace"), call.state.location
+    name = re.sub(r"[^a-z0-9]", "", call.scope.workspace.casefold())
     return {
-        "resourceId": name.replace("-", ""),
-        "fqdn": f"ml-{name}.{call.state.location}.notebooks.azure.net",
+        "resourceId": guid.replace("-", ""),
+        "fqdn": f"ml-{name}-{region}-{guid}.{region}.notebooks.azure.net",
         "isPrivateLinkEnabled": False,
         "notebookPreparationError": None,
     }
 
 
-def _not_started(*keys: str) -> Rule:
-    body = {"provisioningState": "NotStarted", **dict.fromkeys(keys)}
-    return preview_since(_MORE, always(body))
-
-
-_ELSEWHERE = ("resourceId", "endpoint", "failureReason")
+_NETWORK = {
+    "changeableIsolationModes": ["AllowInternetOutbound", "AllowOnlyApprovedOutbound"],
+    "isolationMode": "Disabled",
+    "enableNetworkMonitor": False,
+    "enableFirewallLog": False,
+}
+_NETWORK_RULES = {
+    "defaultAction": "Allow",
+    "bypass": "",
+    "ipRules": [],
+    "resourceAccessRules": [],
+}
 WORKSPACE: Shape = {
     "id": stored,
     "name": stored,
@@ -80,9 +89,8 @@ WORKSPACE: Shape = {
             "tenantId": always(TENANT),
             "imageBuildCompute": stored,
             "provisioningState": always("Succeeded"),
-            "managedNetwork": otherwise(
-                {"changeableIsolationModes": [], "isolationMode": "Disabled"}
-            ),
+            "managedNetwork": otherwise(_NETWORK),
+            "allowRoleAssignmentOnRG": otherwise(default=True),
             "v1LegacyMode": otherwise(default=False),
             "softDeleteEnabled": otherwise(default=False),
             "containerRegistry": if_set,
@@ -94,26 +102,15 @@ WORKSPACE: Shape = {
             "privateLinkCount": always(0),
             "publicNetworkAccess": otherwise("Enabled"),
             "ipAllowlist": since(_MORE, otherwise([])),
+            "networkAcls": preview_since(_MORE, otherwise(_NETWORK_RULES)),
             "discoveryUrl": stored,
             "mlFlowTrackingUri": stored,
             "serverlessComputeSettings": since(_MORE, stored),
             "EnableSoftwareBillOfMaterials": preview_since(_MORE, always(value=False)),
             "sdkTelemetryAppInsightsKey": lambda field: field.occasion.call.guid("telemetry"),
-            "sasGetterUri": preview_since(_MORE, always("")),
             "enableDataIsolation": otherwise(default=False),
-            "azureOpenAI": preview_since(
-                _MORE,
-                always(
-                    {
-                        "provisioningState": "NotStarted",
-                        **dict.fromkeys((*_ELSEWHERE, "proxyResourceId")),
-                        "deployedModels": [],
-                    }
-                ),
-            ),
-            "azureCognitiveSearch": _not_started(*_ELSEWHERE),
-            "azureAIContentSafety": _not_started(*_ELSEWHERE),
-            "endpointResources": preview_since(_MORE, always({})),
+            "systemDatastoresAuthMode": preview_since(_MORE, otherwise("accesskey")),
+            "enableServiceSideCMKEncryption": preview_since(_MORE, otherwise(default=False)),
         }
     ),
     "identity": stored,
