@@ -239,6 +239,7 @@ class AzFacts:
     """On the command line, as `az ml` has it.
 
     - `present`: whether `az ml` has it.
+    - `asks`: whether az asks before it deletes one.
     - `columns`: those of `-o table`.
     - `printed_forms`: the form of a body -> the one in which az prints it. `printed_empty`: maps
       that az prints also where they are empty.
@@ -254,6 +255,7 @@ class AzFacts:
     """
 
     present: bool = True
+    asks: bool = True
     columns: Columns = field(default_factory=dict)
     printed_forms: Mapping[str, str] = field(default_factory=dict)
     printed_empty: tuple[str, ...] = ()

@@ -138,6 +138,28 @@ def test_a_path_leads_to_a_datastore_that_there_is(
     assert ("MLC421" in planned.out, line in planned.out) == (bool(line), True)
 
 
+def test_a_job_that_reads_from_no_datastore_is_warned_of_before_it_runs(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    job = """\
+command: cat ${{inputs.heap}}
+environment: azureml://registries/azureml/environments/sklearn-1.5/versions/28
+experiment_name: e
+inputs: {heap: {type: uri_folder, path: "azureml://datastores/fotos/paths/2026"}}
+"""
+    (tmp_path / "job.yml").write_text(job)
+    submitted = mlctl("job", "create", "-f", "job.yml")
+    assert (submitted.code, "MLC421" in submitted.err) == (0, True)
+    (tmp_path / "job.yml").write_text(job.replace("fotos", "workspaceblobstore"))
+    assert "MLC421" not in mlctl("job", "create", "-f", "job.yml").err
+
+
+def test_as_in_az_nobody_is_asked_before_a_datastore_is_deleted(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "photos.yml").write_text(STORE)
+    mlctl("apply", "photos.yml", "--yes")
+    assert mlctl("datastore", "delete", "-n", "photos").code == 0
+
+
 @pytest.mark.parametrize(
     ("fields", "code"),
     [

@@ -18,12 +18,14 @@ from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import OutputArgs, Query
-from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
+from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.files import expanded
-from mlctl.kinds import Resource, Scope
+from mlctl.kinds import Resource, Scope, kind_of
 from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import complete, encode
+from mlctl.planning.preflight import references
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.source import dump
@@ -63,7 +65,7 @@ def create(
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
-        resources = _resources(session, backend.scope, args)
+        resources = _resources(session, backend, args)
         if resources is None:
             return Exit.ERROR
         resource, assets = resources
@@ -105,7 +107,7 @@ def submit(
 
 
 def _resources(
-    session: Session, scope: Scope, args: JobArgs
+    session: Session, backend: Backend, args: JobArgs
 ) -> tuple[Resource, list[Resource]] | None:
     """The job of the file, and the assets that are written inline in it or are local.
 
@@ -116,7 +118,7 @@ def _resources(
     loader = session.loader(
         report,
         JOB,
-        scope=scope,
+        scope=backend.scope,
         planning=True,
         edit=lambda document, _kind: documents.document_to_create(document, typed),
     )
@@ -124,11 +126,21 @@ def _resources(
     session.show(report)
     if report.failed:
         return None
+    _look_for_datastores(session, backend, loaded.graph, args)
     resources = loaded.graph.resources.values()
     job_resources = [resource for resource in resources if resource.kind is JOB]
     if len(job_resources) != 1:
         raise Permanent("NotOneJob", f"`{args.file}` has {len(job_resources)} jobs: one at a time")
     return job_resources[0], [resource for resource in resources if resource.owner is not None]
+
+
+def _look_for_datastores(session: Session, backend: Backend, graph: Graph, args: JobArgs) -> None:
+    """Warn of paths into datastores that the workspace has not, before nodes are started."""
+    edges = [edge for edge in graph.edges if kind_of(edge.target).arm.own_names]
+    live = backend.read({edge.target for edge in edges}) if edges else {}
+    absent = [edge for edge in edges if edge.target not in live]
+    findings = [references.missing(graph.resources[edge.source], edge) for edge in absent]
+    session.show_findings(findings, ignored(session, args.ignore))
 
 
 def _refuse(job: Resource) -> None:

@@ -139,7 +139,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         session.show_findings((*plan.errors, *plan.warnings), ignored(session, args.ignore))
         if plan.errors:
             return why_not(plan)
-        agreed = args.yes or session.settings.truth("disable_confirm_prompt")
+        agreed = args.yes or not kind.az.asks or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
         return carry_out(session, backend, Planned(plan, Graph({}, ())), args)

@@ -75,7 +75,7 @@ def _of_line(
         hint = "correct `end_time`, or the days that it names"
         yield finding(NEVER, schedule, schedule.label(at), why, hint)
         return
-    shown = f"the next three: {_shown(ahead, trigger)}"
+    shown = f"the next three from today on: {_shown(ahead, trigger)}"
     if ignored:
         yield finding(
             IGNORED,

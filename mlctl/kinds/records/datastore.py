@@ -43,6 +43,7 @@ KIND = Kind(
     ),
     plan=PlanFacts(loss="its files stay in their storage, and no path `azureml://` leads there"),
     az=AzFacts(
+        asks=False,
         columns={
             "Name": ("name",),
             "Type": ("type",),

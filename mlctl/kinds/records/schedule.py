@@ -38,6 +38,7 @@ KIND = Kind(
     ),
     content=ContentFacts(job=("create_job",)),
     az=AzFacts(
+        asks=False,
         columns={
             "Name": ("name",),
             "Trigger": _trigger,
