@@ -82,7 +82,7 @@ def _differences(change: Change, resource: Resource, scope: Scope) -> Iterator[D
         if changed_field.at[:-1] == TAGS and str(changed_field.at[-1]).startswith(RESERVED):
             continue
         field = resource.form.field(changed_field.at) or resource.form.field(changed_field.at[:-1])
-        hashed = field is None or not is_unhashed(field, kind_of(change.address))
+        hashed = field is None or not (field.secret or is_unhashed(field, kind_of(change.address)))
         yield Difference(changed_field, Origin.OUTSIDE if unchanged and hashed else Origin.UNKNOWN)
 
 

@@ -68,6 +68,10 @@ def test_a_datastore_goes_the_whole_way(anywhere: Run, tmp_path: Path) -> None:
     assert "No changes" in anywhere("plan", ".").out
     edit(file, "account_key", "sas_token")
     assert "sas_token: *** (before) -> *** (after) # from AccountKey" in anywhere("plan", ".").out
+    assert (
+        "credentials.sas_token: *** in the file, AccountKey in the workspace"
+        in anywhere("drift", ".").out
+    )
     assert anywhere("apply", ".", "--yes").code == 0
     assert "No changes" in anywhere("plan", ".").out
     assert anywhere("export", "datastore", "--to", "out").code == 0

@@ -122,6 +122,10 @@ def _lines(drifted: Drifted, writes: Writes) -> Iterator[str]:
         live, declared = masked_sides(difference.field)
         name = clean(dotted(difference.field.at))
         place = "by default" if _is_default(drifted, difference) else "in the file"
+        if difference.field.sensitive:
+            live = difference.field.note or "no secret"
+            yield f"~ {name}: *** in the file, {live} in the workspace"
+            continue
         yield f"~ {name}: {_shown(declared)} {place}, {_shown(live)} in the workspace"
     for origin in Origin:
         if any(difference.origin is origin for difference in drifted.differences):
