@@ -128,6 +128,7 @@ ROUTES = (
     Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
+    Route("POST", _ONLINE + "/{name}/regenerateKeys", resources.regenerate_keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/token", resources.token, "online-endpoint"),
     Route("POST", _SKUS.removesuffix("skus") + "getLogs", resources.logs, "online-deployment"),
     Route("GET", _SKUS, resources.skus, "online-deployment"),

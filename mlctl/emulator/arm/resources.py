@@ -167,6 +167,14 @@ def keys(call: Call) -> Response:
     return json_response(scoring.keys(call.state, call.address, endpoint.body))
 
 
+def regenerate_keys(call: Call) -> Response:
+    """POST regenerateKeys: 202 with a Location alone, as recorded."""
+    call.require(call.address)
+    key_type = str(call.data.get("keyType") or "")
+    number = scoring.regenerate(call.handle, call.address, key_type)
+    return operations.write_response(call, number, created=False, patched=True)
+
+
 def token(call: Call) -> Response:
     """POST token: one for a day; after half of it callers shall ask for another."""
     return json_response(scoring.token(call.state, call.require(call.address).address))

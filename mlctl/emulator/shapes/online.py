@@ -115,6 +115,7 @@ ONLINE_ENDPOINT: Shape = {
             "scoringUri": _host_url("score"),
             "swaggerUri": _host_url("swagger.json"),
             "authMode": otherwise("Key"),
+            "keys": omitted,
             "provisioningState": _endpoint_state,
             "compute": stored,
             "traffic": otherwise({}),

@@ -6,6 +6,7 @@ answered with an echo that says so.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from itertools import accumulate
 from pathlib import Path
@@ -17,12 +18,14 @@ from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import activity, local_paths, service
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import StoredResource
+from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 _DAY = 24 * 3600  # seconds
 _ALL = 100  # percent
 KEY, TOKEN = "key", "amltoken"
+_KEY_NAMES = ("primaryKey", "secondaryKey")
 
 
 def auth_mode(endpoint: Mapping[str, Data]) -> str:
@@ -31,10 +34,33 @@ def auth_mode(endpoint: Mapping[str, Data]) -> str:
 
 
 def keys(state: WorkspaceState, address: Address, endpoint: Mapping[str, Data]) -> dict[str, Data]:
-    """The keys of an endpoint; none of one that takes tokens. They depend on the seed only."""
-    by_key = auth_mode(endpoint) == KEY
-    values = [_secret(state, f"{name}{address}") if by_key else None for name in ("one", "two")]
-    return dict(zip(("primaryKey", "secondaryKey"), values, strict=True))
+    """The keys of an endpoint; none of one that takes tokens.
+
+    The first ones depend on the seed only; later ones are in its body, which nobody is shown.
+    """
+    if auth_mode(endpoint) != KEY:
+        return dict.fromkeys(_KEY_NAMES)
+    values = [_secret(state, f"{name}{address}") for name in ("one", "two")]
+    later_keys = endpoint["properties"].get("keys") or {}
+    return dict(zip(_KEY_NAMES, values, strict=True)) | later_keys
+
+
+def regenerate(workspace: WorkspaceHandle, endpoint: Address, key_type: str) -> int | None:
+    """Begin to replace the `primary` or `secondary` key of an endpoint; the operation's number.
+
+    Raises:
+        ServiceError: 404, there is no such endpoint; 400, there is no key of that type.
+    """
+    with workspace.store.read() as db:
+        state = workspace.state(db)
+    body = json.loads(json.dumps(_read(workspace, endpoint)))
+    name = f"{key_type.casefold()}Key"
+    if name not in _KEY_NAMES:
+        raise bad(f"The endpoint `{endpoint.name}` has no key of type `{key_type}`.")
+    old_key = keys(state, endpoint, body)[name]
+    new_key = {name: _secret(state, f"{old_key}{endpoint}")}
+    body["properties"]["keys"] = (body["properties"].get("keys") or {}) | new_key
+    return service.put(workspace, endpoint, body).operation
 
 
 def token(state: WorkspaceState, address: Address) -> dict[str, Data]:

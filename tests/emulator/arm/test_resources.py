@@ -90,6 +90,20 @@ def test_an_online_endpoint_has_keys_where_it_takes_them(mode: str, keys: bool) 
     assert here.ask("POST", f"{WS}/onlineEndpoints/none/listKeys").status == 404
 
 
+def test_a_new_key_of_an_online_endpoint_takes_the_place_of_the_old_one_alone() -> None:
+    here = world()
+    here.made(ONLINE, {"location": "eastus", "properties": {"authMode": "Key"}})
+    before = here.ask("POST", f"{ONLINE}/listKeys").data
+    began = here.ask("POST", f"{ONLINE}/regenerateKeys", {"keyType": "Primary"})
+    assert (began.status, began.response.body) == (202, b"")
+    assert here.done(began).data["status"] == "Succeeded"
+    after = here.ask("POST", f"{ONLINE}/listKeys").data
+    assert after["primaryKey"] != before["primaryKey"]
+    assert after["secondaryKey"] == before["secondaryKey"]
+    assert "keys" not in here.get(ONLINE).data["properties"]
+    assert here.ask("POST", f"{ONLINE}/regenerateKeys", {"keyType": "Third"}).status == 400
+
+
 def test_an_online_deployment_lives_under_its_endpoint_and_goes_with_it() -> None:
     here = world()
     blue = f"{ONLINE}/deployments/blue"

@@ -27,8 +27,9 @@ def accept_endpoint(
     """
     endpoints.check_name(address, old)
     top, properties = arm_body.read_body(body)
-    for name in ("scoringUri", "swaggerUri", "keys"):
+    for name in ("scoringUri", "swaggerUri"):
         properties.pop(name, None)
+    keys = properties.pop("keys", None) or (old.body["properties"].get("keys") if old else None)
     arm_body.set_enum(properties, "authMode", ("Key", "AMLToken", "AADToken"), "Key")
     arm_body.set_enum(properties, "publicNetworkAccess", _ACCESS, "Enabled")
     properties["traffic"] = _shares(context, address, properties, "traffic")
@@ -41,7 +42,8 @@ def accept_endpoint(
     )
     stored = by_schema.accept(context, address, {**top, "properties": properties}, old)
     uris = {"scoringUri": f"{host}/score", "swaggerUri": f"{host}/swagger.json"}
-    stored["properties"] = dict(sorted({**stored["properties"], **uris}.items()))
+    secret = {"keys": keys} if keys else {}  # no answer shows them
+    stored["properties"] = dict(sorted({**stored["properties"], **uris, **secret}.items()))
     return {**stored, "kind": "Managed"}
 
 
