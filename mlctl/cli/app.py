@@ -40,6 +40,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "simulate": "mlctl.cli.forecast.simulate",
         "advise": "mlctl.cli.advise.command",
         "rehearse": "mlctl.cli.rehearse.command",
+        "finish": "mlctl.cli.finish.command",
     },
     "Setup Commands": {
         "doctor": "mlctl.cli.shell.doctor",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PLAN_FAMILY = (
     *("init", "validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
     *("lock", "export", "import", "pull"),
-    *("simulate", "advise", "rehearse"),
+    *("simulate", "advise", "rehearse", "finish"),
 )
 # Flags with a value that may stand before the verb.
 _BEFORE = (

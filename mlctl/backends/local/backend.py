@@ -33,6 +33,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
+    from mlctl.backends.local.journals import LocalJournals
     from mlctl.backends.ports.health import HealthCheck
     from mlctl.backends.ports.metrics import Series
 
@@ -274,6 +275,13 @@ class LocalBackend(
         from mlctl.backends.local.jobs import LocalJobs
 
         return LocalJobs(self.handle)
+
+    @property
+    def journals(self) -> LocalJournals:
+        """The journals of the workspace."""
+        from mlctl.backends.local.journals import LocalJournals
+
+        return LocalJournals(self.handle)
 
     def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
         from mlctl.simulator.control_plane import scoring

@@ -72,12 +72,13 @@ def _download(session: Session, name: str, folder: Path) -> int | None:
         if not job.ended:
             why = f"the job `{name}` is {job.status}: what it leaves is there when it has ended"
             raise Permanent("NothingToVerify", why)
-        _write(jobs, name, folder)
+        write_outputs(jobs, name, folder)
     size = pointer.get(job.body, ("properties", "run", "work", "mini_batch_size"))
     return size if isinstance(size, int) else None
 
 
-def _write(jobs: Jobs, name: str, folder: Path) -> None:
+def write_outputs(jobs: Jobs, name: str, folder: Path) -> None:
+    """Write the scores that a job has left to a folder."""
     if isinstance(jobs, SupportsDownloads):
         jobs.download(name, folder, "score", every=False)
         return

@@ -21,6 +21,9 @@ class Exit(IntEnum):
     CANCELLED = 8
     TIMED_OUT = 9
     LOCKED = 10
+    LATE = 11
+    TOO_DEAR = 12
+    IMPOSSIBLE = 13
     BUG = 70
 
 
@@ -60,6 +63,11 @@ MEANINGS: tuple[tuple[Exit, str, str], ...] = (
         "Another apply of the project holds the lease, and nothing was begun; or it was lost on the"
         " way, and what is left is listed.",
     ),
+    (Exit.CANCELLED, "`finish`", "Not begun, cancelled, or left running after Ctrl-C."),
+    (Exit.LOCKED, "`finish`", "Another controller of the job is at work."),
+    (Exit.LATE, "`finish`", "The job is done, but after its deadline."),
+    (Exit.TOO_DEAR, "`finish`", "Stopped before a step that would pass `--max-cost`."),
+    (Exit.IMPOSSIBLE, "`finish`", "Given up after equal failures (`--give-up-after`)."),
     (Exit.BUG, "all", "A bug in mlctl. `--debug` shows the traceback."),
 )
 _HEAD = """\

@@ -51,7 +51,8 @@ class Study:
         return Summary(self.scenario, histories, deadline_s, single_run=once)
 
     def _by_shortcut(self, run: int) -> History:
-        cloud = skip.SkipCloud(self.scenario, self.seed_of(run))
+        goes_on = (self.policy.shards or 1) > 1
+        cloud = skip.SkipCloud(self.scenario, self.seed_of(run), goes_on=goes_on)
         try:
             return self._carry_out(cloud)
         except skip.Inexact:

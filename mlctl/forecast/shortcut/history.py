@@ -81,7 +81,9 @@ def _is_known(process: PreemptionProcess) -> bool:
 class SkipCloud:
     """A `history.Cloud` that counts by division; for scenarios without an `obstacle`."""
 
-    def __init__(self, scenario: Scenario, seed: str) -> None:
+    def __init__(self, scenario: Scenario, seed: str, *, goes_on: bool = False) -> None:
+        """`goes_on`: runs may follow one that completed, in the cloud that it left."""
+        self.goes_on = goes_on
         self.scenario = placed(scenario, seed)
         self.seed = seed
         self._now = 0.0
@@ -103,7 +105,8 @@ class SkipCloud:
         self._tiers.append(tier)
         self._bills.append(0.0)
         run = ShortRun(self.scenario, files, self._now, until)
-        is_first = len(self._bills) == 1 and self.scenario.settings.delay_cv == 0
+        is_alone = len(self._bills) == 1 and not self.goes_on
+        is_first = is_alone and self.scenario.settings.delay_cv == 0
         result = self._first(run, tier) if is_first else None
         if result is None:
             run = ShortRun(self.scenario, files, self._now, until)

@@ -41,7 +41,7 @@ STAGE = (
 )
 FOREVER = ("emulator",)  # `emulator start` runs until it is stopped
 ONLINE = ("catalog", "refresh")  # asks Azure
-SLOW = {"simulate", "advise", "rehearse"}  # many histories, or processes of their own
+SLOW = {"simulate", "advise", "rehearse", "finish"}  # many histories, or processes of their own
 EXAMPLES = [
     pytest.param(
         example,

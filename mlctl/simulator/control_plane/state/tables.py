@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-OLDEST, VERSION = 6, 10  # the oldest version that can be read, and the one that is written
+OLDEST, VERSION = 6, 11  # the oldest version that can be read, and the one that is written
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 
 TABLES = (
@@ -24,6 +24,7 @@ TABLES = (
     "locks",
     "activity",
     "leases",
+    "journals",
     "resources",
     "workspaces",
 )  # what a reset empties; `world` and `engine` have one row each

@@ -76,3 +76,7 @@ CREATE TABLE leases (
   PRIMARY KEY (workspace, project)) WITHOUT ROWID;
 -- version 10
 ALTER TABLE resources ADD COLUMN last_operation INTEGER;
+-- version 11
+CREATE TABLE journals (
+  id INTEGER PRIMARY KEY, workspace TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL);
+CREATE INDEX journals_by_name ON journals (workspace, name, id);

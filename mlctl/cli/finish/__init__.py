@@ -1,0 +1,1 @@
+"""`mlctl finish`: a batch job brought to its end, whatever becomes of its nodes."""

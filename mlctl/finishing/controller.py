@@ -1,0 +1,196 @@
+"""The controller: what is done next, by the journal and the policy, until the job is at its end.
+
+It decides nothing that a forecast does not: the policy is asked the same questions with the same
+numbers (`forecast.batch.policy.carry_out`). Each step is in the journal before it is taken, so that
+whoever goes on after a controller that was killed takes it up where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from mlctl.dataclasses import dataclass, replace
+from mlctl.finishing.order import Order
+from mlctl.finishing.progress import Outcome, Progress, Record, Run
+from mlctl.forecast.history import LONGEST_S
+from mlctl.simulator.engine.model import Tier
+
+_ROUNDING_S = 1e-6
+GIVEN_UP = "given up by the policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A run at a moment: its status in Azure's words, mini-batches done, and what it was billed.
+
+    `done` is 1 or more once it has worked. `node_s` are node-seconds.
+    """
+
+    status: str
+    done: int = 0
+    node_s: float = 0.0
+    reason: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has reached a final status."""
+        return self.status in ("Completed", "Failed", "Canceled")
+
+
+class Cloud(Protocol):
+    """Where the runs are."""
+
+    def now(self) -> float:
+        """Seconds since the epoch of its clock."""
+
+    def find(self, run: str) -> Look | None:
+        """A run; None where there is none of that name."""
+
+    def submit(self, order: Order, run: Run) -> None:
+        """Start a run of a shard under its name.
+
+        Raises:
+            ServiceError: refused.
+        """
+
+    def watch(self, run: str, until: float) -> Look:
+        """A run at its end, or at a moment before which it does not end."""
+
+    def cancel(self, run: str) -> Look:
+        """Cancel a run that may have ended already."""
+
+    def twins(self, order: Order) -> Mapping[str, Any]:
+        """The bodies of what the dedicated twin needs and what is not there, by addresses."""
+
+    def make(self, address: str, body: Any) -> None:
+        """Create a part of the twin, unless it is there."""
+
+    def remove(self, address: str) -> None:
+        """Delete a part of the twin, unless it is gone."""
+
+
+# Writes a record to the journal; raises where the lease is lost.
+Append = Callable[[Record], None]
+
+
+class Controller:
+    """Brings one job to its end.
+
+    `append` writes to the journal, under the lease; `note` tells of a record that is written.
+    """
+
+    def __init__(
+        self, progress: Progress, cloud: Cloud, append: Append, note: Append = lambda _: None
+    ) -> None:
+        self.progress = progress
+        self.cloud = cloud
+        self._append = append
+        self._note = note
+
+    def carry_out(self) -> Outcome:
+        """Go on until the end; what was made for the job is removed then.
+
+        Raises:
+            ServiceError: the workspace cannot be reached, or refuses.
+        """
+        progress = self.progress
+        if progress.outcome is None:
+            outcome, reason = self._work()
+            self._finish(outcome, reason)
+        assert progress.outcome is not None
+        return progress.outcome
+
+    def cancel(self) -> Outcome:
+        """Cancel what runs, and end the job as cancelled."""
+        run = self.progress.under_way
+        if run is not None:
+            self._note_end(run, self.cloud.cancel(run.name))
+        if self.progress.outcome is None:
+            self._finish(Outcome.CANCELLED, "cancelled")
+        return Outcome.CANCELLED
+
+    def _work(self) -> tuple[Outcome, str]:
+        progress, order = self.progress, self.progress.order
+        policy = order.recovery
+        while True:
+            run = progress.under_way
+            if run is None:
+                if progress.is_done:
+                    return self._done()
+                if progress.failures >= order.give_up_after:
+                    why = progress.runs[-1].reason or "no reason is known"
+                    return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed alike: {why}"
+                elapsed = self.cloud.now() - progress.began
+                tier = policy.tier(
+                    elapsed, progress.losses, progress.files_left, progress.last_tier
+                )
+                cost = order.step_cost(progress.shard, tier)
+                if order.max_cost is not None and progress.spent + cost > order.max_cost:
+                    why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
+                    return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
+                if tier is Tier.DEDICATED and order.makes_twin:
+                    self._make_twin()
+                run = self._submit(tier)
+            elif self.cloud.find(run.name) is None:  # killed before it was submitted
+                self.cloud.submit(order, run)
+            self._watch(run)
+
+    def _done(self) -> tuple[Outcome, str]:
+        order, progress = self.progress.order, self.progress
+        took = (progress.runs[-1].ended or self.cloud.now()) - progress.began
+        if order.deadline_s is not None and took > order.deadline_s + _ROUNDING_S:
+            return Outcome.LATE, f"done after {took:.0f} s, of {order.deadline_s:.0f}"
+        return Outcome.DONE, ""
+
+    def _submit(self, tier: Tier) -> Run:
+        progress = self.progress
+        name = progress.order.run_name(len(progress.runs))
+        self._write("submit", run=name, shard=progress.shard, tier=tier.value)
+        run = progress.runs[-1]
+        self.cloud.submit(progress.order, run)
+        return run
+
+    def _watch(self, run: Run) -> None:
+        """Let a run go on to its end, or as long as the policy lets it."""
+        progress, order = self.progress, self.progress.order
+        elapsed = run.at - progress.began
+        limit = order.recovery.limit(run.tier, elapsed, progress.files_left, order.mini_batch_size)
+        until = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
+        look = self.cloud.watch(run.name, progress.began + until)
+        while not look.ended:
+            later = limit(look.done) if limit is not None else until
+            if later <= until + _ROUNDING_S:
+                look = replace(self.cloud.cancel(run.name), reason=GIVEN_UP)
+                break
+            until = later
+            look = self.cloud.watch(run.name, progress.began + until)
+        self._note_end(run, look)
+
+    def _note_end(self, run: Run, look: Look) -> None:
+        self._write(
+            "ended", run=run.name, status=look.status, node_s=look.node_s, reason=look.reason
+        )
+
+    def _make_twin(self) -> None:
+        for address, body in self.cloud.twins(self.progress.order).items():
+            if address not in self.progress.twins:
+                self._write("make", address=address)
+            self.cloud.make(address, body)
+
+    def _finish(self, outcome: Outcome, reason: str) -> None:
+        """Settle what was billed after runs had ended, remove what was made, and say the end."""
+        for number, run in enumerate(self.progress.runs):
+            look = self.cloud.find(run.name)
+            if look is not None and look.node_s != run.node_s:
+                self._write("settled", number=number, node_s=look.node_s)
+        for address in reversed(self.progress.twins.copy()):
+            self.cloud.remove(address)
+            self._write("removed", address=address)
+        self._write("finished", outcome=outcome.value, reason=reason)
+
+    def _write(self, event: str, **facts: Any) -> None:
+        record = {"at": self.cloud.now(), "event": event, **facts}
+        self._append(record)
+        self.progress.add(record)
+        self._note(record)

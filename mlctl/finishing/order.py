@@ -1,0 +1,76 @@
+"""What is to be finished: the job in shards, by which policy, by when and for how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlctl.dataclasses import asdict, dataclass, replace
+from mlctl.forecast.batch.policy import RecoveryPolicy, Switch, parse
+from mlctl.pointer import Data
+from mlctl.simulator.engine.model import HOUR, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A job of a batch endpoint, done by shards, one after the other.
+
+    `deployment` takes the runs on low priority, `dedicated` those that must not be lost. The latter
+    is made where `makes_twin`, with a cluster of its own. `inputs` are ARM's, of the whole job;
+    `files` are the names of its files in their order, where they are known, and `sizes` how many
+    each shard has of them. `workload` says what they take on a simulated cloud. Times are in
+    seconds, `node_s` is what a file takes of a node, prices are in USD an hour.
+    """
+
+    name: str
+    endpoint: str
+    deployment: str
+    dedicated: str
+    makes_twin: bool
+    inputs: Mapping[str, Data]
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    mini_batch_size: int
+    policy: str
+    deadline_s: float | None
+    max_cost: float | None
+    give_up_after: int
+    low_price: float
+    dedicated_price: float
+    node_s: float
+    workload: Mapping[str, Data]
+    output_file: str = "predictions.csv"
+    switch: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Order:
+        """Of JSON data, as `document` writes it."""
+        return cls(**{**data, "files": tuple(data["files"]), "sizes": tuple(data["sizes"])})
+
+    def document(self) -> dict[str, Any]:
+        """As JSON data."""
+        return asdict(self)
+
+    @property
+    def recovery(self) -> RecoveryPolicy:
+        """The policy, as a forecast carries it out."""
+        switch = Switch(**self.switch) if self.switch is not None else None  # type: ignore[arg-type]
+        return replace(parse(self.policy), switch=switch, shards=len(self.sizes))
+
+    def step_cost(self, shard: int, tier: Tier) -> float:
+        """What a shard costs on a tier if nothing is lost, in USD."""
+        return self.cost(self.sizes[shard] * self.node_s, tier)
+
+    def cost(self, node_s: float, tier: Tier) -> float:
+        """What node-seconds of a tier cost, in USD."""
+        price = self.dedicated_price if tier is Tier.DEDICATED else self.low_price
+        return node_s * price / HOUR
+
+    def shard_files(self, shard: int) -> tuple[str, ...]:
+        """The names of the files of a shard."""
+        first = sum(self.sizes[:shard])
+        return self.files[first : first + self.sizes[shard]]
+
+    def run_name(self, number: int) -> str:
+        """The name of the run with a number, from 0: chosen before the endpoint is called."""
+        return self.name if not number else f"{self.name}-{number + 1}"

@@ -1,0 +1,175 @@
+"""A job that is being finished, for people: the offer, what happens, how it stands, and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlctl.durations import elapsed
+from mlctl.render.page import html
+from mlctl.render.page.svg import Lane, Spell
+from mlctl.render.terminal.terminal import clean
+
+_TIERS = {"low_priority": "low priority", "dedicated": "dedicated"}
+_HEADS = ("policy", "until done", "95 %", "cost", "late", "runs")
+_STATES = {"Completed": "running", "Failed": "failed", "Canceled": "lost", "": "running"}
+
+
+def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, width: int) -> str:
+    """What will be done, and what else there was; the first option is the one that is chosen."""
+    rows = [_HEADS, *map(_option, options)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
+    table = [
+        "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)) for row in rows
+    ]
+    shards, files = len(order["sizes"]), sum(order["sizes"])
+    limits = [f"done within {elapsed(order['deadline_s'])}"] if order["deadline_s"] else []
+    limits += (
+        [f"for no more than {order['max_cost']:g} USD"] if order["max_cost"] is not None else []
+    )
+    target = f"{order['endpoint']}/{order['deployment']}"
+    head = f"{order['name']}: {files} files in {_count(shards, 'shard')} on {target}"
+    twin = f"{order['dedicated']} takes what must not be lost"
+    if order["makes_twin"]:
+        twin += "; it is made when it is needed, with a cluster of its own, and removed at the end"
+    lines = [
+        head,
+        f"By the policy {order['policy']}" + (f", {' and '.join(limits)}" if limits else ""),
+    ]
+    return "\n".join(
+        clean(line.rstrip()[:width] if line in table else line)
+        for line in [*lines, twin, "", *table]
+    )
+
+
+def _option(option: Mapping[str, Any]) -> tuple[str, ...]:
+    late = "-" if option["late"] is None else f"{option['late']:.1%}"
+    times = (option["time_s"], option["time_p95_s"])
+    return (
+        str(option["policy"]),
+        *("never" if seconds is None else elapsed(seconds) for seconds in times),
+        _usd(option["cost"]),
+        late,
+        f"{option['runs']:.1f}",
+    )
+
+
+def event(record: Mapping[str, Any], began: float) -> str:
+    """A record of a journal as a line."""
+    return clean(f"{elapsed(record['at'] - began):>8}  {_happened(record)}")
+
+
+def _happened(record: Mapping[str, Any]) -> str:
+    match record["event"]:
+        case "submit":
+            tier = _TIERS[record["tier"]]
+            return f"{record['run']}: shard {record['shard'] + 1} on {tier} nodes"
+        case "ended":
+            return f"{record['run']}: {_ended(record)}"
+        case "settled":
+            return f"run {record['number'] + 1} was billed {record['node_s']:.0f} node-seconds"
+        case "make":
+            return f"making {record['address']}"
+        case "removed":
+            return f"removed {record['address']}"
+        case "finished":
+            return record["outcome"] + (f": {record['reason']}" if record["reason"] else "")
+        case other:
+            return str(other)
+
+
+def _ended(record: Mapping[str, Any]) -> str:
+    reason = f", {record['reason']}" if record["reason"] else ""
+    return f"{record['status'].lower()}{reason}"
+
+
+def live(record: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """A record as a line, with how the job stands after it."""
+    stands = ""
+    if record["event"] == "ended":
+        shards = data["shards"]
+        stands = f"  [{shards['done']}/{shards['total']} shards, {_usd(data['spent'])}]"
+    return event(record, data["began"]) + stands
+
+
+def summary(data: Mapping[str, Any]) -> str:
+    """How a job stands, in one line."""
+    shards, runs = data["shards"], data["runs"]
+    lost = sum(run["status"] == "Canceled" for run in runs)
+    state = data["outcome"] or "under way"
+    reason = f" ({data['reason']})" if data["reason"] else ""
+    last = max((run["ended"] or run["at"] for run in runs), default=data["began"])
+    return clean(
+        f"{data['name']}: {state}{reason}; {shards['done']} of {_count(shards['total'], 'shard')},"
+        f" {_count(len(runs), 'run')}, {lost} lost, {_count(data['switches'], 'change')} of tier,"
+        f" {_usd(data['spent'])}, {elapsed(last - data['began'])}"
+    )
+
+
+def human(data: Mapping[str, Any]) -> str:
+    """A job with its runs."""
+    rows = "\n".join(
+        clean(
+            f"  {run['name']}: shard {run['shard'] + 1}, {_TIERS[run['tier']]},"
+            f" {run['status'].lower() or 'under way'}, {_usd(run['usd'])}"
+        )
+        for run in data["runs"]
+    )
+    made = f"\n  made for it: {', '.join(data['made'])}" if data["made"] else ""
+    return f"{summary(data)}\n{rows}{made}"
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """The same as a page of HTML: what each shard went through, costs, and the forecast."""
+    end = max((run["ended"] or data["now"] for run in data["runs"]), default=data["now"])
+    length = max(end - data["began"], 1.0)
+    ticks = tuple(elapsed(length * part / 4) for part in range(5))
+    options = tuple(map(_option, data["forecast"]))
+    parts = (
+        html.Timeline("Runs by shard and tier", length, tuple(_lanes(data, end)), ticks),
+        html.Table(
+            "What was spent",
+            ("run", "shard", "tier", "ended", "USD", "USD so far"),
+            tuple(_costs(data)),
+        ),
+        html.Table("The forecast before it began", _HEADS, options),
+    )
+    return html.document(html.Page(f"{data['name']}", summary(data), parts))
+
+
+def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
+    began = data["began"]
+    for shard in range(data["shards"]["total"]):
+        for tier, words in _TIERS.items():
+            spells = tuple(
+                Spell(_STATES[run["status"]], run["at"] - began, (run["ended"] or end) - began)
+                for run in data["runs"]
+                if (run["shard"], run["tier"]) == (shard, tier)
+            )
+            if spells:
+                yield Lane(f"{shard + 1}, {words}", spells)
+
+
+def _costs(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    total = 0.0
+    for run in data["runs"]:
+        total += run["usd"]
+        status = run["status"].lower() or "under way"
+        yield (
+            run["name"],
+            str(run["shard"] + 1),
+            _TIERS[run["tier"]],
+            status,
+            f"{run['usd']:.4f}",
+            f"{total:.4f}",
+        )
+
+
+def _usd(amount: float | None) -> str:
+    return (
+        "never" if amount is None else f"{amount:,.2f} USD" if amount >= 1 else f"{amount:.3g} USD"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

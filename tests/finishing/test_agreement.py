@@ -1,0 +1,37 @@
+"""What `finish` does is the history that `simulate` shows for the seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlctl.simulator.engine.model import Tier
+from tests.finishing.worlds import begun, by_chance, ordered
+
+
+def differs(number: int) -> str:
+    """How the two differ in a world; "" where they agree in time, cost, runs and changes."""
+    world, deadline_s = by_chance(number)
+    [history] = world.study.histories(range(number, number + 1))
+    controller = begun(world, ordered(world, deadline_s))
+    controller.carry_out()
+    progress = controller.progress
+    took = (progress.runs[-1].ended or 0.0) - progress.began
+    world.backend.wait(7200.0)  # until idle nodes are gone
+    billed = dict.fromkeys(Tier, 0.0)
+    for run in progress.runs:
+        look = controller.cloud.find(run.name)
+        assert look is not None
+        billed[run.tier] += look.node_s
+    ours = (len(progress.runs), took, billed[Tier.LOW_PRIORITY], billed[Tier.DEDICATED])
+    theirs = (history.tries, history.done_s, history.low_s, history.dedicated_s)
+    return "" if ours == pytest.approx(theirs, abs=1e-3) else f"{number}: {ours} {theirs}"
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_what_is_done_is_the_history_of_the_seed(number: int) -> None:
+    assert not differs(number)
+
+
+@pytest.mark.slow
+def test_three_hundred_worlds_agree() -> None:
+    assert not list(filter(None, map(differs, range(300))))

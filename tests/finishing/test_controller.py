@@ -1,0 +1,225 @@
+"""The controller: what it survives, where it stops, and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+
+from mlctl.backends.ports.lease import Holder, LeaseHeld, LeaseLost
+from mlctl.finishing.merge import merge
+from mlctl.finishing.progress import Outcome, Progress
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
+from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.processes import LossScript, Poisson
+from tests.finishing.worlds import (
+    NAME,
+    SURE,
+    SURE_CPU,
+    World,
+    begun,
+    ordered,
+    resumed,
+    world,
+)
+
+EVENLY = RecoveryPolicy(Way.UNIFORM_PROGRESS, shards=4)
+LOST = (LossScript(((2000.0, "all"),)),)
+
+
+def stormy(policy: RecoveryPolicy = EVENLY, **facts: Any) -> World:
+    """Losses that come often; the deadline is four hours, the work one."""
+    return world(3, (Poisson(1.0),), policy, 4 * HOUR, nodes=1, **facts)
+
+
+def summary(progress: Progress) -> list[tuple[str, int, str, str]]:
+    return [(run.name, run.shard, run.tier.value, run.status) for run in progress.runs]
+
+
+class Killed(BaseException):
+    """What no code catches, as SIGKILL."""
+
+
+def dying(of: World, killed_at: int, *, after_write: bool) -> Callable[[Any], None]:
+    """Writes to the journal, and dies before or after the record of this number."""
+    numbers = count(1)
+
+    def append(record: Any) -> None:
+        number = next(numbers)
+        if number < killed_at or after_write:
+            of.backend.journals.append(NAME, record)
+        if number == killed_at:
+            raise Killed
+
+    return append
+
+
+@pytest.mark.parametrize("after_write", [False, True])
+def test_a_controller_that_is_killed_at_any_record_is_taken_up_where_it_was(
+    after_write: bool,
+) -> None:
+    calm = stormy()
+    whole = begun(calm, ordered(calm, 4 * HOUR))
+    whole.carry_out()
+    records = len(calm.backend.journals.read(NAME))
+    assert any(run.status == "Canceled" for run in whole.progress.runs)
+    for killed_at in range(1, records):
+        again = stormy()
+        controller = begun(again, ordered(again, 4 * HOUR))
+        controller._append = dying(again, killed_at, after_write=after_write)
+        with pytest.raises(Killed):
+            controller.carry_out()
+        second = resumed(again.backend)
+        assert second.carry_out() is Outcome.DONE
+        assert summary(second.progress) == summary(whole.progress)
+        jobs = again.backend.jobs.list()
+        assert sorted(job.name for job in jobs) == sorted(run.name for run in second.progress.runs)
+
+
+def test_a_controller_that_dies_right_after_it_submitted_finds_its_run_again() -> None:
+    calm = stormy()
+    controller = begun(calm, ordered(calm, 4 * HOUR))
+    submit = controller.cloud.submit
+
+    def submitted(*facts: Any) -> None:
+        submit(*facts)
+        raise Killed
+
+    controller.cloud.submit = submitted  # type: ignore[assignment, method-assign]
+    with pytest.raises(Killed):
+        controller.carry_out()
+    second = resumed(calm.backend)
+    assert second.progress.under_way is not None
+    assert second.carry_out() is Outcome.DONE
+    assert len(calm.backend.jobs.list()) == len(second.progress.runs)
+
+
+def test_whoever_has_lost_the_lease_submits_nothing_more() -> None:
+    calm = stormy()
+    leases, me = calm.backend.leases, Holder("a", 1, "mlctl finish")
+    lease = leases.acquire("finish/forecast", me)
+    with pytest.raises(LeaseHeld):
+        leases.acquire("finish/forecast", Holder("b", 2, "mlctl finish"))
+    begun(calm, ordered(calm, 4 * HOUR))
+    fenced = calm.backend.under(lease)
+    leases.break_(lease)
+    with pytest.raises(LeaseLost):
+        resumed(fenced).carry_out()
+    assert not calm.backend.jobs.list()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
+def test_no_more_is_spent_than_the_budget_and_a_step(share: float) -> None:
+    free = stormy()
+    whole = begun(free, ordered(free, 4 * HOUR))
+    whole.carry_out()
+    budget = whole.progress.spent * share
+    bound = stormy()
+    controller = begun(bound, ordered(bound, 4 * HOUR, max_cost=budget))
+    assert controller.carry_out() is Outcome.TOO_DEAR
+    progress = controller.progress
+    dearest = max(run.node_s * progress.order.dedicated_price / HOUR for run in whole.progress.runs)
+    assert progress.spent <= budget + dearest
+    assert "USD are spent, and the next step takes" in progress.reason
+
+
+def test_equal_failures_end_it() -> None:
+    policy = RecoveryPolicy(Way.REMAINING, shards=3)
+    broken = world(1, (), policy, None, errorThreshold=0)
+    order = ordered(broken, workload={"seconds_per_file": 60.0, "fail_probability": 1.0})
+    controller = begun(broken, order)
+    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
+    assert controller.progress.reason.startswith("2 runs failed alike: ")
+
+
+def test_a_twin_is_made_when_it_is_needed_and_removed_at_the_end() -> None:
+    fallback = RecoveryPolicy(Way.FALLBACK, 1, shards=2)
+    lost = world(1, LOST, fallback, None, sure=False)
+    controller = begun(lost, ordered(lost, makes_twin=True))
+    made: list[str] = []
+    make = controller.cloud.make
+
+    def noted(address: str, body: Any) -> None:
+        made.append(address)
+        make(address, body)
+
+    controller.cloud.make = noted  # type: ignore[method-assign]
+    assert controller.carry_out() is Outcome.DONE
+    assert made == [str(SURE_CPU), str(SURE)]
+    assert Tier.DEDICATED in {run.tier for run in controller.progress.runs}
+    assert not lost.backend.read([SURE_CPU, SURE])
+    assert not controller.progress.twins
+
+
+def test_a_twin_that_a_killed_controller_made_is_removed_by_the_next_one() -> None:
+    lost = world(1, LOST, RecoveryPolicy(Way.FALLBACK, 1, shards=2), None, sure=False)
+    controller = begun(lost, ordered(lost, makes_twin=True))
+    make = controller.cloud.make
+
+    def once(address: str, body: Any) -> None:
+        make(address, body)
+        raise Killed
+
+    controller.cloud.make = once  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        controller.carry_out()
+    assert SURE_CPU in lost.backend.read([SURE_CPU])
+    assert resumed(lost.backend).carry_out() is Outcome.DONE
+    assert not lost.backend.read([SURE_CPU, SURE])
+
+
+def test_cancelling_ends_what_runs_and_removes_what_was_made() -> None:
+    lost = world(1, LOST, RecoveryPolicy(Way.DEDICATED, shards=2), None, sure=False)
+    controller = begun(lost, ordered(lost, makes_twin=True))
+    controller.cloud.watch = lambda *_: (_ for _ in ()).throw(Killed)  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        controller.carry_out()
+    second = resumed(lost.backend)
+    assert second.cancel() is Outcome.CANCELLED
+    assert [job.status for job in lost.backend.jobs.list()] == ["Canceled"]
+    assert not lost.backend.read([SURE_CPU, SURE])
+    assert resumed(lost.backend).carry_out() is Outcome.CANCELLED
+
+
+def test_a_job_done_after_its_deadline_is_late() -> None:
+    calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=2), None)
+    controller = begun(calm, ordered(calm, 600.0))
+    assert controller.carry_out() is Outcome.LATE
+    assert controller.progress.reason.endswith("of 600")
+
+
+@pytest.mark.slow
+def test_a_thousand_shards_take_less_than_ten_seconds() -> None:
+    many = world(1, (Poisson(0.05),), RecoveryPolicy(Way.REMAINING, shards=1000), None, files=2000)
+    controller = begun(many, ordered(many))
+    began = process_time()
+    assert controller.carry_out() is Outcome.DONE
+    assert len(controller.progress.runs) >= 1000
+    assert process_time() - began < 10
+
+
+def test_rows_are_put_together_in_the_order_of_the_inputs(tmp_path: Path) -> None:
+    for part, rows in (("a", "f1,0\nf2,1\n"), ("b", "f3,0")):
+        (tmp_path / part / "score").mkdir(parents=True)
+        (tmp_path / part / "score" / "predictions.csv").write_text(rows)
+        (tmp_path / part / "score" / "summary.txt").write_text(part)
+        (tmp_path / part / "score" / f"{part}.parquet").write_text(part)
+    merge([tmp_path / "a", tmp_path / "b"], [1, 1], "predictions.csv", tmp_path / "all")
+    merged = tmp_path / "all"
+    assert (merged / "score" / "predictions.csv").read_text() == "f1,0\nf2,1\nf3,0\n"
+    assert (merged / "score" / "b.parquet").read_text() == "b"
+    assert (merged / "shard-0002" / "score" / "summary.txt").read_text() == "b"
+
+
+def test_the_numbers_of_simulated_mini_batches_go_on(tmp_path: Path) -> None:
+    for part in ("a", "b"):
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "p.csv").write_text("mini-batch 0,simulated\nmini-batch 1,simulated\n")
+    merge([tmp_path / "a", tmp_path / "b"], [2, 2], "p.csv", tmp_path / "all")
+    rows = (tmp_path / "all" / "p.csv").read_text().splitlines()
+    assert rows == [f"mini-batch {number},simulated" for number in range(4)]
