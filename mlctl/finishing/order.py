@@ -66,11 +66,6 @@ class Order:
         price = self.dedicated_price if tier is Tier.DEDICATED else self.low_price
         return node_s * price / HOUR
 
-    def shard_files(self, shard: int) -> tuple[str, ...]:
-        """The names of the files of a shard."""
-        first = sum(self.sizes[:shard])
-        return self.files[first : first + self.sizes[shard]]
-
     def run_name(self, number: int) -> str:
         """The name of the run with a number, from 0: chosen before the endpoint is called."""
         return self.name if not number else f"{self.name}-{number + 1}"

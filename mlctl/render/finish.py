@@ -72,10 +72,9 @@ def _happened(record: Mapping[str, Any]) -> str:
             return f"making {record['address']}"
         case "removed":
             return f"removed {record['address']}"
-        case "finished":
-            return record["outcome"] + (f": {record['reason']}" if record["reason"] else "")
-        case other:
-            return str(other)
+        case _:  # the first record, or the last
+            reason = f": {record['reason']}" if record.get("reason") else ""
+            return f"{record.get('outcome', 'begun')}{reason}"
 
 
 def _ended(record: Mapping[str, Any]) -> str:
