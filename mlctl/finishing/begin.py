@@ -112,6 +112,7 @@ def order_of(option: Option, deadline_s: float | None, **facts: Any) -> Order:
         low_price=scenario.low_priority_price,
         dedicated_price=scenario.cluster.price or 0.0,
         node_s=file_s / job.concurrency,
+        nodes=scenario.nodes,
         switch=asdict(policy.switch) if policy.switch is not None else None,
         **facts,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlctl import pointer
@@ -31,14 +31,16 @@ _PRIORITY = ("properties", "properties", "vmPriority")
 class WorkspaceCloud:
     """A `controller.Cloud` by the backend of a workspace."""
 
-    def __init__(self, backend: Backend, jobs: Jobs) -> None:
+    def __init__(self, backend: Backend, jobs: Jobs, wall: Callable[[], float] = time.time) -> None:
+        """`wall` gives Unix seconds, where the workspace has no clock of its own."""
         self.backend = backend
         self.jobs = jobs
+        self.wall = wall
 
     def now(self) -> float:
         """Seconds since the epoch of the clock: the virtual one of a simulated cloud."""
         backend = self.backend
-        return backend.now() if isinstance(backend, SupportsVirtualTime) else time.time()
+        return backend.now() if isinstance(backend, SupportsVirtualTime) else self.wall()
 
     def find(self, run: str) -> Look | None:
         """A run; None where there is none of that name."""
@@ -159,6 +161,6 @@ def _look(job: Job) -> Look:
     return Look(
         job.status,
         int(done) if done else int(job.status == "Running" and not run),
-        float(node_s) if node_s is not None else 0.0,
+        float(node_s) if node_s is not None else None,
         str(run.get("reason") or ""),
     )

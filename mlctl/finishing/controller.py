@@ -24,12 +24,13 @@ GIVEN_UP = "given up by the policy"
 class Look:
     """A run at a moment: its status in Azure's words, mini-batches done, and what it was billed.
 
-    `done` is 1 or more once it has worked. `node_s` are node-seconds.
+    `done` is 1 or more once it has worked. `node_s` are node-seconds, None where nobody counts
+    them: then all nodes of the job are reckoned with for as long as the run was there.
     """
 
     status: str
     done: int = 0
-    node_s: float = 0.0
+    node_s: float | None = None
     reason: str = ""
 
     @property
@@ -168,9 +169,10 @@ class Controller:
         self._note_end(run, look)
 
     def _note_end(self, run: Run, look: Look) -> None:
-        self._write(
-            "ended", run=run.name, status=look.status, node_s=look.node_s, reason=look.reason
-        )
+        node_s = look.node_s
+        if node_s is None:
+            node_s = self.progress.order.nodes * (self.cloud.now() - run.at)
+        self._write("ended", run=run.name, status=look.status, node_s=node_s, reason=look.reason)
 
     def _make_twin(self) -> None:
         for address, body in self.cloud.twins(self.progress.order).items():
@@ -182,7 +184,7 @@ class Controller:
         """Settle what was billed after runs had ended, remove what was made, and say the end."""
         for number, run in enumerate(self.progress.runs):
             look = self.cloud.find(run.name)
-            if look is not None and look.node_s != run.node_s:
+            if look is not None and look.node_s not in (None, run.node_s):
                 self._write("settled", number=number, node_s=look.node_s)
         for address in reversed(self.progress.twins.copy()):
             self.cloud.remove(address)

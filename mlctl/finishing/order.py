@@ -19,7 +19,8 @@ class Order:
     is made where `makes_twin`, with a cluster of its own. `inputs` are ARM's, of the whole job;
     `files` are the names of its files in their order, where they are known, and `sizes` how many
     each shard has of them. `workload` says what they take on a simulated cloud. Times are in
-    seconds, `node_s` is what a file takes of a node, prices are in USD an hour.
+    seconds, `node_s` is what a file takes of a node, `nodes` are those that a run works on, prices
+    are in USD an hour.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Order:
     low_price: float
     dedicated_price: float
     node_s: float
+    nodes: int
     workload: Mapping[str, Data]
     output_file: str = "predictions.csv"
     switch: Mapping[str, float] | None = None

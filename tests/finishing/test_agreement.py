@@ -15,7 +15,9 @@ def differs(number: int) -> str:
     controller = begun(world, ordered(world, deadline_s))
     controller.carry_out()
     progress = controller.progress
-    took = (progress.runs[-1].ended or 0.0) - progress.began
+    ended = progress.runs[-1].ended
+    assert ended is not None
+    took = ended - progress.began
     world.backend.wait(7200.0)  # until idle nodes are gone
     billed = dict.fromkeys(Tier, 0.0)
     for run in progress.runs:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlctl import catalog, pointer
 from mlctl.backends.azure import activity, capacity, errors, metrics, report
@@ -44,6 +44,9 @@ from mlctl.kinds.resource import Upload
 from mlctl.kinds.values import decode, form_of_body, moving
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
+
+if TYPE_CHECKING:
+    from mlctl.backends.azure.journals import BlobJournals
 
 _DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
 _TRIGGER_VERSION = "2024-01-01-preview"  # the only one that has it
@@ -335,6 +338,13 @@ class AzureBackend:
     def leases(self) -> BlobLeases:
         """The leases of the workspace, in its own storage."""
         return self._leases
+
+    @property
+    def journals(self) -> BlobJournals:
+        """The journals of the workspace, beside its leases."""
+        from mlctl.backends.azure.journals import BlobJournals
+
+        return BlobJournals(self._leases, self._lease)
 
     def under(self, lease: Lease) -> AzureBackend:
         """The backend as it writes under a lease, on the same connections."""

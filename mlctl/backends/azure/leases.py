@@ -25,7 +25,7 @@ FOLDER = ".mlctl/locks/"
 _TOKEN = "token"  # noqa: S105 - of the metadata
 _MARGIN_S = 5.0  # of the lease, kept for the request that goes out under it
 # In seconds: a lease does not wait for an answer.
-_TIMES: dict[str, Any] = {"connection_timeout": 5.0, "read_timeout": 10.0}
+TIMES: dict[str, Any] = {"connection_timeout": 5.0, "read_timeout": 10.0}
 _FORBIDDEN = 403
 _PRESENT, _LOCKED = "LeaseAlreadyPresent", "locked"
 _BROKEN = "LeaseIsBrokenAndCannotBeRenewed"
@@ -65,13 +65,13 @@ class BlobLeases:
             LeaseHeld: another has it.
             ServiceError: the storage cannot be reached, or refuses.
         """
-        return self._ask(lambda container: self._acquire(container, project, holder, duration))
+        return self.ask(lambda container: self._acquire(container, project, holder, duration))
 
     def _acquire(self, container: Any, project: str, holder: Holder, duration: float) -> Lease:
         blob, begun, now = container.get_blob_client(_name(project)), self._elapsed(), self._wall()
         taken = self._taken(blob, project, int(duration))
         try:
-            metadata = blob.get_blob_properties(**_TIMES).metadata or {}
+            metadata = blob.get_blob_properties(**TIMES).metadata or {}
             token = int(metadata.get(_TOKEN) or 0) + 1
             lease = Lease(project, token, holder, now, now + duration, taken.id)
             blob.upload_blob(
@@ -79,11 +79,11 @@ class BlobLeases:
                 overwrite=True,
                 metadata={_TOKEN: str(token)},
                 lease=taken,
-                **_TIMES,
+                **TIMES,
             )
         except BaseException:
             with suppress(AzureError):  # it is over by itself in a minute
-                taken.release(**_TIMES)
+                taken.release(**TIMES)
             raise
         self._until[lease.id] = begun + duration
         return lease
@@ -95,7 +95,7 @@ class BlobLeases:
             LeaseHeld: another has it.
         """
         try:
-            return blob.acquire_lease(lease_duration=duration, **_TIMES)
+            return blob.acquire_lease(lease_duration=duration, **TIMES)
         except ResourceNotFoundError:
             _make(blob)
         except HttpResponseError as error:
@@ -113,7 +113,7 @@ class BlobLeases:
         """
         begun = self._elapsed()
         try:
-            self._ask(lambda container: _client(container, lease).renew(**_TIMES))
+            self.ask(lambda container: _client(container, lease).renew(**TIMES))
         except ServiceError as error:
             if _LOST.intersection(error.inner):
                 why = "it was broken" if _BROKEN in error.inner else "another apply has taken it"
@@ -145,7 +145,7 @@ class BlobLeases:
         """
         self._until.pop(lease.id, None)
         try:
-            self._ask(lambda container: _client(container, lease).release(**_TIMES))
+            self.ask(lambda container: _client(container, lease).release(**TIMES))
         except ServiceError as error:
             if not _LOST.intersection(error.inner):
                 raise
@@ -156,12 +156,12 @@ class BlobLeases:
         Raises:
             ServiceError: the storage cannot be reached, or refuses.
         """
-        return self._ask(self._held)
+        return self.ask(self._held)
 
     def _held(self, container: Any) -> list[Lease]:
         names = [
             entry.name
-            for entry in container.list_blobs(name_starts_with=FOLDER, **_TIMES)
+            for entry in container.list_blobs(name_starts_with=FOLDER, **TIMES)
             if entry.lease.status == _LOCKED
         ]
         projects = ((name, name.removeprefix(FOLDER).removesuffix(".json")) for name in names)
@@ -173,17 +173,17 @@ class BlobLeases:
         Raises:
             ServiceError: the storage cannot be reached, or refuses.
         """
-        return self._ask(lambda container: self._break(container, lease))
+        return self.ask(lambda container: self._break(container, lease))
 
     def _break(self, container: Any, lease: Lease) -> bool:
         from azure.storage.blob import BlobLeaseClient
 
         blob = container.get_blob_client(_name(lease.project))
-        blob_properties = blob.get_blob_properties(**_TIMES)
+        blob_properties = blob.get_blob_properties(**TIMES)
         token = (blob_properties.metadata or {}).get(_TOKEN)
         if token != str(lease.token) or blob_properties.lease.status != _LOCKED:
             return False
-        only: dict[str, Any] = {"etag": blob_properties.etag, **_TIMES}
+        only: dict[str, Any] = {"etag": blob_properties.etag, **TIMES}
         only["match_condition"] = MatchConditions.IfNotModified
         try:
             BlobLeaseClient(blob).break_lease(lease_break_period=0, **only)
@@ -195,7 +195,7 @@ class BlobLeases:
 
     def _lease(self, blob: Any, project: str) -> Lease:
         """The lease of a blob as its holder has written it there, without its id."""
-        read = blob.download_blob(**_TIMES)
+        read = blob.download_blob(**TIMES)
         token = (read.properties.metadata or {}).get(_TOKEN)
         try:
             content = dict(json.loads(read.readall() or b"{}"))
@@ -207,7 +207,7 @@ class BlobLeases:
         # Renewed just now, as far as anybody can see.
         return Lease(project, int(token or 0), holder, started, self._wall() + duration)
 
-    def _ask(self, ask: Callable[[Any], _T]) -> _T:
+    def ask(self, ask: Callable[[Any], _T]) -> _T:
         """What the container answers: by the workspace's secret, or by the caller's own right.
 
         Raises:
@@ -266,7 +266,7 @@ def _client(container: Any, lease: Lease) -> Any:
 def _make(blob: Any) -> None:
     """Make an empty blob, unless another has meanwhile."""
     try:
-        blob.upload_blob(b"", overwrite=False, **_TIMES)
+        blob.upload_blob(b"", overwrite=False, **TIMES)
     except HttpResponseError as error:
         if _code(error) not in _MADE:
             raise

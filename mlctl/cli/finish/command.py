@@ -129,7 +129,8 @@ def finish(
         subject = read_subject(session, (), subject_args, work, settings, None)
         if subject is None:
             return Exit.ERROR
-        order, compared = _order(what, work, subject, deadline_s)
+        can_split = session.backend_name == "local"
+        order, compared = _order(what, work, subject, deadline_s, can_split=can_split)
     if output is FinishFormat.HUMAN:
         session.out(render.offer(order.document(), compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
@@ -235,7 +236,12 @@ def _folder(text: str | None, work: BatchFlags) -> str | None:
 
 
 def _order(
-    what: OrderArgs, work: BatchFlags, subject: Subject, deadline_s: float | None
+    what: OrderArgs,
+    work: BatchFlags,
+    subject: Subject,
+    deadline_s: float | None,
+    *,
+    can_split: bool,
 ) -> tuple[Order, list[dict[str, Any]]]:
     from mlctl.finishing import begin
     from mlctl.forecast.batch.policy import WATCHFUL, parse
@@ -249,7 +255,10 @@ def _order(
     if deadline_s is None and policies[0].way in WATCHFUL:
         raise UsageError(f"--policy {policies[0]} needs a --deadline.")
     scenario = subject.scenario.under(weather_of(what.weather).processes())
-    shards = None if what.shards == "auto" else int(what.shards)
+    shards = int(what.shards) if what.shards.isdecimal() else None if can_split else 1
+    if not can_split and shards != 1:
+        why = "mlctl cannot split an input of Azure yet: each run scores all of it"
+        raise InvalidValue(f"{why}; give 1, or auto", flag="--shards")
     compared = begin.options(scenario, policies, shards, deadline_s, makes_twin=what.sure is None)
     address = subject.deployment.address
     name = what.name or f"{what.endpoint}-{secrets.token_hex(3)}"
