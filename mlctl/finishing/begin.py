@@ -28,16 +28,16 @@ class Option:
     def document(self) -> dict[str, Any]:
         """As data: USD and seconds until the job is done, and how likely it is late."""
         summary = self.summary.document()
-        done, late = summary["until_done"], summary["late"]
+        until_done, late = summary["until_done"], summary["late"]
         return {
             "policy": str(self.study.policy),
             "shards": self.study.policy.shards,
-            "cost": done["cost"]["value"] if done["cost"] else None,
-            "time_s": done["time_s"]["value"] if done["time_s"] else None,
-            "time_p95_s": done["time_p95_s"]["value"] if done["time_p95_s"] else None,
+            "cost": until_done["cost"]["value"] if until_done["cost"] else None,
+            "time_s": until_done["time_s"]["value"] if until_done["time_s"] else None,
+            "time_p95_s": until_done["time_p95_s"]["value"] if until_done["time_p95_s"] else None,
             "late": late["value"] if late is not None else None,
-            "not_done": done["p_not_done"]["value"],
-            "runs": done["runs"],
+            "not_done": until_done["p_not_done"]["value"],
+            "runs": until_done["runs"],
         }
 
     @property

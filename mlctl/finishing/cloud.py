@@ -82,19 +82,19 @@ class WorkspaceCloud:
             "outputFileName": order.output_file,
         }
 
-    def watch(self, run: str, until: float) -> Look:
+    def watch(self, run: str, moment: float) -> Look:
         """A run at its end, or at a moment before which it does not end."""
         if self.jobs.simulated:
-            for moment in self.jobs.follow(run, max(until - self.now(), 0.0), detail=False):
-                job = moment.job
-            if not job.ended and self.now() < until:  # it stands still for good
-                self.backend.wait(until - self.now())
+            for update in self.jobs.follow(run, max(moment - self.now(), 0.0), detail=False):
+                job = update.job
+            if not job.ended and self.now() < moment:  # it stands still for good
+                self.backend.wait(moment - self.now())
             return _look(job)
         while True:
             look = _look(self.jobs.show(run))
-            if look.ended or self.now() >= until:
+            if look.ended or self.now() >= moment:
                 return look
-            self.backend.wait(min(POLL_S, max(until - self.now(), 1.0)))
+            self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
     def cancel(self, run: str) -> Look:
         """Cancel a run that may have ended already.
@@ -157,10 +157,10 @@ class WorkspaceCloud:
 def _look(job: Job) -> Look:
     run = job.body["properties"].get("run") or {}
     node_s = run.get("billed_node_s")
-    done = pointer.get(run, ("mini_batches", "completed")) or 0
+    batches = pointer.get(run, ("mini_batches", "completed")) or 0
     return Look(
         job.status,
-        int(done) if done else int(job.status == "Running" and not run),
+        int(batches) if batches else int(job.status == "Running" and not run),
         float(node_s) if node_s is not None else None,
         str(run.get("reason") or ""),
     )

@@ -24,12 +24,12 @@ GIVEN_UP = "given up by the policy"
 class Look:
     """A run at a moment: its status in Azure's words, mini-batches done, and what it was billed.
 
-    `done` is 1 or more once it has worked. `node_s` are node-seconds, None where nobody counts
+    `batches` is 1 or more once it has worked. `node_s` are node-seconds, None where nobody counts
     them: then all nodes of the job are reckoned with for as long as the run was there.
     """
 
     status: str
-    done: int = 0
+    batches: int = 0
     node_s: float | None = None
     reason: str = ""
 
@@ -55,7 +55,7 @@ class Cloud(Protocol):
             ServiceError: refused.
         """
 
-    def watch(self, run: str, until: float) -> Look:
+    def watch(self, run: str, moment: float) -> Look:
         """A run at its end, or at a moment before which it does not end."""
 
     def cancel(self, run: str) -> Look:
@@ -157,15 +157,15 @@ class Controller:
         progress, order = self.progress, self.progress.order
         elapsed = run.at - progress.began
         limit = order.recovery.limit(run.tier, elapsed, progress.files_left, order.mini_batch_size)
-        until = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
-        look = self.cloud.watch(run.name, progress.began + until)
+        end_s = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
+        look = self.cloud.watch(run.name, progress.began + end_s)
         while not look.ended:
-            later = limit(look.done) if limit is not None else until
-            if later <= until + _ROUNDING_S:
+            later = limit(look.batches) if limit is not None else end_s
+            if later <= end_s + _ROUNDING_S:
                 look = replace(self.cloud.cancel(run.name), reason=GIVEN_UP)
                 break
-            until = later
-            look = self.cloud.watch(run.name, progress.began + until)
+            end_s = later
+            look = self.cloud.watch(run.name, progress.began + end_s)
         self._note_end(run, look)
 
     def _note_end(self, run: Run, look: Look) -> None:

@@ -24,11 +24,11 @@ def merge(parts: Sequence[Path], batches: Sequence[int], output_file: str, to: P
     first = 0
     for number, part in enumerate(parts):
         for name in sorted(names[number]):
-            others = (files for at, files in enumerate(names) if at != number)
+            other_parts = (files for at, files in enumerate(names) if at != number)
             if Path(name).name == output_file:
                 _append(part / name, to / name, first)
                 continue
-            shared = any(name in files for files in others)
+            shared = any(name in files for files in other_parts)
             target = to / (f"shard-{number + 1:04}/{name}" if shared else name)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(part / name, target)

@@ -64,9 +64,9 @@ class Progress:
     @classmethod
     def of(cls, records: Iterable[Record]) -> Progress:
         """By the records of a journal, of which the first says what was ordered."""
-        first, *rest = records
+        first, *following = records
         progress = cls(Order.of(first["order"]), first["at"])
-        for record in rest:
+        for record in following:
             progress.add(record)
         return progress
 
@@ -98,9 +98,12 @@ class Progress:
             return
         self.losses += 1
         if run.status == "Failed":
-            before = self.runs[-2] if len(self.runs) > 1 else None
-            same = before is not None and (before.status, before.reason) == ("Failed", run.reason)
-            self.failures = self.failures + 1 if same else 1
+            previous = self.runs[-2] if len(self.runs) > 1 else None
+            is_equal = previous is not None and (previous.status, previous.reason) == (
+                "Failed",
+                run.reason,
+            )
+            self.failures = self.failures + 1 if is_equal else 1
 
     @property
     def under_way(self) -> Run | None:
@@ -126,7 +129,7 @@ class Progress:
     def switches(self) -> int:
         """How often the tier was changed."""
         tiers = [run.tier for run in self.runs]
-        return sum(before is not after for before, after in pairwise(tiers))
+        return sum(earlier is not later for earlier, later in pairwise(tiers))
 
     @property
     def spent(self) -> float:

@@ -114,8 +114,8 @@ def human(data: Mapping[str, Any]) -> str:
         )
         for run in data["runs"]
     )
-    made = f"\n  made for it: {', '.join(data['made'])}" if data["made"] else ""
-    return f"{summary(data)}\n{rows}{made}"
+    twin = f"\n  made for it: {', '.join(data['made'])}" if data["made"] else ""
+    return f"{summary(data)}\n{rows}{twin}"
 
 
 def page(data: Mapping[str, Any]) -> str:

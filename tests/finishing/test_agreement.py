@@ -23,7 +23,7 @@ def differs(number: int) -> str:
     for run in progress.runs:
         look = controller.cloud.find(run.name)
         assert look is not None
-        billed[run.tier] += look.node_s
+        billed[run.tier] += look.node_s or 0.0
     ours = (len(progress.runs), took, billed[Tier.LOW_PRIORITY], billed[Tier.DEDICATED])
     theirs = (history.tries, history.done_s, history.low_s, history.dedicated_s)
     return "" if ours == pytest.approx(theirs, abs=1e-3) else f"{number}: {ours} {theirs}"

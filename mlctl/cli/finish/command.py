@@ -101,7 +101,7 @@ class OrderArgs:
 def finish(
     session: Session,
     *,
-    what: OrderArgs,
+    order_args: OrderArgs,
     work: BatchFlags,
     files: FileArgs,
     delays: DelayArgs,
@@ -119,32 +119,39 @@ def finish(
     resume NAME` goes on, on any machine. Exits with 11 where the job is done late, 12 where it gets
     too dear, 13 where it cannot be done.
     """
-    deadline_s = duration(what.deadline) if what.deadline is not None else None
+    deadline_s = duration(order_args.deadline) if order_args.deadline is not None else None
     with refusals():
         settings = settings_of(delays, cloud)
-        about = f"{what.endpoint}/{what.deployment}" if what.deployment else what.endpoint
+        about = (
+            f"{order_args.endpoint}/{order_args.deployment}"
+            if order_args.deployment
+            else order_args.endpoint
+        )
         subject_args = SubjectArgs(
-            **asdict(files), deployment=about, mini_batches=None, input=_folder(what.input, work)
+            **asdict(files),
+            deployment=about,
+            mini_batches=None,
+            input=_folder(order_args.input, work),
         )
         subject = read_subject(session, (), subject_args, work, settings, None)
         if subject is None:
             return Exit.ERROR
         can_split = session.backend_name == "local"
-        order, compared = _order(what, work, subject, deadline_s, can_split=can_split)
+        order, compared = _order(order_args, work, subject, deadline_s, can_split=can_split)
     if output is FinishFormat.HUMAN:
         session.out(render.offer(order.document(), compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
         return Exit.CANCELLED
-    with session.backend() as backend, _held(session, backend, order.name) as held:
-        journals = _journals(held)
+    with session.backend() as backend, _held(session, backend, order.name) as leased:
+        journals = _journals(leased)
         if journals.read(order.name):
             raise Permanent("NameTaken", f"`{order.name}` is there already: choose another --name")
         from mlctl.finishing.cloud import WorkspaceCloud
 
-        first = {"at": WorkspaceCloud(held, jobs_of(held)).now(), "event": "begun"}
+        first = {"at": WorkspaceCloud(leased, jobs_of(leased)).now(), "event": "begun"}
         record = {**first, "order": order.document(), "forecast": compared}
         journals.append(order.name, record)
-        return _carry_out(session, held, order.name, results, notify, output)
+        return _carry_out(session, leased, order.name, results, notify, output)
 
 
 def resume(
@@ -159,8 +166,8 @@ def resume(
 
     Exits with 10 where another controller is at work.
     """
-    with session.backend() as backend, _held(session, backend, name) as held:
-        return _carry_out(session, held, name, results, notify, output)
+    with session.backend() as backend, _held(session, backend, name) as leased:
+        return _carry_out(session, leased, name, results, notify, output)
 
 
 def cancel(
@@ -171,8 +178,8 @@ def cancel(
     """Cancel what runs of a job, remove what was made for it, and end it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED
-    with session.backend() as backend, _held(session, backend, name) as held:
-        _controller(held, name, lambda _: None).cancel()
+    with session.backend() as backend, _held(session, backend, name) as leased:
+        _controller(leased, name, lambda _: None).cancel()
     session.out(f"{clean(name)}: cancelled")
     return Exit.OK
 
@@ -236,7 +243,7 @@ def _folder(text: str | None, work: BatchFlags) -> str | None:
 
 
 def _order(
-    what: OrderArgs,
+    order_args: OrderArgs,
     work: BatchFlags,
     subject: Subject,
     deadline_s: float | None,
@@ -246,37 +253,41 @@ def _order(
     from mlctl.finishing import begin
     from mlctl.forecast.batch.policy import WATCHFUL, parse
 
-    if what.shards != "auto" and not (what.shards.isdecimal() and int(what.shards) > 0):
-        raise InvalidValue(f"`{what.shards}` is no number, nor auto", flag="--shards")
+    if order_args.shards != "auto" and not (
+        order_args.shards.isdecimal() and int(order_args.shards) > 0
+    ):
+        raise InvalidValue(f"`{order_args.shards}` is no number, nor auto", flag="--shards")
     try:
-        policies = [parse(what.policy)] if what.policy else begin.considered(deadline_s)
+        policies = [parse(order_args.policy)] if order_args.policy else begin.considered(deadline_s)
     except ValueError as error:
         raise InvalidValue(str(error), flag="--policy") from None
     if deadline_s is None and policies[0].way in WATCHFUL:
         raise UsageError(f"--policy {policies[0]} needs a --deadline.")
-    scenario = subject.scenario.under(weather_of(what.weather).processes())
-    shards = int(what.shards) if what.shards.isdecimal() else None if can_split else 1
+    scenario = subject.scenario.under(weather_of(order_args.weather).processes())
+    shards = int(order_args.shards) if order_args.shards.isdecimal() else None if can_split else 1
     if not can_split and shards != 1:
         why = "mlctl cannot split an input of Azure yet: each run scores all of it"
         raise InvalidValue(f"{why}; give 1, or auto", flag="--shards")
-    compared = begin.options(scenario, policies, shards, deadline_s, makes_twin=what.sure is None)
+    compared = begin.options(
+        scenario, policies, shards, deadline_s, makes_twin=order_args.sure is None
+    )
     address = subject.deployment.address
-    name = what.name or f"{what.endpoint}-{secrets.token_hex(3)}"
+    name = order_args.name or f"{order_args.endpoint}-{secrets.token_hex(3)}"
     no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
-    job = batch_job.BatchJobArgs(**{**no_flags, "input": what.input})  # type: ignore[arg-type]
+    job = batch_job.BatchJobArgs(**{**no_flags, "input": order_args.input})  # type: ignore[arg-type]
     workload = workload_flags.workload_of(work)
     order = begin.order_of(
         compared[0],
         deadline_s,
         name=name,
-        endpoint=what.endpoint,
+        endpoint=order_args.endpoint,
         deployment=address.name,
-        dedicated=what.sure or f"{address.name}-dedicated",
-        makes_twin=what.sure is None,
+        dedicated=order_args.sure or f"{address.name}-dedicated",
+        makes_twin=order_args.sure is None,
         inputs=batch_job.body(batch_job.document(job))["inputData"],
-        files=_names(what.input),
-        max_cost=what.max_cost,
-        give_up_after=what.give_up_after,
+        files=_names(order_args.input),
+        max_cost=order_args.max_cost,
+        give_up_after=order_args.give_up_after,
         workload={key: part for key, part in asdict(workload).items() if part is not None},
     )
     return order, [option.document() for option in compared]
@@ -310,8 +321,8 @@ def _held(session: Session, backend: Backend, name: str) -> Iterator[Backend]:
     from mlctl.applying.lease import LeaseRequest, holder, under_lease
 
     me = holder(f"mlctl finish {name}", session.environment)
-    with under_lease(backend, LeaseRequest(LEASE + name, me), threading.Event()) as held:
-        yield held
+    with under_lease(backend, LeaseRequest(LEASE + name, me), threading.Event()) as leased:
+        yield leased
 
 
 def _controller(backend: Backend, name: str, note: Callable[[Mapping[str, Any]], None]) -> Any:

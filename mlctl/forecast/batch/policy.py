@@ -144,9 +144,9 @@ class RecoveryPolicy:
         evenly = self.way is Way.UNIFORM_PROGRESS
         size = 0 if self.shards else mini_batch_size
 
-        def low(done: int) -> float:
-            latest = switch.at(max(files - done * size, 1))
-            if done or not evenly:
+        def low(batches: int) -> float:
+            latest = switch.at(max(files - batches * size, 1))
+            if batches or not evenly:
                 return latest
             first = elapsed + switch.start_s + switch.round_s  # when nodes at once had done one
             return min(max(switch.line(files), first), latest)
@@ -281,7 +281,7 @@ def _run(cloud: Cloud, files: int, tier: Tier, began: float, limit: Limit | None
     if limit is None:
         return cloud.run(files, tier, longest_s)
 
-    def until(done: int) -> float:
-        return began + limit(done)
+    def until(batches: int) -> float:
+        return began + limit(batches)
 
     return cloud.run(files, tier, min(until(0), longest_s), until)
