@@ -100,7 +100,7 @@ def _environment(scratch: Path, log: Path) -> Mapping[str, str]:
         **kept,
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / ".cache"),
-        "PATH": f"{programs}{os.pathsep}{kept.get('PATH', os.defpath)}",
+        "PATH": os.pathsep.join([str(programs), str(shim), kept.get("PATH", os.defpath)]),
         "MLCTL_BACKEND": "local",
         "MLCTL_LOCAL_DB": str(scratch / "local.db"),
     }

@@ -1,11 +1,17 @@
-"""The data plane of online endpoints: requests to scoring URIs, answered by the user's own code."""
+"""The data plane of endpoints: requests to scoring URIs, answered by the user's code or an echo.
+
+On Azure every endpoint has a host. Here a path stands for it, and `at_host` finds the endpoint of
+one where only that is known.
+"""
 
 from __future__ import annotations
 
 import hmac
+import json
 from functools import partial
 
-from mlctl.emulator.http.messages import HttpError, Response
+from mlctl.emulator.arm import jobs
+from mlctl.emulator.http.messages import HttpError, Response, json_response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import materials
@@ -35,9 +41,12 @@ def score(call: Call) -> Response:
     Raises:
         ServiceError: 401, the caller has no key or token; 404, there is nothing that answers.
     """
-    servers, endpoint = _endpoint(call)
+    endpoint = call.require(Address("online-endpoint", call.names["parent"]))
     _authenticate(call, endpoint)
     deployment = call.request.header(_DEPLOYMENT) or None
+    if call.settings.servers is None:
+        return _echo(call, endpoint.address, deployment)
+    servers = call.settings.servers
     try:
         resource = scoring.choose(
             call.handle, endpoint.address, deployment, servers.draw(call.state.seed)
@@ -50,6 +59,37 @@ def score(call: Call) -> Response:
         return Response(error.status or 424, _TEXT, error.message.encode())
     headers = {"content-type": answer.type, _DEPLOYMENT: resource.address.name, **answer.headers}
     return Response(answer.status, headers, answer.body.encode())
+
+
+def _echo(call: Call, endpoint: Address, deployment: str | None) -> Response:
+    """The echo of a request, which need not be JSON: no code runs."""
+    text = call.request.body.decode("utf-8", "replace")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = text
+    answer = scoring.score(call.handle, endpoint, deployment, data)
+    return json_response(answer, headers={_DEPLOYMENT: str(answer["deployment"])})
+
+
+def at_host(call: Call) -> Response:
+    """A request to the host of an endpoint, `NAME.REGION.inference.ml.azure.com`, in any workspace.
+
+    Raises:
+        NotFound: no endpoint has the name.
+        ServiceError: as `score` and `jobs.invoke`.
+    """
+    is_batch = call.names["action"].casefold() == "jobs"
+    kind = "batch-endpoint" if is_batch else "online-endpoint"
+    address = Address(kind, call.names["parent"])
+    for workspace_call in call.in_workspaces():
+        if workspace_call.peek(address) is None:
+            continue
+        if not is_batch:
+            return score(workspace_call)
+        tokens.authenticate(call.request, call.settings)
+        return jobs.invoke(workspace_call)
+    raise NotFound("ResourceNotFound", f"There is no {address} in any workspace here.", status=404)
 
 
 def _endpoint(call: Call) -> tuple[Servers, StoredResource]:

@@ -127,6 +127,7 @@ ROUTES = (
     Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
     Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
+    Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=Needs.NOTHING),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/regenerateKeys", resources.regenerate_keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/token", resources.token, "online-endpoint"),

@@ -38,24 +38,24 @@ def encode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
 def _schedule(item: Mapping[str, Data]) -> Data:
     trigger = item.get("trigger") or {}
     kind = str(trigger.get("type", "cron")).capitalize()
-    when = {wire: trigger[ours] for ours, wire in _TRIGGER.items() if trigger.get(ours)}
-    when.setdefault("timeZone", "UTC")
+    moments = {wire: trigger[ours] for ours, wire in _TRIGGER.items() if trigger.get(ours)}
+    moments.setdefault("timeZone", "UTC")
     if kind == "Cron":
-        when["expression"] = trigger.get("expression")
+        moments["expression"] = trigger.get("expression")
     else:
-        when["frequency"] = str(trigger.get("frequency")).capitalize()
-        when["interval"] = trigger.get("interval")
+        moments["frequency"] = str(trigger.get("frequency")).capitalize()
+        moments["interval"] = trigger.get("interval")
         pattern = trigger.get("schedule") or {}
         times = {wire: pattern[ours] for ours, wire in _PATTERN.items() if ours in pattern}
         if "weekDays" in times:
             times["weekDays"] = [str(day).capitalize() for day in times["weekDays"]]
         if times:
-            when["schedule"] = times
+            moments["schedule"] = times
     return {
         "action": str(item.get("action")).capitalize(),
         "status": str(item.get("state", "enabled")).capitalize(),
         "triggerType": kind,
-        kind.lower(): when,
+        kind.lower(): moments,
     }
 
 
@@ -66,24 +66,27 @@ def decode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def _read_schedule(item: Mapping[str, Data]) -> Data:
     kind = str(item.get("triggerType", "Cron")).lower()
-    when = item.get(kind) or {}
+    moments = item.get(kind) or {}
     trigger: dict[str, Data] = {"type": kind}
-    trigger |= {ours: when[wire] for ours, wire in _TRIGGER.items() if when.get(wire)}
+    trigger |= {ours: moments[wire] for ours, wire in _TRIGGER.items() if moments.get(wire)}
     if kind == "cron":
-        trigger["expression"] = when.get("expression")
+        trigger["expression"] = moments.get("expression")
     else:
-        trigger["frequency"] = str(when.get("frequency")).lower()
-        trigger["interval"] = when.get("interval")
-        pattern = when.get("schedule") or {}
+        trigger["frequency"] = str(moments.get("frequency")).lower()
+        trigger["interval"] = moments.get("interval")
+        pattern = moments.get("schedule") or {}
         times = {ours: pattern[wire] for ours, wire in _PATTERN.items() if pattern.get(wire)}
         if "week_days" in times:
             times["week_days"] = [str(day).lower() for day in times["week_days"]]
         trigger |= {"schedule": times} if times else {}
-    own = {"schedule_id": item.get("id"), "provisioning_state": item.get("provisioningStatus")}
+    service_fields = {
+        "schedule_id": item.get("id"),
+        "provisioning_state": item.get("provisioningStatus"),
+    }
     return {
         "action": str(item.get("action")).lower(),
         "state": str(item.get("status", "Enabled")).lower(),
-        **{name: text for name, text in own.items() if text is not None},
+        **{name: text for name, text in service_fields.items() if text is not None},
         "trigger": trigger,
     }
 
@@ -108,7 +111,7 @@ def encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
 def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
     """The scripts that set an instance up, as a file has them; None where there are none."""
     scripts = value.get("scripts") if isinstance(value, Mapping) else None
-    found = {
+    declared = {
         ours: {
             key: text
             for key, text in (
@@ -121,7 +124,7 @@ def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
         for ours, wire in _SCRIPTS.items()
         if scripts and isinstance(scripts.get(wire), Mapping)
     }
-    return found or None
+    return declared or None
 
 
 def encode_applications(value: Data, _field: Field, _scope: Scope) -> Data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.kinds.address import Scope
+from mlctl.kinds.address import Address, Scope
 from tests.builders.azure import azure
 from tests.builders.paths import SAMPLES
 from tests.builders.plans import actions, planned
@@ -67,7 +68,7 @@ def test_an_endpoint_comes_back_as_it_was_sent() -> None:
     assert (got.description, got.tags) == ("tells risks", {"team": "ds"})
     assert got.public_network_access.lower() == "disabled"
     assert got.identity.type == "system_assigned"
-    assert got.scoring_uri == "https://heart-risk.eastus.inference.ml.azure.com/score"
+    assert got.scoring_uri.endswith("/heart-risk/score")  # at the emulator
     assert [one.name for one in ml.online_endpoints.list()] == ["heart-risk"]
 
 
@@ -193,3 +194,34 @@ def test_what_the_sdk_makes_of_a_file_is_what_mlctl_plans() -> None:
     loader = Loader(Report(), TODAY, scope=backend.scope, planning=True)
     declared = loader.load([str(folder)]).graph.resources.values()
     assert actions(planned(backend, *declared).plan) == {}
+
+
+@pytest.mark.slow
+def test_a_request_is_answered_by_the_deployment_that_is_named_or_gets_traffic(
+    tmp_path: Path,
+) -> None:
+    ml = with_deployments("blue", "green").ml
+    made = ml.online_endpoints.get("heart-risk")
+    made.traffic = {"blue": 100}
+    ml.online_endpoints.begin_create_or_update(made).result()
+    request = tmp_path / "request.json"
+    request.write_text('{"data": [[1, 2]]}')
+    answers = [
+        json.loads(ml.online_endpoints.invoke("heart-risk", request_file=str(request), **named))
+        for named in ({}, {"deployment_name": "green"})
+    ]
+    assert [answer["deployment"] for answer in answers] == ["blue", "green"]
+    assert answers[0]["request"] == {"data": [[1, 2]]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["key", "aml_token", "aad_token"])
+def test_mlctl_asks_an_endpoint_of_azure_in_the_mode_that_it_takes(mode: str) -> None:
+    here = sdk()
+    here.ml.models.create_or_update(model(version="1"))
+    here.ml.environments.create_or_update(environment(version="1"))
+    here.ml.online_endpoints.begin_create_or_update(endpoint(auth_mode=mode)).result()
+    here.ml.online_deployments.begin_create_or_update(deployment("blue")).result()
+    backend = azure(here.world.emulator, Scope(SUBSCRIPTION, GROUP, WORKSPACE)).backend
+    answer = backend.score(Address("online-endpoint", "heart-risk"), "blue", {"data": [1]})
+    assert (answer["deployment"], answer["request"]) == ("blue", {"data": [1]})

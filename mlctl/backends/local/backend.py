@@ -349,9 +349,9 @@ class LocalBackend(
         from mlctl.simulator.control_plane import workspaces
 
         store, scope = self.handle.store, replace(self.scope, workspace=name)
-        before = workspaces.note(store, scope)
+        note = workspaces.note(store, scope)
         region = catalog.region(location or DEFAULT_LOCATION)
-        scope, _, _ = workspaces.create(store, scope, region, before)
+        scope, _, _ = workspaces.create(store, scope, region, note)
         workspaces.change(store, scope, body)
 
     def delete_workspace(self, name: str) -> None:

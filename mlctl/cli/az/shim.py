@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 from mlctl import files
 from mlctl.backends import LOCAL_DB
+from mlctl.cli.az.curl import REAL
 from mlctl.cli.az.jobs import POLLING
-from mlctl.cli.az.stand_in import MARK, PASS_THROUGH
+from mlctl.cli.az.stand_in import CURL, MARK, PASS_THROUGH, is_shim
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.session import AS_AZ
 from mlctl.service_errors import Permanent
@@ -20,6 +22,17 @@ _EXECUTABLE = f"""\
 #!/bin/sh
 # {MARK}: `az ml` goes to mlctl; made by `mlctl az-shim`, and to be removed with its folder.
 {{variables}}exec {{python}} -P -m mlctl az "$@"
+"""
+_CURL = f"""\
+#!/bin/sh
+# {MARK}: while the backend is local, requests to Azure go to mlctl's emulator.
+case "$*" in
+*azure.com* | *azureml.ms* | *microsoftonline.com*)
+  export {REAL}={{real}}
+  exec {{python}} -P -m mlctl az {CURL} "$@"
+  ;;
+esac
+exec {{real}} "$@"
 """
 _EXPORTS = """\
 # sh, bash and zsh; put it into a script, a profile or a step of CI:  eval "$(mlctl az-shim)"
@@ -55,6 +68,7 @@ def az_shim(
         folder.mkdir(parents=True, exist_ok=True)
         files.write(folder / "az", text.encode())
         (folder / "az").chmod(0o755)
+        _add_curl(session, folder)
     except OSError as error:
         why = error.strerror or str(error)
         raise Permanent(
@@ -66,6 +80,17 @@ def az_shim(
         place = shlex.quote(str(folder))
         session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))
     return Exit.OK
+
+
+def _add_curl(session: Session, folder: Path) -> None:
+    """Put a `curl` beside the `az`, where there is one on the path to stand in for."""
+    for place in session.environment.get("PATH", os.defpath).split(os.pathsep):
+        real = shutil.which("curl", path=place or ".")
+        if real and not is_shim(Path(real)):
+            names = {"real": shlex.quote(real), "python": shlex.quote(sys.executable)}
+            files.write(folder / "curl", _CURL.format(**names).encode())
+            (folder / "curl").chmod(0o755)
+            return
 
 
 def _own_folder(session: Session, *, pass_through: bool) -> Path:

@@ -25,6 +25,7 @@ from mlctl.pointer import Data
 from mlctl.version import __version__
 
 MARK = "mlctl az-shim"  # in its first lines, the file `az` says that it is this one
+CURL = "--curl"  # no command of az: what follows is for the curl of the shim
 PASS_THROUGH = "MLCTL_AZ_PASS_THROUGH"  # noqa: S105  # the name of a variable
 _OF_SIMULATION = frozenset(
     f"workspace {verb}" for verb in ("create", "update", "delete", "provision-network")
@@ -47,6 +48,10 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
             any(word.startswith("--query") for word in arguments) and not sys.stderr.isatty()
         )
         return mlctl([*arguments, *["--only-show-errors"] * reads_one_value])
+    if first == CURL:
+        from mlctl.cli.az import curl
+
+        return curl.run(Session(GlobalArgs()), arguments)
     if first == "configure":
         return mlctl(args)
     session = Session(GlobalArgs())
@@ -103,7 +108,7 @@ def _real(session: Session, args: Sequence[str]) -> int:
     """Become the real az, the first on the path that is not ours."""
     for folder in session.environment.get("PATH", os.defpath).split(os.pathsep):
         program = shutil.which("az", path=folder or ".")
-        if program and not _is_shim(Path(program)):
+        if program and not is_shim(Path(program)):
             _become(program, args)
     session.say(f"az {args[0] if args else ''}: there is no az on the path but that of mlctl.")
     return _NOT_FOUND
@@ -113,7 +118,8 @@ def _become(program: str, args: Sequence[str]) -> NoReturn:
     os.execv(program, [program, *args])  # noqa: S606  # it is what the user asked for
 
 
-def _is_shim(path: Path) -> bool:
+def is_shim(path: Path) -> bool:
+    """Whether a program is one that `mlctl az-shim` has written."""
     try:
         with path.open("rb") as file:
             return MARK.encode() in file.read(_HEAD)
@@ -165,18 +171,20 @@ def _accounts(session: Session, flags: Mapping[str, str]) -> Data:
 
 
 def _token(session: Session, flags: Mapping[str, str]) -> Data:
-    """A token that the emulator of this folder takes.
+    """A token that the emulator of this folder takes."""
+    from mlctl.emulator import instance_file
 
-    Raises:
-        ServiceError: there is none.
-    """
-    from mlctl.cli.emulator.command import running_instance
-
-    running = running_instance()
+    running = instance_file.find_running(instance_file.FILE)
     expires = datetime.now(UTC) + _TOKEN_LIFE
-    session.note(f"a token for the emulator at {running.url}; Azure itself takes none of mlctl's")
+    where = (
+        f"the emulator at {running.url}"
+        if running
+        else "an emulator (the curl of the shim has one for each call; to have one that stays:"
+        " mlctl emulator start)"
+    )
+    session.note(f"a token for {where}; Azure itself takes none of mlctl's")
     return {
-        "accessToken": running.token or "emulator",
+        "accessToken": running.token if running and running.token else "emulator",
         "expiresOn": expires.strftime("%Y-%m-%d %H:%M:%S.%f"),
         "expires_on": int(expires.timestamp()),
         "subscription": flags.get("--subscription") or session.scope.subscription,

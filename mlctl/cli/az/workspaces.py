@@ -134,12 +134,12 @@ def delete(
     """Delete a workspace of the simulated cloud with all that is in it."""
     del all_resources, permanently_delete, no_wait
     with _writing(session) as backend:
-        named = name or backend.scope.workspace
+        workspace = name or backend.scope.workspace
         agreed = yes or session.settings.truth("disable_confirm_prompt")
-        if not agreed and not session.confirmed(f"Delete workspace {named} and all in it?"):
+        if not agreed and not session.confirmed(f"Delete workspace {workspace} and all in it?"):
             return Exit.ERROR
         try:
-            backend.delete_workspace(named)
+            backend.delete_workspace(workspace)
         except NotFound as error:
             session.note(f"{error.message} There is nothing to delete.")
     return Exit.OK
@@ -199,7 +199,7 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
     data = dict(read_document(session, args.file, "workspace")) if args.file else {}
     if args.update_dependent_resources:
         session.note("the simulated cloud keeps only the ids of dependent resources")
-    said = {
+    typed = {
         "name": args.name,
         "location": args.location,
         "display_name": args.display_name,
@@ -217,7 +217,7 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
         "enable_data_isolation": args.enable_data_isolation,
         "provision_network_now": args.provision_network_now,
     }
-    data |= {name: value for name, value in said.items() if value}
+    data |= {name: value for name, value in typed.items() if value}
     if args.managed_network:
         data["managed_network"] = {"isolation_mode": args.managed_network}
     pairs = [pair.partition("=") for pair in flag_values(args.tags or ())]

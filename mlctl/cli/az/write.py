@@ -123,9 +123,9 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     address = address_of(kind, args)
     with session.backend() as backend:
         if kind.arm.shared_with:
-            found = read_any(backend, address)
-            live = {found.address: found} if found else {}
-            address = found.address if found else address
+            resource = read_any(backend, address)
+            live = {resource.address: resource} if resource else {}
+            address = resource.address if resource else address
         else:
             live = backend.read([address, address.up] if address.up else [address])
         if address not in live:
@@ -212,16 +212,16 @@ def _switch(
 def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
     """The kind that the type says, of the flag or else of the file: others share the collection."""
     declared = args.fields.get("type")
-    for other in (KINDS[name] for name in kind.arm.shared_with):
+    for sharing in (KINDS[name] for name in kind.arm.shared_with):
         if declared is None and args.file not in (None, "-"):
             read = source.read(Path(str(args.file)), Report())
             is_other = any(
-                by_schema(item.data) is other or other.inferred(item.data) for item in read
+                by_schema(item.data) is sharing or sharing.inferred(item.data) for item in read
             )
         else:
-            is_other = other.inferred({"type": declared})
+            is_other = sharing.inferred({"type": declared})
         if is_other:
-            return other
+            return sharing
     return kind
 
 

@@ -27,7 +27,10 @@ _OWN = {
     "properties": ("AzureAsyncOperationUri", "azureml.onlineendpointid"),
     "environmentVariables": OWN_VARIABLES,
 }
-_LOCAL = "of deployments in Docker on this machine; the local backend simulates a workspace"
+_LOCAL = (
+    "of deployments in Docker on this machine, which az runs; without it the local backend has one"
+    " at once"
+)
 _VERBS = ("create", "delete", "get-logs", "list", "show", "update")
 
 

@@ -21,7 +21,10 @@ from mlctl.pointer import Data
 
 # As recorded: online-endpoint-put-create.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
-_LOCAL = "of endpoints in Docker on this machine; the local backend simulates a workspace"
+_LOCAL = (
+    "of endpoints in Docker on this machine, which az runs; without it the local backend has one"
+    " at once"
+)
 _VERBS = ("create", "delete", "get-credentials", "invoke", "list", "show", "update")
 _KEYS = "mlctl renews no keys: `az ml online-endpoint regenerate-keys` does"
 

@@ -53,11 +53,11 @@ def missing(scope: Scope) -> NotFound:
 
 def change(store: Store, scope: Scope, changes: Mapping[str, Data]) -> dict[str, Data]:
     """Lay a body over what was said of a workspace, as a PATCH does; what is said now."""
-    before = note(store, scope)
-    properties = {**(before.get("properties") or {}), **(changes.get("properties") or {})}
-    now = {**before, **changes, "properties": properties}
-    BlobStore(store).put(ItemKind.WORKSPACE, scope.id, now)
-    return now
+    stored = note(store, scope)
+    properties = {**(stored.get("properties") or {}), **(changes.get("properties") or {})}
+    body = {**stored, **changes, "properties": properties}
+    BlobStore(store).put(ItemKind.WORKSPACE, scope.id, body)
+    return body
 
 
 def provision_network(store: Store, scope: Scope) -> dict[str, Data]:
