@@ -340,6 +340,7 @@ class LocalBackend(
             "hbiWorkspace": False,
             "provisioningState": "Succeeded",
             "publicNetworkAccess": "Enabled",
+            **workspaces.companions(scope),
             **(note.get("properties") or {}),
         }
         names = {"id": scope.id, "name": scope.workspace, "location": location}

@@ -6,11 +6,13 @@ from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsPower
 from mlctl.cli.az.common_flags import PolicyArgs
-from mlctl.cli.az.read import read_any
+from mlctl.cli.az.read import read_live
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.command import Commands
-from mlctl.kinds.address import Address
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.cli.shell.workflow import settle_s
+from mlctl.kinds import Address, kind_of
+from mlctl.service_errors import Permanent
+from mlctl.workflow.settling import wait_until_settled
 
 _Name = Annotated[str, flag("Name of the compute instance.", "--name", "-n", metavar="NAME")]
 _NoWait = Annotated[bool, flag("Return once it is accepted.", "--no-wait", default=False)]
@@ -38,13 +40,15 @@ def _run(session: Session, name: str, action: str, *, wait: bool) -> Exit:
         if not isinstance(backend, SupportsPower):
             text = f"the {backend.name} backend has no compute instances"
             raise Permanent("NoInstances", text)
-        try:
-            operation = backend.power(Address("compute-instance", name), action)
-        except NotFound:
-            if read_any(backend, Address("compute", name)) is not None:
-                text = f"{name} is a cluster, which scales by itself: there is nothing to {action}"
-                raise Permanent("NotAnInstance", text) from None
-            raise
+        live = read_live(backend, Address("compute", name))
+        if not kind_of(live.address).arm.within:
+            text = f"{name} is a cluster, which scales by itself: there is nothing to {action}"
+            raise Permanent("NotAnInstance", text)
+        # A script starts what it has stopped without waiting.
+        wait_until_settled(
+            backend, {live.address: live}, timeout=settle_s(session), note=session.note
+        )
+        operation = backend.power(live.address, action)
         if wait:
             operation.wait()
     return Exit.OK

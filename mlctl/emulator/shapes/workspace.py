@@ -26,19 +26,17 @@ from mlctl.emulator.shapes.shape import (
 )
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources.datastores import OWN
+from mlctl.simulator.control_plane.workspaces import companions
 
 _MORE = "2023-08"  # the first previews with rules of networks and software bills
 
 
-def _companion_id(provider: str) -> Rule:
+def _companion_id(key: str) -> Rule:
     """The id of a resource of another provider that a workspace was made with."""
 
     def value(field: ResponseField) -> Data:
-        if field.stored is not None:
-            return field.stored
-        scope = field.occasion.call.scope
-        group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
-        return f"{group}/providers/{provider}/{scope.workspace.lower()}"
+        whole = companions(field.occasion.call.scope)
+        return whole[key] if field.stored is None else field.stored
 
     return value
 
@@ -82,9 +80,9 @@ WORKSPACE: Shape = {
         {
             "friendlyName": _friendly_name,
             "description": otherwise(""),
-            "storageAccount": _companion_id("Microsoft.Storage/storageAccounts"),
-            "keyVault": _companion_id("Microsoft.Keyvault/vaults"),
-            "applicationInsights": _companion_id("Microsoft.insights/components"),
+            "storageAccount": _companion_id("storageAccount"),
+            "keyVault": _companion_id("keyVault"),
+            "applicationInsights": _companion_id("applicationInsights"),
             "hbiWorkspace": otherwise(default=False),
             "tenantId": always(TENANT),
             "imageBuildCompute": stored,

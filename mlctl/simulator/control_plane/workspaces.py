@@ -16,6 +16,12 @@ from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 
+COMPANIONS = {
+    "storageAccount": "Microsoft.Storage/storageAccounts",
+    "keyVault": "Microsoft.Keyvault/vaults",
+    "applicationInsights": "Microsoft.insights/components",
+}
+
 
 def create(
     store: Store, scope: Scope, location: str, note: Mapping[str, Data]
@@ -43,6 +49,13 @@ def note(store: Store, scope: Scope) -> dict[str, Data]:
     """What was said of a workspace when it was made; {} of any that its first write makes."""
     item = BlobStore(store).find(ItemKind.WORKSPACE, scope.id)
     return dict(item.note) if item else {}
+
+
+def companions(scope: Scope) -> dict[str, Data]:
+    """The ids of what Azure makes with a workspace, where nothing is said of them."""
+    group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
+    name = scope.workspace.lower()
+    return {key: f"{group}/{provider}/{name}" for key, provider in COMPANIONS.items()}
 
 
 def missing(scope: Scope) -> NotFound:

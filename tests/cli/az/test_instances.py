@@ -64,7 +64,7 @@ def test_a_name_is_of_a_cluster_or_of_an_instance(mlctl: Run, tmp_path: Path) ->
         ("update -n mine --max-instances 3", "--max-instances is not for a compute instance"),
         ("create -n mine --type ComputeInstance --size Standard_DS2_v2", "Pass --replace"),
         ("stop -n cpu", "cpu is a cluster, which scales by itself"),
-        ("stop -n nope", "not found"),
+        ("stop -n nope", "There is no compute/nope"),
         ("attach -n k8s", "Terraform"),
         ("connect-ssh -n mine", "use az, or the studio"),
     ],
