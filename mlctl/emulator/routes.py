@@ -72,6 +72,13 @@ _SCORED = "/online/{subscription}/{group}/{workspace}/{parent}"
 _ENTRA = "/{tenant}/oauth2"
 
 
+# Collections of a workspace that mlctl has nothing of: they are empty.
+_ELSEWHERE = (
+    *("featuresets", "featurestoreEntities", "serverlessEndpoints", "marketplaceSubscriptions"),
+    *("capabilityHosts", "inferencePools", "privateEndpointConnections", "outboundRules"),
+)
+
+
 def _kind_routes() -> Iterator[Route]:
     """The routes of every kind that ARM has; those of jobs are their own."""
     for kind in ALL.values():
@@ -126,6 +133,7 @@ ROUTES = (
     Route("DELETE", _WS + "/connections/{name}", connections.delete),
     Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
     Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
+    Route("POST", _WS + "/computes/{name}/enableSso", workspaces.done, "compute"),
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
     Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=Needs.NOTHING),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
@@ -155,6 +163,13 @@ ROUTES = (
         run_history.modify,
         needs=Needs.TOKEN,
     ),
+    Route(
+        "GET",
+        _RUNS + "/{name}/serviceinstances/{node}",
+        workspaces.show_services,
+        needs=Needs.TOKEN,
+    ),
+    Route("GET", "/genericasset" + _WS + "/{collection}", workspaces.show_none, needs=Needs.TOKEN),
     Route("GET", _RUNS + "/{name}/details", run_history.details, needs=Needs.TOKEN),
     Route("GET", _RUNS + "/{name}/children", run_history.children, needs=Needs.TOKEN),
     Route("GET", _RUNS + "/{name}/logs/{log*}", run_history.log, needs=Needs.NOTHING),
@@ -172,6 +187,11 @@ ROUTES = (
     Route("PUT", _WS, workspaces.create),
     Route("PATCH", _WS, workspaces.change),
     Route("DELETE", _WS, workspaces.delete),
+    Route("POST", _WS + "/listKeys", workspaces.keys),
+    Route("POST", _WS + "/diagnose", workspaces.diagnose),
+    Route("POST", _WS + "/resyncKeys", workspaces.done),
+    *(Route("GET", f"{_WS}/{name}", workspaces.show_none) for name in _ELSEWHERE),
+    *(Route("GET PUT DELETE", f"{_WS}/{name}/{{name}}", workspaces.refuse) for name in _ELSEWHERE),
     Route("POST", _WS + "/provisionManagedNetwork", workspaces.provision_network),
     Route("GET", _GROUP + _ML + "/workspaces", workspaces.show_all),
     Route("GET", _SUB + _ML + "/workspaces", workspaces.show_all),

@@ -13,7 +13,7 @@ from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.shapes.workspace import WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import workspaces as stored_workspaces
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import clock, rows
@@ -30,6 +30,10 @@ VERSIONS = (
     "2023-04-01",
     "2023-04-01-preview",
     "2023-02-01-preview",
+)
+_DIAGNOSED = (
+    *("userDefinedRoute", "networkSecurityRule", "resourceLock", "dnsResolution", "keyVault"),
+    *("storageAccount", "containerRegistry", "applicationInsights", "other"),
 )
 _OWN = ("id", "name", "type", "systemData", "location", "identity", "etag")  # of a workspace
 _TYPES = {
@@ -102,8 +106,56 @@ def create(call: Call) -> Response:
 def change(call: Call) -> Response:
     """PATCH of a workspace."""
     note = {key: value for key, value in call.data.items() if key not in _OWN}
-    stored_workspaces.change(call.store, call.scope, note)
+    store, scope = call.store, call.scope
+    stored_workspaces.create(
+        store, scope, call.state.location, stored_workspaces.note(store, scope)
+    )
+    stored_workspaces.change(store, scope, note)
     return show(call)
+
+
+def keys(call: Call) -> Response:
+    """POST listKeys: the key of the storage account, as `listSecrets` of a datastore has it."""
+    properties = _workspace(call, Workspace(call.scope, call.state.location))["properties"]
+    return json_response(
+        {
+            "userStorageKey": None,
+            "userStorageResourceId": properties["storageAccount"],
+            "appInsightsInstrumentationKey": call.guid("telemetry"),
+        }
+    )
+
+
+def diagnose(_call: Call) -> Response:
+    """POST diagnose: nothing of the simulated cloud's own is ever wrong."""
+    return json_response({"value": {f"{of}Results": [] for of in _DIAGNOSED}})
+
+
+def done(_call: Call) -> Response:
+    """POST of what changes nothing here, such as to read keys anew."""
+    return Response(200)
+
+
+def show_none(_call: Call) -> Response:
+    """GET of what the simulated cloud never has."""
+    return json_response({"value": []})
+
+
+def show_services(_call: Call) -> Response:
+    """GET of what a node of a job serves: no program runs there, so nothing is."""
+    return json_response({"instances": {}})
+
+
+def refuse(call: Call) -> Response:
+    """A request for one of what the simulated cloud never has.
+
+    Raises:
+        ServiceError: 404, there is none; 400, none is made.
+    """
+    what = call.request.path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+    if call.request.method == "PUT":
+        raise Permanent("NotSimulated", f"mlctl simulates no {what}: make them on Azure, by az.")
+    raise NotFound("ResourceNotFound", f"There are no {what} in the simulated cloud.", status=404)
 
 
 def provision_network(call: Call) -> Response:
