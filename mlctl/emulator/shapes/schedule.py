@@ -9,6 +9,7 @@ from mlctl.emulator.shapes.job import JOB_PROPERTIES
 from mlctl.emulator.shapes.shape import (
     ResponseField,
     Shape,
+    if_any,
     if_set,
     omitted,
     otherwise,
@@ -55,6 +56,12 @@ def _state(field: ResponseField) -> Data:
     return {"Updating": "Creating"}.get(field.occasion.state) or state(field)
 
 
+def _frequency(field: ResponseField) -> Data:
+    """`Week`, in whatever letter case it was sent (recorded: schedule-put-recurrence-disable)."""
+    return field.stored.capitalize() if isinstance(field.stored, str) else if_set(field)
+
+
+_PATTERN: Shape = dict.fromkeys(("hours", "minutes", "weekDays", "monthDays"), stored)
 SCHEDULE: Shape = {
     # Of who it is only the name is shown, and not in an answer to a PUT.
     "id": omitted,
@@ -74,6 +81,9 @@ SCHEDULE: Shape = {
                     "timeZone": otherwise("UTC"),
                     "triggerType": stored,
                     "expression": if_set,
+                    "frequency": _frequency,
+                    "interval": if_set,
+                    "schedule": if_any(_PATTERN, omitted),
                 }
             ),
             "action": section({"actionType": stored, "jobDefinition": _job}),
