@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from mlctl.backends.ports.lease import LeaseLost
 from mlctl.dataclasses import dataclass, replace
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Outcome, Progress, Record, Run
 from mlctl.forecast.history import LONGEST_S
+from mlctl.service_errors import Permanent
 from mlctl.simulator.engine.model import Tier
 
 _ROUNDING_S = 1e-6
@@ -131,11 +133,18 @@ class Controller:
                     why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
                     return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
                 if tier is Tier.DEDICATED and order.makes_twin:
-                    self._make_twin()
-                run = self._submit(tier)
+                    try:
+                        self._make_twin()
+                    except LeaseLost:
+                        raise
+                    except Permanent as error:
+                        return Outcome.IMPOSSIBLE, f"there is no dedicated twin: {error.message}"
+                run = self._noted(tier)
+                self._submit(run)
             elif self.cloud.find(run.name) is None:  # killed before it was submitted
-                self.cloud.submit(order, run)
-            self._watch(run)
+                self._submit(run)
+            if not run.status:
+                self._watch(run)
 
     def _done(self) -> tuple[Outcome, str]:
         order, progress = self.progress.order, self.progress
@@ -144,13 +153,20 @@ class Controller:
             return Outcome.LATE, f"done after {took:.0f} s, of {order.deadline_s:.0f}"
         return Outcome.DONE, ""
 
-    def _submit(self, tier: Tier) -> Run:
+    def _noted(self, tier: Tier) -> Run:
         progress = self.progress
         name = progress.order.run_name(len(progress.runs))
         self._write("submit", run=name, shard=progress.shard, tier=tier.value)
-        run = progress.runs[-1]
-        self.cloud.submit(progress.order, run)
-        return run
+        return progress.runs[-1]
+
+    def _submit(self, run: Run) -> None:
+        """Start a run; one that is refused has failed."""
+        try:
+            self.cloud.submit(self.progress.order, run)
+        except LeaseLost:
+            raise
+        except Permanent as error:
+            self._note_end(run, Look("Failed", node_s=0.0, reason=error.message))
 
     def _watch(self, run: Run) -> None:
         """Let a run go on to its end, or as long as the policy lets it."""

@@ -14,8 +14,10 @@ from mlctl.backends.ports.lease import Holder, LeaseHeld, LeaseLost
 from mlctl.finishing.merge import merge
 from mlctl.finishing.progress import Outcome, Progress
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import LossScript, Poisson
+from tests.builders.bodies import BLUE, ENDPOINT
 from tests.finishing.worlds import (
     NAME,
     SURE,
@@ -184,6 +186,41 @@ def test_cancelling_ends_what_runs_and_removes_what_was_made() -> None:
     assert [job.status for job in lost.backend.jobs.list()] == ["Canceled"]
     assert not lost.backend.read([SURE_CPU, SURE])
     assert resumed(lost.backend).carry_out() is Outcome.CANCELLED
+
+
+def test_an_endpoint_that_is_deleted_under_it_ends_it_and_nothing_is_left() -> None:
+    lost = world(1, LOST, RecoveryPolicy(Way.DEDICATED, shards=2), None, sure=False)
+    controller = begun(lost, ordered(lost, makes_twin=True))
+    watch = controller.cloud.watch
+
+    def deleted(*facts: Any) -> Any:
+        look = watch(*facts)
+        for address in (SURE, BLUE, ENDPOINT):
+            if lost.backend.read([address]):
+                lost.backend.delete(address).wait()
+        return look
+
+    controller.cloud.watch = deleted  # type: ignore[assignment, method-assign]
+    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert "is not there any more" in controller.progress.reason
+    assert not lost.backend.read([SURE_CPU, SURE])
+
+
+def test_runs_that_are_refused_are_failures() -> None:
+    calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=2), None)
+    controller = begun(calm, ordered(calm, deployment="gone"))
+    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
+    assert controller.progress.spent == 0
+
+
+def test_a_twin_that_no_quota_allows_ends_it_and_is_removed() -> None:
+    lost = world(1, LOST, RecoveryPolicy(Way.FALLBACK, 1, shards=2), None, sure=False)
+    control.set_quotas(lost.backend.handle, lost.backend.location, {"total": 0})
+    controller = begun(lost, ordered(lost, makes_twin=True))
+    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.progress.reason.startswith("there is no dedicated twin: ")
+    assert not lost.backend.read([SURE_CPU, SURE])
 
 
 def test_a_job_done_after_its_deadline_is_late() -> None:
