@@ -77,7 +77,7 @@ def of_body(
     if script:
         folder = _files(workspace, "code", str(configuration.get("codeId")), code)
     else:
-        script = ONLINE_DRIVER if address.kind == "online-deployment" else BATCH_DRIVER
+        script = ONLINE_DRIVER if properties.get("instanceType") else BATCH_DRIVER
         folder = _DRIVERS
         if model is None or not any(model.rglob("MLmodel")):
             why = "has neither a scoring script nor an MLflow model"

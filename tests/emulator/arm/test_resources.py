@@ -184,6 +184,12 @@ def test_a_compute_keeps_its_type() -> None:
     assert here.put(f"{WS}/computes/cpu", MACHINE).status == 400
 
 
+def test_a_machine_that_was_made_elsewhere_is_not_attached() -> None:
+    attached = {"properties": {"computeType": "VirtualMachine", "resourceId": "/subscriptions/s"}}
+    answer = world().put(f"{WS}/computes/vm1", attached)
+    assert (answer.status, "attaches no computes" in str(answer.data)) == (400, True)
+
+
 def test_a_job_runs_on_a_compute_instance() -> None:
     here = world()
     here.made(INSTANCE, MACHINE)

@@ -62,6 +62,7 @@ _CREATE_ONLY = [
         )
     ),
 ]
+_ATTACHED = ("VirtualMachine", "Kubernetes", "AKS", "SynapseSpark", "HDInsight", "Databricks")
 _NODES_MOST = 65_000  # how-to-manage-quotas: where nodes do not communicate
 _NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 
@@ -87,6 +88,8 @@ def accept(
     declared = arm_body.section(properties, "properties")
     inner = {key: declared[key] for key in declared if key not in _INNER_READ_ONLY}
     properties["properties"] = inner
+    if properties.get("computeType") in _ATTACHED:
+        raise bad(f"The simulated cloud attaches no computes ({properties['computeType']}).")
     arm_body.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
     arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
