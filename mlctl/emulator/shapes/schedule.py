@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from mlctl.emulator.shapes.assets import SYSTEM_DATA
 from mlctl.emulator.shapes.job import JOB_PROPERTIES
 from mlctl.emulator.shapes.shape import (
+    OMITTED,
     ResponseField,
     Shape,
-    if_any,
     if_set,
     omitted,
     otherwise,
@@ -61,6 +61,17 @@ def _frequency(field: ResponseField) -> Data:
     return field.stored.capitalize() if isinstance(field.stored, str) else if_set(field)
 
 
+def _pattern(field: ResponseField) -> Data:
+    """When a recurrence is due; null where it has neither hours nor minutes.
+
+    Origin: azure-ai-ml's recording test_load_recurrence_schedule_no_pattern, February 2024.
+    """
+    if field.stored is None:
+        return OMITTED
+    is_empty = isinstance(field.stored, Mapping) and not any(field.stored.values())
+    return None if is_empty else section(_PATTERN)(field)
+
+
 _PATTERN: Shape = dict.fromkeys(("hours", "minutes", "weekDays", "monthDays"), stored)
 SCHEDULE: Shape = {
     # Of who it is only the name is shown, and not in an answer to a PUT.
@@ -83,7 +94,7 @@ SCHEDULE: Shape = {
                     "expression": if_set,
                     "frequency": _frequency,
                     "interval": if_set,
-                    "schedule": if_any(_PATTERN, omitted),
+                    "schedule": _pattern,
                 }
             ),
             "action": section({"actionType": stored, "jobDefinition": _job}),

@@ -9,6 +9,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Scope
+from mlctl.pointer import Data
 from tests.builders.emulator import (
     CLUSTER,
     WS,
@@ -115,6 +116,20 @@ def test_an_online_deployment_lives_under_its_endpoint_and_goes_with_it() -> Non
     assert here.get(blue).data["properties"]["livenessProbe"]["period"] == "PT10S"
     here.done(here.ask("DELETE", ONLINE))
     assert here.get(blue).status == 404
+
+
+@pytest.mark.parametrize(
+    ("hours", "shown"),
+    [([], None), ([10], {"hours": [10], "minutes": [], "weekDays": None, "monthDays": None})],
+)
+def test_a_recurrence_that_says_no_hours_has_no_pattern(hours: list[int], shown: Data) -> None:
+    here = world()
+    pattern = {"hours": hours, "minutes": []}
+    trigger = {"triggerType": "Recurrence", "frequency": "day", "interval": 1, "schedule": pattern}
+    action = {"actionType": "CreateJob", "jobDefinition": {"jobType": "Pipeline"}}
+    body = {"properties": {"trigger": trigger, "action": action}}
+    told = here.put(f"{WS}/schedules/daily", body).data["properties"]["trigger"]
+    assert (told["frequency"], told["schedule"]) == ("Day", shown)
 
 
 def test_the_answer_to_a_schedule_does_not_say_who_it_is() -> None:
