@@ -203,6 +203,7 @@ class SideData(TypedDict):
 
     value: Data
     cancelled: EstimateData
+    p_not_done: EstimateData
     cost: float | None
     time_s: float | None
     cost_difference: EstimateData | None

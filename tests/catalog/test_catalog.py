@@ -43,9 +43,12 @@ def test_what_is_not_known_is_none_and_not_zero() -> None:
         ("Standard_NV4as_v4", "2026-09-30", "Standard_NV6ads_A10_v5"),
         ("Standard_M192idms_v2", "2027-03-31", None),
         ("Standard_HB120rs_v2", "2027-05-31", "Standard_HB120rs_v3"),
+        ("Standard_HC44rs", "2027-05-31", "Standard_HB120rs_v3"),
         ("STANDARD_DS3_V2", "2028-05-01", "Standard_D4ds_v5"),
         ("Standard_DS13_v2", "2028-05-01", "Standard_E8ds_v5"),
         ("Standard_D2", "2028-05-01", "Standard_D2ds_v5"),
+        ("Standard_D4s_v3", "2029-11-15", "Standard_D4ds_v5"),
+        ("Standard_E8s_v3", "2029-11-15", "Standard_E8ds_v5"),
         ("Standard_F4", "2028-11-15", "Standard_D4ds_v5"),
         ("Standard_B2s", "2028-11-15", "Standard_D2ls_v5"),
         ("Standard_L8s_v2", "2028-11-15", "Standard_L8s_v3"),
@@ -60,8 +63,8 @@ def test_a_size_is_known_to_retire_by_its_name(size: str, day: str, successor: s
 @pytest.mark.parametrize(
     "size",
     [
-        *("Standard_D4s_v3", "Standard_D4ds_v5", "Standard_E8s_v3", "Standard_B2s_v2"),
-        *("Standard_NC4as_T4_v3", "Standard_ND40rs_v2", "Standard_HB120rs_v3", "Standard_HC44rs"),
+        *("Standard_D4s_v4", "Standard_D4ds_v5", "Standard_E8s_v5", "Standard_B2s_v2"),
+        *("Standard_NC4as_T4_v3", "Standard_ND40rs_v2", "Standard_HB120rs_v3", "Standard_HX176rs"),
         *("Standard_L8s_v3", "Standard_NV36ads_A10_v5", "Standard_FX4mds", "Standard_Banana"),
     ],
 )

@@ -177,6 +177,7 @@ def _side(value: Data, summary: Summary, base: Summary) -> SideData:
     return {
         "value": value,
         "cancelled": statistics.as_data(summary.cancelled),
+        "p_not_done": statistics.as_data(summary.p_not_done),
         "cost": _finite_average(summary.costs_until_done),
         "time_s": _finite_average(summary.times_until_done),
         "cost_difference": statistics.known(cost),

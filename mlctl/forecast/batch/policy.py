@@ -20,8 +20,9 @@ from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import Tier
 
 _ROUNDING_S = 1e-6
-# A job of which so many runs were cancelled, the best after less than this share of the work, is
-# given up: where losses have no memory, the next run completes with a chance below 30 ** -4.
+# A job of which so many runs were cancelled, the best after less than this share of the work, what
+# was begun included, is given up: where losses have no memory, the next run completes with a chance
+# below 30 ** -4.
 HOPELESS_RUNS, HOPELESS_SHARE = 30, 0.25
 _CANCELED, _COMPLETED = JobStatus.CANCELED, JobStatus.COMPLETED
 
@@ -221,6 +222,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     began, total, tries, losses, most = cloud.now, files, 0, 0, 0
     keeps = policy.way in _KEEPING
     waited, hopeless = is_out(cloud.scenario.processes), False
+    at_once = cloud.scenario.job.instance_count * cloud.scenario.job.concurrency
     shards = [files]
     if policy.shards:
         shards = sizes(files, policy.shards, mini_batch_size)
@@ -245,7 +247,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
             losses += 1
             if keeps and not policy.shards:
                 files = max(files - last.done * mini_batch_size, 1)
-            most = max(most, last.done * mini_batch_size)
+            most = max(most, (last.done + at_once) * mini_batch_size)
             if (
                 not keeps
                 and losses >= HOPELESS_RUNS

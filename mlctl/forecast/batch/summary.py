@@ -73,6 +73,11 @@ class Summary:
         return sum([not history.done for history in self.histories])
 
     @property
+    def p_not_done(self) -> Estimate:
+        """P(not done): the job was never done."""
+        return self._chance(self.not_done)
+
+    @property
     def costs_until_done(self) -> list[float]:
         """What all runs cost until the job was done, in USD; infinite where it never was.
 
@@ -197,7 +202,7 @@ class Summary:
                 "time_p95_s": statistics.known(self._quantile(sorted(self.times_until_done), 0.95)),
                 "runs": statistics.average([history.tries for history in histories]),
                 "not_done": self.not_done,
-                "p_not_done": statistics.as_data(self._chance(self.not_done)),
+                "p_not_done": statistics.as_data(self.p_not_done),
                 "spent": self.spent,
                 "carried_by": self.carried_by,
                 "hopeless": sum(history.hopeless for history in histories),

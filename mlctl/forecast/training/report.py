@@ -159,12 +159,14 @@ def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
         "checkpoint_every": row.scenario.job.checkpoint_every,
         "runs": len(histories),
         "cancelled": statistics.as_data(summary.cancelled),
+        "not_done": statistics.as_data(summary.not_done),
         "time_s": {
-            "mean": statistics.as_data(summary.time),
-            "p50": statistics.as_data(summary.time_at(0.5)),
-            "p95": statistics.as_data(summary.time_at(0.95)),
+            "mean": statistics.known(summary.time),
+            "p50": statistics.known(summary.time_at(0.5)),
+            "p95": statistics.known(summary.time_at(0.95)),
         },
-        "cost": statistics.as_data(summary.cost),
+        "cost": statistics.known(summary.cost()),
+        "spent": statistics.known(summary.cost(completed=False)),
         "interruptions": statistics.as_data(summary.interruptions),
         "points": statistics.as_data(summary.points),
         "repeated_points": summary.repeated,
@@ -177,7 +179,7 @@ def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
             "points": exact.points,
             "interruptions": exact.interruptions,
         },
-        "histogram": statistics.histogram(sorted(history.time_s for history in histories)),
+        "histogram": statistics.histogram(summary.times),
     }
 
 
@@ -201,8 +203,8 @@ def _interval(interval: Interval) -> dict[str, Data]:
     return {
         "name": interval.name,
         "checkpoint_every": interval.every,
-        "time_s": statistics.as_data(interval.time_s),
-        "saves_s": None if interval.saves_s is None else statistics.as_data(interval.saves_s),
+        "time_s": statistics.known(interval.time_s),
+        "saves_s": None if interval.saves_s is None else statistics.known(interval.saves_s),
     }
 
 

@@ -8,13 +8,14 @@ histories, so that their difference is known better than each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast import history, statistics
 from mlctl.forecast.gather import histories_of
 from mlctl.forecast.scenario import JobScenario
-from mlctl.forecast.statistics import Estimate
+from mlctl.forecast.statistics import Estimate, finite
 from mlctl.forecast.training import checkpoints
 from mlctl.forecast.training.checkpoints import Expected, NodeLosses, Steps
 from mlctl.forecast.weather import models as weather
@@ -135,26 +136,42 @@ class TrainingSummary:
 
     @property
     def cancelled(self) -> Estimate:
-        """The chance that it is cancelled, or never ends; exact where histories are the same."""
-        hits = sum(run.status is not JobStatus.COMPLETED for run in self.histories)
+        """The chance that it is cancelled; exact where histories are the same."""
+        ended = [run for run in self.histories if not run.given_up]
+        return self._chance(sum(run.status is not JobStatus.COMPLETED for run in ended))
+
+    @property
+    def not_done(self) -> Estimate:
+        """The chance that it has not ended after the longest time of a history."""
+        return self._chance(sum(run.given_up for run in self.histories))
+
+    def _chance(self, hits: int) -> Estimate:
         if self.histories and self.scenario.nodes_are_certain:
             return statistics.exactly(hits / len(self.histories))
         return statistics.chance(hits, len(self.histories))
 
     @property
+    def times(self) -> list[float]:
+        """How long the histories took that completed, in seconds, ascending."""
+        return sorted(map(_time_until_done, self._by_outcome(completed=True)))
+
+    @property
     def time(self) -> Estimate:
-        """How long it takes from its submission to its end, on average, in seconds."""
-        return statistics.mean(run.time_s for run in self.histories)
+        """How long it takes from its submission to its end, where it completes, in seconds."""
+        return statistics.mean(self.times)
 
     def time_at(self, q: float) -> Estimate:
         """A quantile of that time."""
-        return statistics.quantile_interval(sorted(run.time_s for run in self.histories), q)
+        return statistics.quantile_interval(self.times, q)
 
-    @property
-    def cost(self) -> Estimate:
-        """What it costs on average, in USD."""
+    def cost(self, *, completed: bool = True) -> Estimate:
+        """What it costs on average where it completes, or what is spent where not, in USD."""
         price = self.scenario.price / HOUR
-        return statistics.mean(run.node_s * price for run in self.histories)
+        return statistics.mean(run.node_s * price for run in self._by_outcome(completed=completed))
+
+    def _by_outcome(self, *, completed: bool) -> Iterator[TrainingHistory]:
+        done = JobStatus.COMPLETED
+        return (run for run in self.histories if (run.status is done) is completed)
 
     @property
     def points(self) -> Estimate:
@@ -175,6 +192,11 @@ class TrainingSummary:
     def lost_node_h(self) -> float:
         """The node-hours of work that are done again."""
         return statistics.mean(run.lost_node_s for run in self.histories).value / HOUR
+
+
+def _time_until_done(run: TrainingHistory) -> float:
+    """How long it took until it completed, in seconds; infinite where it never did."""
+    return run.time_s if run.status is JobStatus.COMPLETED else inf
 
 
 def obstacle(scenario: TrainingScenario) -> str:
@@ -234,7 +256,8 @@ def _again_s(settings: SimulationSettings) -> float:
 class Interval:
     """A checkpoint interval in steps (0: none), who proposes it, and the time that is expected.
 
-    `saves_s` is what the best one saves beside it, as a paired difference; None of the best.
+    Both are of histories that complete; `saves_s` is what the best one, of which most do, saves
+    beside it, as a paired difference; None of the best.
     """
 
     name: str
@@ -284,15 +307,14 @@ def _tried(
     studies = [replace(study, scenario=scenario.every(every)) for every in intervals_]
     results = histories_of(studies, runs, executor)
     times = {
-        every: [result.time_s for result in histories]
+        every: [*map(_time_until_done, histories)]
         for every, histories in zip(intervals_, results, strict=True)
     }
-    best = min(times, key=lambda every: sum(times[every]))
-    yield Interval("best", best, statistics.mean(times[best]))
+    best = min(times, key=lambda every: (times[every].count(inf), sum(finite(times[every]))))
+    yield Interval("best", best, statistics.mean(finite(times[best])))
     for name, every in proposals.items():
-        pairs = zip(times[every], times[best], strict=True)
-        saved = statistics.mean(time_s - best_s for time_s, best_s in pairs)
-        yield Interval(name, every, statistics.mean(times[every]), saved)
+        saved = statistics.difference(times[every], times[best])
+        yield Interval(name, every, statistics.mean(finite(times[every])), saved)
 
 
 def _exactly(value: float) -> Estimate:

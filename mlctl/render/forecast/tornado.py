@@ -51,11 +51,16 @@ def _moves(end: Mapping[str, Any]) -> bool:
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
+_NOT_DONE: Column = (
+    "P(not done)",
+    lambda row: _sides(row, lambda side: chance(side["p_not_done"])),
+)
 _TORNADO: tuple[Column, ...] = (
     ("", lambda row: clean(row["name"])),
     ("from", lambda row: scalar(row["low"]["value"])),
     ("to", lambda row: scalar(row["high"]["value"])),
     ("P(cancelled)", lambda row: _sides(row, lambda side: chance(side["cancelled"]))),
+    _NOT_DONE,
     ("until done", lambda row: _sides(row, lambda side: plain_usd(side["cost"]))),
     ("after", lambda row: _sides(row, lambda side: time(side["time_s"]))),
 )
@@ -67,7 +72,10 @@ def _sides(row: Mapping[str, Any], text_of: Callable[[Mapping[str, Any]], str]) 
 
 def table(data: Mapping[str, Any]) -> Grid:
     """What the forecast hangs on, as a table."""
-    return cells(_TORNADO, data["sensitivity"])
+    rows = data["sensitivity"]
+    done = not any(side["p_not_done"]["value"] for row in rows for side in _ends(row))
+    columns = [column for column in _TORNADO if column is not _NOT_DONE or not done]
+    return cells(columns, rows)
 
 
 def lines(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlctl.render.forecast.batch import assumptions
-from mlctl.render.forecast.words import Grid, chance, grid, time, usd
+from mlctl.render.forecast.words import Grid, chance, grid, plain_usd, time, value_of
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
@@ -37,7 +37,7 @@ def subject(of: Mapping[str, Any]) -> str:
 def rows(data: Mapping[str, Any]) -> Grid:
     """The rows as a table of cells."""
     heads = (
-        *("", "every", "mean", "p50", "p95", "P(cancelled)", "cost USD"),
+        *("", "every", "mean", "p50", "p95", "P(cancelled)", "P(not done)", "cost USD", "else spent"),
         *("restarts", "points", "repeated", "lost node-h", "exact mean"),
     )
     return heads, tuple(_row(row) for row in data["rows"])
@@ -48,9 +48,11 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         clean(row["name"]),
         every(row["checkpoint_every"]),
-        *(time(times[name]["value"]) for name in ("mean", "p50", "p95")),
+        *(time(value_of(times[name])) for name in ("mean", "p50", "p95")),
         chance(row["cancelled"]),
-        usd(row["cost"]["value"]).removesuffix(" USD"),
+        chance(row["not_done"]),
+        plain_usd(value_of(row["cost"])),
+        plain_usd(value_of(row["spent"])),
         f"{row['interruptions']['value']:.2f}",
         f"{row['points']['value']:.1f}",
         f"{row['repeated_points']:.1f}",
@@ -80,7 +82,7 @@ def intervals(data: Mapping[str, Any]) -> tuple[str, Grid] | None:
         (
             interval["name"],
             every(interval["checkpoint_every"]),
-            time(interval["time_s"]["value"]),
+            time(value_of(interval["time_s"])),
             _saved(interval["saves_s"]),
         )
         for interval in document["rows"]

@@ -251,6 +251,9 @@ def test_a_job_that_fails_says_so_beside_what_is_cancelled(mlctl: Run, sample: P
     data = mlctl(*line, "-o", "json").json
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(data)
     assert {row["failed"]["value"] for row in data["rows"]} == {1.0}
+    ends = [row[end] for row in data["sensitivity"] for end in ("low", "high")]
+    assert {end["p_not_done"]["value"] for end in ends} == {1.0}
+    assert "P(not done)" in done.out.split("what it hangs on")[1]
     for output in ("html", "csv"):
         assert mlctl(*line, "-o", output).code == 0
 

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from mlctl.forecast.training import study as training
 from mlctl.forecast.training.study import TrainingStudy
+from mlctl.render.forecast import training as training_forecast
 from tests.builders.forecasts import far
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run
@@ -265,3 +266,30 @@ def test_a_timeout_that_is_no_length_of_time_is_refused(mlctl: Run, timeout: str
     flags = ("--ignore", "MLC", "--override", f"job.limits.timeout={timeout}")
     done = mlctl("simulate", "training", *files, *WORK, *flags, "--runs", "5")
     assert (done.code, "is no length of time" in done.err) == (1, True)
+
+
+def test_what_is_never_done_is_an_outcome_of_its_own_and_is_in_no_mean(
+    mlctl: Run, files: tuple[Path, Path]
+) -> None:
+    """A step of six days, where nodes last for two hours, is not done in 90 days."""
+    lossy = weather(rate=0.5)
+    hopeless = ("--steps", "1", "--seconds-per-step", str(144 * HOUR), "--runs", "2")
+    data = forecast(mlctl, files, *hopeless, *lossy, "--tier", "low_priority")
+    row = rows(data)["mine/0"]
+    assert (row["not_done"]["value"], row["cancelled"]["value"]) == (1, 0)
+    assert (row["time_s"]["mean"], row["cost"], row["histogram"]) == (None, None, [])
+    assert row["spent"]["value"] > 10
+    text = training_forecast.human(data, width=120, color=False)
+    assert "P(not done)" in text
+    assert "90d" not in text
+
+
+def test_a_job_beyond_its_limit_of_time_is_in_no_mean(
+    mlctl: Run, files: tuple[Path, Path]
+) -> None:
+    limit = ("--override", "job.limits.timeout=6100", "--runs", "200", "--tier", "low_priority")
+    row = rows(forecast(mlctl, files, *WORK, *AT_ONCE, *weather(rate=0.5), *limit))["mine/0"]
+    assert row["time_s"]["mean"]["value"] == pytest.approx(6000, rel=0.002)
+    assert row["cost"]["value"] == pytest.approx(6000 / HOUR * 0.2, rel=0.002)
+    assert row["not_done"]["value"] == 0
+    assert row["spent"]["value"] == pytest.approx(6100 / HOUR * 0.2, rel=0.02)

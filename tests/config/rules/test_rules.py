@@ -150,7 +150,7 @@ def test_a_size_that_is_not_written_is_not_reported() -> None:
     [
         "Standard_B2ats_v2",
         "Standard_D8s_v6",
-        "Standard_DC4as_cc_v5",
+        "Standard_DC4as_cc_v6",
         "Standard_E16-4ds_v5",
         "Standard_HB176-24rs_v4",
         "Standard_L80as_v3",
@@ -160,7 +160,6 @@ def test_a_size_that_is_not_written_is_not_reported() -> None:
         "Standard_ND128isr_NDR_GB200_v6",
         "Standard_ND96isr_MI300X_v5",
         "Standard_NG8ads_V620_v1",
-        "Standard_NP10s",
     ],
 )
 def test_a_size_that_is_named_as_azure_names_sizes_is_not_doubted(size: str) -> None:

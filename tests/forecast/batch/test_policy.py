@@ -123,3 +123,12 @@ def test_the_nodes_that_stay_are_paid_while_the_twin_works() -> None:
     [history] = Study(kept, RecoveryPolicy(Way.FALLBACK, 1)).histories(range(1))
     assert history.dedicated_s == pytest.approx(4 * HOUR)
     assert history.low_s == pytest.approx(5 * HOUR, rel=0.01)
+
+
+def test_a_single_mini_batch_is_not_given_up_for_it_shows_nothing_of_its_progress() -> None:
+    """One in twenty runs completes: after 30 runs a fifth of the histories are not done yet."""
+    work = scenario(Shock(3.0, 1.0), hours=1 / 60)
+    long = replace(work, job=replace(work.job, workload=BatchWork(per_mini_batch_s=HOUR)))
+    histories = Study(long).histories(range(60))
+    assert all(run.done for run in histories)
+    assert max(run.tries for run in histories) > HOPELESS_RUNS
