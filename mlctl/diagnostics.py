@@ -14,10 +14,11 @@ from mlctl.dataclasses import dataclass, field, replace
 
 
 class Severity(Enum):
-    """The severity of a finding: errors stop the command, warnings do not."""
+    """The severity of a finding: errors stop the command; what is only told never does."""
 
     ERROR = "error"
     WARNING = "warning"
+    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +241,11 @@ class Report:
     @property
     def warnings(self) -> int:
         """How many findings are warnings."""
-        return len(self._findings) - self.errors
+        return sum(self.severity(finding) is Severity.WARNING for finding in self._findings)
 
     @property
     def failed(self) -> bool:
-        """Whether there is an error; under `strict`, whether there is any finding."""
+        """Whether there is an error; under `strict`, or a warning."""
         return any(self.severity(finding) is Severity.ERROR for finding in self._findings)
 
     def files_with_errors(self) -> frozenset[str]:
@@ -260,7 +261,9 @@ class Report:
         self._findings.clear()
 
     def severity(self, finding: Diagnostic) -> Severity:
-        """The severity that `found` has here: its own, or error under `strict`."""
+        """The severity that a finding has here: its own, or of a warning under `strict` error."""
+        if (finding.severity or finding.rule.severity) is Severity.INFO:
+            return Severity.INFO
         is_error = finding.is_error and not (self.lenient and finding.accepted)
         return Severity.ERROR if self.strict or is_error else Severity.WARNING
 

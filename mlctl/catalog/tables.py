@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl import catalog
 from mlctl.catalog.prices import OLD_DAYS, header
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,27 @@ def retiring_features() -> tuple[Retiring, ...]:
 def retired_versions() -> tuple[Retiring, ...]:
     """The api-versions that are taken no more; the pattern is for `TYPE@VERSION`."""
     return tuple(row for row in retiring_features() if row.kind == "api_version")
+
+
+# What a plan with nodes rests on beside prices: the names of the tables, for people.
+_OF_NODES = {
+    "vm_sizes.csv": "VM sizes",
+    "retirements.csv": "their retirements",
+    "regions.csv": "regions",
+    "catalog/limits.py (quotas)": "default quotas",
+}
+_OF_LOW_PRIORITY = {
+    "catalog/limits.py (low priority)": "quotas of low priority",
+    "config/rules/sizes.py (no Spot of B-series and promo sizes)": "sizes without Spot",
+}
+
+
+def of_nodes(*, low_priority: bool) -> list[Table]:
+    """The tables that a plan with nodes rests on beside prices, the oldest first."""
+    names = _OF_NODES | (_OF_LOW_PRIORITY if low_priority else {})
+    return [
+        replace(table, name=names[table.name]) for table in every_table() if table.name in names
+    ]
 
 
 @cache

@@ -158,7 +158,11 @@ def average(values: Collection[float]) -> float:
 
 
 def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
-    """A mean; its interval knows the skewness of the values, and has no bounds for a single one."""
+    """A mean; its interval knows skewness and kurtosis, and has no bounds for a single value.
+
+    Student's quantile is that of the degrees of freedom that the variance has: 2 n / (kurtosis - 1)
+    of n values (Satterthwaite 1946), which are n for normal ones, and few where few stand far out.
+    """
     numbers = list(values)
     count = len(numbers)
     if not count:
@@ -172,7 +176,9 @@ def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
         return Estimate(middle, middle, middle)  # all the same: rounding alone spreads them
     cubes = [square * (value - middle) for square, value in zip(squares, numbers, strict=True)]
     skewness = fsum(cubes) / count / variance**1.5
-    t, error = _student(confidence, count - 1), sqrt(variance / count)
+    kurtosis = fsum([square * square for square in squares]) / count / variance**2
+    degrees = min(max(2 * count / max(kurtosis - 1, _SYMMETRIC), 1.0), count - 1)
+    t, error = _student(confidence, round(degrees)), sqrt(variance / count)
     low, high = (_bent(sign * t, skewness, count) for sign in (1, -1))
     return Estimate(middle, middle - low * error, middle - high * error)
 

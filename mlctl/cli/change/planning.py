@@ -112,20 +112,22 @@ def load_and_plan(
     return planned
 
 
-def _note_old_prices(session: Session, plan: Plan) -> None:
-    """Say of a plan whose nodes cost something that the prices are old, where they are."""
+def _note_old_tables(session: Session, plan: Plan) -> None:
+    """Say of a plan with nodes which of the tables of facts that it rests on are old."""
     if not any(kind_of(change.address).quota.nodes for change in plan.pending):
         return
-    from mlctl.catalog.prices import OLD_DAYS, listed
+    from mlctl.catalog.tables import OLD_DAYS, Table, of_nodes
     from mlctl.planning import cost
 
-    price_list = plan.prices or listed()
-    as_of = price_list.as_of
-    if price_list.below is not None:
-        as_of = cost.of_plan(plan).price_lists[0].as_of
-    if (session.today - as_of).days > OLD_DAYS:
-        text = f"the prices are those of {as_of.isoformat()}: `mlctl catalog refresh` asks Azure"
-        session.note(f"note: {text}")
+    costs = cost.of_plan(plan)
+    prices = costs.price_lists[0]
+    tables = (Table("the prices", prices.as_of, ""), *of_nodes(low_priority=costs.has_low_priority))
+    old = [f"{table.name}, {table.as_of}" for table in tables if table.is_old(session.today)]
+    if old:
+        session.note(
+            f"note: facts of this plan are older than {OLD_DAYS} days: {'; '.join(old)}."
+            " `mlctl catalog refresh` asks Azure for prices; a newer mlctl has the rest"
+        )
 
 
 def show_plan(
@@ -135,7 +137,7 @@ def show_plan(
     forecast: dict[str, Data] | None = None,
 ) -> None:
     """The plan on stdout, and its forecast where one was asked for; first what files will say."""
-    _note_old_prices(session, planned.plan)
+    _note_old_tables(session, planned.plan)
     plan, patch = planned.plan, ""
     if planned.texts:
         from mlctl.render.plan.patch import patch_of

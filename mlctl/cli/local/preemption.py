@@ -226,7 +226,7 @@ def preemption_fit(
     session: Session,
     source: Path = flag(
         "Preempted Nodes and Total Nodes by the minute: what Azure Monitor or"
-        " `mlctl compute metrics -o json` says.",
+        " `mlctl compute metrics -o json` says; or a trace, as --trace of `set`.",
         "--from",
         default=...,
         metavar="FILE",
@@ -237,7 +237,8 @@ def preemption_fit(
     """Fit what takes nodes away to the metrics of a cluster, by maximum likelihood.
 
     Says the rate at which single nodes are lost, how often capacity drops and which share of the
-    nodes a drop takes, with 95 % intervals, and whether losses come together.
+    nodes a drop takes, how often there are no nodes at all and for how long, with 95 % intervals,
+    whether losses come together, and whether the second half of the time is like the first.
     """
     from mlctl.forecast.weather import fit
 
@@ -248,6 +249,11 @@ def preemption_fit(
         raise Permanent("InvalidMetrics", f"`{source}`: {error}") from None
     for line in _lines(fitted):
         session.out(line + "\n")
+    if fitted.unlike:
+        session.note(
+            f"warning: the halves of the time are not alike: {', '.join(fitted.unlike)}. What was"
+            " fitted may not hold for the time to come."
+        )
     if out is not None:
         weather = fitted.weather(source.stem, f"fitted to {source.name}").document()
         text = json.dumps({**weather, "fit": _document(fitted)}, indent=2) + "\n"
@@ -263,6 +269,10 @@ def _lines(fitted: Fit) -> Iterator[str]:
     losses = fitted.losses
     yield f"{losses.lost} nodes lost in {losses.node_hours:,.1f} node-hours"
     yield f"rate      {_text(fitted.rate)} an hour, each node on its own"
+    if fitted.outages is not None and fitted.outage_h is not None:
+        spread = f", log-normal, cv {fitted.outage_cv:.2f}" if fitted.outage_cv else ", exponential"
+        yield f"outages   {_text(fitted.outages)} an hour with nodes"
+        yield f"length    {_text(fitted.outage_h)} hours without any{spread}"
     if fitted.shocks is None or fitted.fraction is None:
         yield "Losses come one by one: nothing shows that they come together."
         return
@@ -283,10 +293,20 @@ def _text(estimate: Estimate) -> str:
 
 
 def _document(fitted: Fit) -> dict[str, object]:
-    parts = {"rate": fitted.rate, "shocks": fitted.shocks, "fraction": fitted.fraction}
+    parts = {
+        "rate": fitted.rate,
+        "shocks": fitted.shocks,
+        "fraction": fitted.fraction,
+        "outages": fitted.outages,
+        "outage_h": fitted.outage_h,
+    }
     intervals = {
         name: [estimate.low, estimate.high]
         for name, estimate in parts.items()
         if estimate is not None
     }
-    return {"intervals_95": intervals, "log_likelihood_gain": fitted.gain}
+    return {
+        "intervals_95": intervals,
+        "log_likelihood_gain": fitted.gain,
+        "unlike_halves": list(fitted.unlike),
+    }

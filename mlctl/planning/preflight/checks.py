@@ -93,7 +93,7 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     yield from quota.exceeded(before_pruning(changes, live_state), live_state)
     yield from quota.too_large(changes, live_state)
     yield from regions.other(changes, live_state)
-    yield from regions.no_cheaper_as_spot(changes, live_state)
+    yield from regions.spot(changes, live_state)
     yield from references.in_use(changes, live_state)
     yield from references.default_deleted(changes, live_state)
 

@@ -117,7 +117,7 @@ def held(error: LeaseHeld, stream: MessageStream) -> None:
 
 def _findings(report: Report, stream: MessageStream) -> None:
     for diagnostic in machine.diagnostics(report):
-        level = "error" if diagnostic["severity"] == "error" else "warn"
+        level = {"error": "error", "info": "info"}.get(str(diagnostic["severity"]), "warn")
         message = f"{diagnostic['severity'].capitalize()}: {diagnostic['summary']}"
         stream.write_message("diagnostic", message, level, diagnostic=diagnostic)
 

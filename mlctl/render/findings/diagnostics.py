@@ -41,6 +41,13 @@ def _file(finding: Diagnostic) -> str:
     return finding.primary.span.source.name if finding.primary else ""
 
 
+_TONES = {
+    Severity.ERROR: Style.BOLD_RED,
+    Severity.WARNING: Style.BOLD_YELLOW,
+    Severity.INFO: Style.BOLD_BLUE,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """How findings are drawn: in colour or not, and how wide."""
@@ -52,7 +59,7 @@ class _Layout:
         return Styler(self.color).apply(text, style)
 
     def finding(self, diagnostic: Diagnostic, severity: Severity) -> str:
-        tone = Style.BOLD_RED if severity is Severity.ERROR else Style.BOLD_YELLOW
+        tone = _TONES[severity]
         head = self.apply(f"{severity.value}[{diagnostic.rule.code}]", tone)
         lines = [head + self.apply(f": {clean(diagnostic.message)}", Style.BOLD)]
         labels = [(diagnostic.primary, tone)] if diagnostic.primary else []

@@ -56,6 +56,10 @@ def gitlab(report: Report) -> str:
     return inert.as_json(issues, indent=2) + "\n"
 
 
+_GITLAB = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+_GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
 def _gitlab(diagnostic: Diagnostic, report: Report, number: int) -> dict[str, Data]:
     span = diagnostic.primary.span if diagnostic.primary else None
     path = positions.path(diagnostic.primary) if diagnostic.primary else ""
@@ -64,7 +68,7 @@ def _gitlab(diagnostic: Diagnostic, report: Report, number: int) -> dict[str, Da
         "description": _message(diagnostic),
         "check_name": diagnostic.rule.code,
         "fingerprint": hashlib.sha256(name.encode(errors="replace")).hexdigest(),
-        "severity": "major" if report.severity(diagnostic) is Severity.ERROR else "minor",
+        "severity": _GITLAB[report.severity(diagnostic)],
         "location": {"path": path, "lines": {"begin": span.line + 1 if span else 1}},
     }
 
@@ -120,12 +124,14 @@ def _github(diagnostic: Diagnostic, report: Report) -> str:
             properties["endColumn"] = span.end_column + 1
     properties["title"] = diagnostic.rule.code
     settings = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    return f"::{report.severity(diagnostic).value} {settings}::{_data(_message(diagnostic))}\n"
+    return f"::{_GITHUB[report.severity(diagnostic)]} {settings}::{_data(_message(diagnostic))}\n"
 
 
 def _azure(diagnostic: Diagnostic, report: Report) -> str:
     # github.com/microsoft/azure-pipelines-task-lib, node/taskcommand.ts: what is escaped, and how.
-    properties: dict[str, str | int] = {"type": report.severity(diagnostic).value}
+    properties: dict[str, str | int] = {
+        "type": "error" if report.severity(diagnostic) is Severity.ERROR else "warning"
+    }
     if diagnostic.primary:
         span = diagnostic.primary.span
         properties |= {
@@ -233,8 +239,4 @@ def _location(label: Label) -> dict[str, Data]:
 
 
 def _level(severity: Severity) -> str:
-    match severity:
-        case Severity.ERROR:
-            return "error"
-        case Severity.WARNING:
-            return "warning"
+    return "note" if severity is Severity.INFO else severity.value

@@ -37,7 +37,17 @@ def subject(of: Mapping[str, Any]) -> str:
 def rows(data: Mapping[str, Any]) -> Grid:
     """The rows as a table of cells."""
     heads = (
-        *("", "every", "mean", "p50", "p95", "P(cancelled)", "P(not done)", "cost USD", "else spent"),
+        *(
+            "",
+            "every",
+            "mean",
+            "p50",
+            "p95",
+            "P(cancelled)",
+            "P(not done)",
+            "cost USD",
+            "else spent",
+        ),
         *("restarts", "points", "repeated", "lost node-h", "exact mean"),
     )
     return heads, tuple(_row(row) for row in data["rows"])

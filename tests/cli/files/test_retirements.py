@@ -101,7 +101,7 @@ def test_what_cannot_be_looked_through_is_a_usage_error(mlctl: Run, words: list[
 
 
 def test_a_plan_with_old_prices_has_one_note(mlctl: Run, sample: Path, tmp_path: Path) -> None:
-    note = "note: the prices are those of 2024-08-26"
+    note = "note: facts of this plan are older than 180 days: the prices, 2024-08-26; "
     assert mlctl("plan", sample).err.count(note) == 1
     head = "# source: mine\n# as_of: 2026-11-01\nsize,region,dedicated,spot\n"
     (tmp_path / "new.csv").write_text(head)

@@ -284,9 +284,7 @@ def test_what_is_never_done_is_an_outcome_of_its_own_and_is_in_no_mean(
     assert "90d" not in text
 
 
-def test_a_job_beyond_its_limit_of_time_is_in_no_mean(
-    mlctl: Run, files: tuple[Path, Path]
-) -> None:
+def test_a_job_beyond_its_limit_of_time_is_in_no_mean(mlctl: Run, files: tuple[Path, Path]) -> None:
     limit = ("--override", "job.limits.timeout=6100", "--runs", "200", "--tier", "low_priority")
     row = rows(forecast(mlctl, files, *WORK, *AT_ONCE, *weather(rate=0.5), *limit))["mine/0"]
     assert row["time_s"]["mean"]["value"] == pytest.approx(6000, rel=0.002)

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
+from math import log, sqrt
+from random import Random
 from typing import Any
 
 import pytest
 
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
+from mlctl.forecast.batch.study import Study
+from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.statistics import quantile
 from mlctl.forecast.weather import fit
 from mlctl.forecast.weather.fit import FitError, LossCounts
-from mlctl.forecast.weather.models import Shocks, Weather
+from mlctl.forecast.weather.models import Outages, Shocks, Weather
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption
-from mlctl.simulator.engine.model import SimulationSettings
+from mlctl.simulator.engine.model import (
+    BatchSpec,
+    BatchWork,
+    ClusterSpec,
+    SimulationSettings,
+    Tier,
+)
+from mlctl.simulator.engine.processes import Trace
 from tests.builders.forecasts import noted_share
 from tests.builders.histories import DAY, cluster, world
 
@@ -118,7 +132,8 @@ ROWS = ((8, 0, 0), (8, 0, 3), (8, 3, 0), (8, 3, 1), (8, 4, 0))
 
 def test_the_metrics_of_mlctl_are_read() -> None:
     losses = fit.read(json.dumps(ours(*ROWS)))
-    assert losses == LossCounts(1 / 60, {(8, 0): 1, (8, 3): 1, (5, 0): 1, (5, 1): 1, (4, 0): 1})
+    assert losses.counts == {(8, 0): 1, (8, 3): 1, (5, 0): 1, (5, 1): 1, (4, 0): 1}
+    assert losses.hours == 1 / 60
 
 
 def test_cores_are_nodes_of_so_many_cores() -> None:
@@ -166,3 +181,85 @@ def test_metrics_of_another_shape_are_a_sentence(text: str, why: str) -> None:
 def test_metrics_without_nodes_say_nothing() -> None:
     with pytest.raises(FitError, match="no node was there"):
         fit.fit(fit.read(json.dumps(ours((0, 0, 0), (0, 0, 0)))))
+
+
+def trace(seed: str, there_h: float, out_h: float, cv: float = 0.0, days: float = 60) -> list[int]:
+    """A node or none every five minutes: there and away for exponential or log-normal times."""
+    random, points, left_s, node = Random(seed), [], 0.0, 0
+    variance = log(1 + cv * cv)
+    while len(points) * 300 < days * DAY:
+        node = 1 - node
+        length_h = random.expovariate(1 / (there_h if node else out_h))
+        if cv and not node:
+            length_h = random.lognormvariate(log(out_h) - variance / 2, sqrt(variance))
+        left_s += length_h * 3600
+        points += [node] * int(left_s // 300)
+        left_s %= 300
+    return points
+
+
+def of_trace(points: list[int]) -> fit.Fit:
+    return fit.fit(fit.read(json.dumps({"metadata": {"gap_seconds": 300}, "data": points})))
+
+
+@pytest.mark.parametrize(("there_h", "out_h", "cv"), [(3, 2, 0), (6, 2, 2.0), (12, 4, 0)])
+def test_outages_of_a_trace_have_the_law_that_it_was_made_by(
+    there_h: float, out_h: float, cv: float
+) -> None:
+    found = of_trace(trace("law", there_h, out_h, cv, days=120))
+    assert found.outages is not None
+    assert found.outage_h is not None
+    assert found.outages.low < 1 / there_h < found.outages.high
+    assert found.outage_h.value == pytest.approx(out_h, rel=0.15)
+    assert found.outage_cv == (pytest.approx(cv, rel=0.3) if cv else None)
+    assert (found.rate.value, found.shocks, found.unlike) == (0, None, ())
+    written = found.weather("mine", "a trace").outages
+    assert written == Outages(found.outages.value, found.outage_h.value, found.outage_cv)
+
+
+def test_outages_of_metrics_are_told_from_losses_that_are_replaced() -> None:
+    """Losses of all nodes for minutes are shocks; outages of hours are outages."""
+    random, steps = Random("metrics"), []
+    for _ in range(300):
+        steps += [(4, 0, False)] * round(random.expovariate(1 / 300)) + [(4, 4, False)]
+        out = random.expovariate(1 / 120) if random.random() < 0.5 else 4
+        steps += [(0, 0, True)] * round(out)
+    found = fit.fit(fit._losses(1 / 60, steps, fit._REPLACED_S))
+    assert found.outages is not None
+    assert found.outage_h is not None
+    assert found.outages.low < 0.5 / 5 < found.outages.high
+    assert found.outage_h.low < 2 < found.outage_h.high
+    assert found.shocks is not None
+
+
+def test_halves_that_are_not_alike_are_told() -> None:
+    worse = of_trace(trace("calm", 12, 1, days=20) + trace("bad", 1, 1, days=20))
+    assert [text.split()[0] for text in worse.unlike] == ["losses", "outages"][-len(worse.unlike) :]
+    longer = of_trace(trace("short", 3, 0.5, days=30) + trace("long", 3, 6, days=30))
+    assert any(text.startswith("outages last") for text in longer.unlike)
+
+
+AT_ONCE = replace(SETTINGS, replacement_s=0.0, billing_granularity_s=0.0)
+
+
+def spans(weather: Weather) -> list[float]:
+    """How long eight hours of work on one node take that keeps what is done, in each history."""
+    job = BatchSpec("1/forecast", "1/c", 480, BatchWork(per_mini_batch_s=60.0), 1, 1, timeout_s=1e9)
+    nodes = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 1, 0.0, price=1.0)
+    work = Scenario(nodes, job, AT_ONCE, 1.0, weather.processes())
+    study = Study(work, RecoveryPolicy(Way.REMAINING))
+    return sorted(history.done_s for history in study.histories(range(200)))
+
+
+@pytest.mark.slow
+def test_the_band_of_the_first_half_covers_the_second_where_they_are_alike() -> None:
+    shares = []
+    for there_h, out_h, cv in ((3, 1, 0), (4, 2, 0), (2, 3, 0), (6, 2, 2.0), (8, 4, 0)):
+        points = trace(f"{there_h}/{out_h}", there_h, out_h, cv, days=120)
+        middle = len(points) // 2
+        fitted = spans(of_trace(points[:middle]).weather("fit", "the first half"))
+        low, high = quantile(fitted, 0.05), quantile(fitted, 0.95)
+        second = spans(Weather("second half", trace=Trace(300.0, tuple(points[middle:]))))
+        shares.append(sum(low <= span <= high for span in second) / len(second))
+    assert 0.8 <= sum(shares) / len(shares) <= 0.97
+    assert min(shares) >= 0.75
