@@ -116,7 +116,8 @@ def _note_old_tables(session: Session, plan: Plan) -> None:
     """Say of a plan with nodes which of the tables of facts that it rests on are old."""
     if not any(kind_of(change.address).quota.nodes for change in plan.pending):
         return
-    from mlctl.catalog.tables import OLD_DAYS, Table, of_nodes
+    from mlctl.catalog.prices import OLD_DAYS
+    from mlctl.catalog.tables import Table, of_nodes
     from mlctl.planning import cost
 
     costs = cost.of_plan(plan)

@@ -154,7 +154,7 @@ def _outages(losses: LossCounts) -> tuple[Estimate | None, Estimate | None, floa
     cv = None
     if losses.least_h < losses.hours and ended >= _FEW:
         length, cv = _log_normal(out[:ended], losses.hours, length)
-    unseen = exp(losses.least_h / length.value)
+    unseen = exp(min(losses.least_h / length.value, 1.0))  # what is hardly seen is not made up
     return Estimate(*(unseen * at for at in (rate.value, rate.low, rate.high))), length, cv
 
 
@@ -189,9 +189,9 @@ def _log_normal(
 
 def _events(count: int, hours: float) -> Estimate:
     """The rate of Poisson events that came so often; Byar's interval (Breslow and Day 1987, 69)."""
-    more, hours = count + 1, max(hours, _SMALLEST)
+    above, hours = count + 1, max(hours, _SMALLEST)
     low = count * (1 - 1 / (9 * count) - _Z / (3 * sqrt(count))) ** 3 if count else 0.0
-    high = more * (1 - 1 / (9 * more) + _Z / (3 * sqrt(more))) ** 3
+    high = above * (1 - 1 / (9 * above) + _Z / (3 * sqrt(above))) ** 3
     return Estimate(count / hours, max(low, 0.0) / hours, high / hours)
 
 
@@ -199,14 +199,14 @@ def _unlike(first: LossCounts, second: LossCounts) -> Iterator[str]:
     """In what two halves differ, beyond what happens once in a thousand times."""
     lossy = [sum(t for (_, k), t in half.counts.items() if k) for half in (first, second)]
     out = [len(half.spells[1::2]) for half in (first, second)]
-    there = [
+    up_h = [
         half.hours * sum(t for (n, _), t in half.counts.items() if n) for half in (first, second)
     ]
     for name, counts in (("losses", lossy), ("outages", out)):
-        if _differ(counts, there):
+        if _differ(counts, up_h):
             rates = (
                 f"{count / max(hours, _SMALLEST):.2g}"
-                for count, hours in zip(counts, there, strict=True)
+                for count, hours in zip(counts, up_h, strict=True)
             )
             yield f"{name} come {' and '.join(rates)} times an hour"
     hours = [_left_h(half) for half in (first, second)]

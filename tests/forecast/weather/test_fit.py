@@ -185,7 +185,8 @@ def test_metrics_without_nodes_say_nothing() -> None:
 
 def trace(seed: str, there_h: float, out_h: float, cv: float = 0.0, days: float = 60) -> list[int]:
     """A node or none every five minutes: there and away for exponential or log-normal times."""
-    random, points, left_s, node = Random(seed), [], 0.0, 0
+    points: list[int] = []
+    random, left_s, node = Random(seed), 0.0, 0
     variance = log(1 + cv * cv)
     while len(points) * 300 < days * DAY:
         node = 1 - node
@@ -219,7 +220,8 @@ def test_outages_of_a_trace_have_the_law_that_it_was_made_by(
 
 def test_outages_of_metrics_are_told_from_losses_that_are_replaced() -> None:
     """Losses of all nodes for minutes are shocks; outages of hours are outages."""
-    random, steps = Random("metrics"), []
+    steps: list[tuple[int, int, bool]] = []
+    random = Random("metrics")
     for _ in range(300):
         steps += [(4, 0, False)] * round(random.expovariate(1 / 300)) + [(4, 4, False)]
         out = random.expovariate(1 / 120) if random.random() < 0.5 else 4
