@@ -110,12 +110,18 @@ def _families() -> Mapping[str, str]:
     return {limits.quota_key(size.family): size.family for size in sizes().values()}
 
 
+_MAYBE = "s(\\["  # an optional `s`, or no letter: what a pattern goes on with that says little
+
+
 @cache
 def retirement(text: str) -> Retirement | None:
     """The retirement of the size called `text`, listed or not: the series follows from the name."""
     bare = text.casefold().removeprefix("standard_").removeprefix("basic_")
-    for row in _retirements():  # each pattern begins with a letter
-        if bare[:1] == row["pattern"][0] and re.fullmatch(row["pattern"], bare):
+    for row in _retirements():
+        pattern = row["pattern"]  # it begins with a letter; what is in vain is not compiled
+        if bare[:1] != pattern[0] or (bare[1:2] != pattern[1] and pattern[1] not in _MAYBE):
+            continue
+        if re.fullmatch(pattern, bare):
             successor = _successor(row["successor"], text)
             return Retirement(
                 row["series"], date.fromisoformat(row["date"]), successor, row["source"]

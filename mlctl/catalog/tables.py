@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl import catalog
 from mlctl.catalog.prices import OLD_DAYS, header
-from mlctl.dataclasses import dataclass, replace
+from mlctl.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,22 @@ _OF_LOW_PRIORITY = {
 
 
 def of_nodes(*, low_priority: bool) -> list[Table]:
-    """The tables that a plan with nodes rests on beside prices, the oldest first."""
+    """The tables that a plan with nodes rests on beside prices."""
     names = _OF_NODES | (_OF_LOW_PRIORITY if low_priority else {})
-    return [
-        replace(table, name=names[table.name]) for table in every_table() if table.name in names
-    ]
+    return [_table(text, table) for table, text in names.items()]
+
+
+def _table(name: str, table: str) -> Table:
+    """A table by its file, or by its row in the table of facts that stand in code."""
+    if table.endswith(".csv"):
+        with (Path(__file__).parent / table).open(encoding="utf-8") as lines:
+            facts = header(lines.read(_HEAD))
+    else:
+        facts = next(row for row in catalog.rows("in_code.csv") if row["name"] == table)
+    return Table(name, date.fromisoformat(facts["as_of"]), facts["source"])
+
+
+_HEAD = 2000  # characters: comments come first
 
 
 @cache
