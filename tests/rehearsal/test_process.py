@@ -106,6 +106,16 @@ def test_a_daemon_without_an_environment_goes_with_its_worker(tmp_path: Path) ->
     assert running_below(os.getpid()) <= others
 
 
+def test_a_daemon_without_an_environment_goes_when_its_worker_ends_first(tmp_path: Path) -> None:
+    process = worker(tmp_path, FLEES)
+    process.send(run=["a"])
+    (pid,) = process.receive()["rows"]
+    os.close(process.control)  # as where mlctl is gone: the worker ends at the end of its orders
+    assert process.popen.wait() == 0
+    rehearsed.wait_for(int(pid))
+    os.close(process.report)
+
+
 KILLED = """\
 import os, pathlib, signal, sys
 from tests.rehearsal.test_process import FLEES, worker

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _AGAIN_S = 5.0  # for how long what goes on forking is hunted
-_ZOMBIE = "Z"
+_ZOMBIE = b"Z"
 _MOST_DESCRIPTORS = 1024  # that a worker is started with; the bound of the system may be a billion
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # By this signal a program is asked where it is; nobody else uses it.
@@ -70,6 +70,7 @@ def go_on_in_child(parent: int) -> None:
         _end(guard)
     os.closerange(3, _MOST_DESCRIPTORS)  # the pipes are the child's
     status = next(status for pid, status in iter(os.wait, None) if pid == child)
+    kill_all(guard)  # the child may have ended since mlctl is gone, before this process is told
     if os.WIFSIGNALED(status):
         with suppress(OSError):  # nobody handles SIGKILL
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
@@ -97,13 +98,14 @@ def kill_all(ancestor: int, spared: Collection[int] = ()) -> None:
 
 def running_below(ancestor: int) -> set[int]:
     """The processes that descend from one, without those that have ended."""
-    children: dict[int, list[tuple[int, str]]] = {}
+    children: dict[int, list[tuple[int, bytes]]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if not name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            with open(f"/proc/{name}/stat", encoding="latin-1") as file:
-                state, parent = file.read().rpartition(")")[2].split()[:2]
+            # As bytes: a codec is imported, which a signal may interrupt, and then there is none.
+            with open(f"/proc/{name}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
             children.setdefault(int(parent), []).append((int(name), state))
     waiting, below = [ancestor], set()
     while waiting:
