@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from mlctl.running.model import RunError, RunNode, RunStatus
 _PROGRAM = Path(__file__).parents[1] / "rehearsal" / "worker" / "command.py"
 _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
 _ARTIFACTS = ("outputs", "logs")
+_DONE = "done.json"
 _FILE_TYPES = ("uri_file", "triton_model")
 _POLL_S = 0.02
 _LAST = 20  # lines of a log that are shown
@@ -49,12 +51,16 @@ class Conditions:
 def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python: str) -> None:
     """An empty folder of a node, with its code and places for what it makes.
 
+    That an earlier run has completed is forgotten first: whenever this is broken off, what is left
+    of that run is not taken for whole.
+
     Raises:
         RunError: the code cannot be copied.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "code").mkdir(parents=True)
     try:
+        (folder / _DONE).unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "code").mkdir(parents=True)
         if code is not None:
             _copy_code(code, folder / "code")
         for name in ("outputs", "inputs", "bin", "tmp"):
@@ -269,15 +275,36 @@ def reported(file: Path) -> list[float]:
     return values
 
 
-def save(folder: Path, record: Mapping[str, Any]) -> None:
-    """Say that a node has completed; this is what makes it reusable."""
-    files.write(folder / "done.json", json.dumps(record, indent=1).encode())
+def save(folder: Path, record: Mapping[str, Any]) -> str:
+    """Say that a node has completed; this is what makes it reusable. The id of what it made."""
+    made = uuid.uuid4().hex
+    data = {**record, "made": made, "outputs": _marks(folder)}
+    files.write(folder / _DONE, json.dumps(data, indent=1).encode())
+    return made
 
 
 def saved(folder: Path) -> dict[str, Any] | None:
-    """What `save` wrote; None where the node has not completed."""
+    """What `save` wrote; None where the node has not completed, or its outputs have changed."""
     try:
-        record = json.loads((folder / "done.json").read_bytes())
-    except (OSError, ValueError):
+        record = json.loads((folder / _DONE).read_bytes())
+        current = isinstance(record, dict) and record["outputs"] == _marks(folder)
+    except (OSError, ValueError, KeyError):
         return None
-    return record if isinstance(record, dict) else None
+    return record if current else None
+
+
+def _marks(folder: Path) -> list[list[Any]]:
+    """Name, size and time of every file among the outputs, in the order of their names.
+
+    An output of a sweep is a link to that of a trial, whose files count.
+    """
+    outputs = folder / "outputs"
+    marks = []
+    for output in sorted(outputs.iterdir()):
+        real = files.real(output)
+        for path in sorted(real.rglob("*")) if real.is_dir() else [real]:
+            status = path.lstat()
+            if not path.is_dir():
+                name = f"{output.name}/{path.relative_to(real).as_posix()}"
+                marks.append([name, status.st_size, status.st_mtime_ns])
+    return marks

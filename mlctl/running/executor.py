@@ -61,12 +61,15 @@ class RunSettings:
 
 @dataclass
 class JobRun:
-    """A run under way: what came of each node, and the keys by which they are reused."""
+    """A run under way: what came of each node, and the ids of what they made.
+
+    A node that has run again has another id, so what takes its outputs runs again, too.
+    """
 
     plan: JobPlan
     settings: RunSettings
     results: dict[str, NodeResult] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
     _cancelled: Event = field(default_factory=Event)
 
     def run(self) -> dict[str, NodeResult]:
@@ -104,7 +107,7 @@ class JobRun:
                 raise RunError(
                     f"`{only}` needs `{name}`, which has not completed in `{self.settings.folder}`"
                 )
-            self.keys[name] = str(record["key"])
+            self.made[name] = str(record["made"])
             self.results[name] = NodeResult(RunStatus.COMPLETED, folder, reused=True)
         return [only]
 
@@ -143,7 +146,6 @@ class JobRun:
         folder = self._folder(node.name)
         try:
             key = self._key(node)
-            self.keys[node.name] = key
             record = commands.saved(folder)
             only = self.settings.only == node.name
             if (
@@ -152,6 +154,7 @@ class JobRun:
                 and node.reusable
                 and not (self.settings.fresh or only)
             ):
+                self.made[node.name] = str(record["made"])
                 return NodeResult(
                     RunStatus.COMPLETED,
                     folder,
@@ -162,19 +165,19 @@ class JobRun:
                 )
             self.settings.on_change(node.name, None)
             result = self._fresh(node, folder)
-        except (RunError, OSError) as error:
-            return NodeResult(RunStatus.FAILED, folder, time.monotonic() - began, why=str(error))
-        result = replace(result, seconds=round(time.monotonic() - began, 3))
-        if result.status is RunStatus.COMPLETED:
-            commands.save(
-                folder,
-                {
+            result = replace(result, seconds=round(time.monotonic() - began, 3))
+            if result.status is RunStatus.COMPLETED:
+                record = {
                     "key": key,
                     "seconds": result.seconds,
                     "metrics": dict(result.metrics),
                     "parameters": dict(result.parameters),
-                },
-            )
+                }
+                self.made[node.name] = commands.save(folder, record)
+        except (RunError, OSError) as error:
+            why = _sentence(error) if isinstance(error, OSError) else str(error)
+            why = why.removeprefix(f"{node.where}: ")  # a report has it before each reason
+            return NodeResult(RunStatus.FAILED, folder, time.monotonic() - began, why=why)
         return result
 
     def _fresh(self, node: RunNode, folder: Path) -> NodeResult:
@@ -212,7 +215,7 @@ class JobRun:
             case Elsewhere(uri):
                 typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
                 raise RunError(
-                    f"{node.where}: the input `{name}` is at `{uri}`, and nothing is fetched:"
+                    f"the input `{name}` is at `{uri}`, and nothing is fetched:"
                     f" --input {typed}=PATH says where it is here"
                 )
 
@@ -248,7 +251,7 @@ class JobRun:
             case Literal(text):
                 return f"literal:{text}"
             case StepOutput(node, name):
-                return f"output:{self.keys[node]}/{name}"
+                return f"output:{self.made[node]}/{name}"
             case LocalData(path):
                 return f"data:{_content(path)}"
             case Elsewhere(uri):
@@ -264,6 +267,12 @@ class JobRun:
             result = self.results.get(source.node)
             if result is not None and result.status is RunStatus.COMPLETED:
                 (place / name).symlink_to(result.output(source.name))
+
+
+def _sentence(error: OSError) -> str:
+    """What the system said, and of which file."""
+    of = f" (`{error.filename}`)" if error.filename else ""
+    return f"{error.strerror or error}{of}"
 
 
 def _content(path: Path) -> str:

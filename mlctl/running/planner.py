@@ -6,6 +6,7 @@ value takes its default; an optional one without either is left out of `$[[...]]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from mlctl.running.model import (
     Value,
 )
 
+_NAME = re.compile(r"\w[\w.-]*")
 _MOST_TRIALS = 1000  # reference-yaml-job-sweep
 _NOT_RUN = ("if_else", "do_while", "parallel_for", "automl", "spark", "data_transfer", "finetuning")
 _OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
@@ -56,11 +58,22 @@ def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> J
     else:
         node = planner.node(name, Step(name, part, part, written=True), None, {})
         plan = JobPlan(name, {name: node}, {key: StepOutput(name, key) for key in node.outputs})
+    _check_names(plan)
     unknown = sorted(set(typed) - planner.used)
     if unknown:
         known = ", ".join(sorted(planner.known)) or "none"
         raise RunError(f"the job has no input `{unknown[0]}`; it has {known}")
     return plan
+
+
+def _check_names(plan: JobPlan) -> None:
+    """Refuse names that are no names of folders, which every job, step and output has."""
+    outputs = [name for node in plan.nodes.values() for name in (*node.outputs, *node.inputs)]
+    for name in (plan.name, *plan.nodes, *plan.outputs, *outputs):
+        if not _NAME.fullmatch(name):
+            raise RunError(f"`{name}` is no name: letters, digits, `_`, `-` and `.` are")
+    if OUTPUTS in plan.nodes:
+        raise RunError(f"`{OUTPUTS}` is the folder of the job's own outputs: rename the step")
 
 
 class _Planner:

@@ -16,6 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlctl.running import commands
+from mlctl.running.place import locked
 from tests.builders.shell import Done, Run, environment
 
 SCHEMAS = "$schema: https://azuremlschemas.azureedge.net/latest"
@@ -337,6 +339,82 @@ def test_a_wrong_name_of_an_input_says_which_there_are(mlctl: Run, tmp_path: Pat
     written(tmp_path, "data/a.txt", "")
     done = mlctl("job", "run", "job.yml", "--input", "hwo=x")
     assert "the job has no input `hwo`; it has data, who" in done.err
+
+
+def counted(folder: Path, step: str) -> int:
+    """How often a step has run that adds a line to a file of its name."""
+    return len((folder / step).read_text().splitlines())
+
+
+def test_a_step_runs_again_where_what_it_reads_was_made_again_or_was_changed(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    steps: dict[str, dict[str, Any]] = {
+        "first": {
+            "command": f"echo x >> {tmp_path}/first; date +%N > ${{{{outputs.out}}}}/n",
+            "outputs": {"out": {"type": "uri_folder"}},
+        },
+        "second": {
+            "command": f"echo x >> {tmp_path}/second; cat ${{{{inputs.i}}}}/n",
+            "inputs": {"i": of_step("first")},
+        },
+    }
+    pipeline(tmp_path, steps)
+    for _ in range(2):
+        assert mlctl("job", "run", "pipeline.yml").code == 0
+    assert (counted(tmp_path, "first"), counted(tmp_path, "second")) == (1, 1)
+    assert mlctl("job", "run", "pipeline.yml", "--only", "first").code == 0
+    assert mlctl("job", "run", "pipeline.yml").code == 0
+    assert (counted(tmp_path, "first"), counted(tmp_path, "second")) == (2, 2)
+    (tmp_path / ".mlctl/runs/pipeline/first/outputs/out/n").unlink()
+    assert mlctl("job", "run", "pipeline.yml").code == 0
+    assert (counted(tmp_path, "first"), counted(tmp_path, "second")) == (3, 3)
+
+
+def test_a_run_replaces_nothing_in_a_folder_that_is_not_its_own(mlctl: Run, tmp_path: Path) -> None:
+    written(tmp_path, "job.yml", ECHO)
+    written(tmp_path, "data/a.txt", "")
+    written(tmp_path, "outputs/mine.txt", "mine")
+    done = mlctl("job", "run", "job.yml", "--keep", ".")
+    assert done.code != 0
+    assert "it has files that no run has left" in done.err
+    assert (tmp_path / "outputs/mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["../../away", "outputs"])
+def test_a_step_with_a_name_that_is_no_folder_of_its_own_is_refused(
+    mlctl: Run, tmp_path: Path, name: str
+) -> None:
+    pipeline(tmp_path, {name: {"command": "true"}})
+    done = mlctl("job", "run", "pipeline.yml")
+    assert done.code == 1
+    assert f"`{name}` is " in done.err
+
+
+def test_two_runs_are_not_in_one_folder_at_once(mlctl: Run, tmp_path: Path) -> None:
+    written(tmp_path, "job.yml", ECHO)
+    written(tmp_path, "data/a.txt", "")
+    lock = locked(tmp_path / "kept")
+    try:
+        done = mlctl("job", "run", "job.yml", "--keep", "kept")
+    finally:
+        os.close(lock)
+    assert "another run is in it" in done.err
+    assert mlctl("job", "run", "job.yml", "--keep", "kept").code == 0
+
+
+def test_what_is_left_of_a_run_that_is_being_replaced_is_not_taken_for_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands.lay_out(tmp_path / "step", None, {"out": "uri_folder"}, "python")
+    written(tmp_path, "step/outputs/out/n", "1")
+    commands.save(tmp_path / "step", {"key": "k"})
+    assert commands.saved(tmp_path / "step") is not None
+    monkeypatch.setattr(commands.shutil, "rmtree", lambda *_, **__: os.kill(os.getpid(), 2))
+    with pytest.raises(KeyboardInterrupt):
+        commands.lay_out(tmp_path / "step", None, {"out": "uri_folder"}, "python")
+    assert (tmp_path / "step/outputs/out/n").exists()
+    assert commands.saved(tmp_path / "step") is None
 
 
 @pytest.mark.slow

@@ -125,6 +125,7 @@ class _settings:  # noqa: N801 - a context manager
         from mlctl.rehearsal.descendants import swept
         from mlctl.rehearsal.process import Interpreter, find_python
         from mlctl.running.executor import RunSettings
+        from mlctl.running.place import locked
 
         session, args = self.session, self.args
         try:
@@ -135,9 +136,9 @@ class _settings:  # noqa: N801 - a context manager
         try:
             if args.keep is None:
                 files.make_ignored_folder(Path(".mlctl"))
-            folder.mkdir(parents=True, exist_ok=True)
+            self.lock = locked(folder)
         except OSError as error:
-            why = f"cannot make the folder `{folder}`: {error.strerror or error}"
+            why = f"cannot use the folder `{folder}`: {error.strerror or error}"
             raise InvalidValue(why, flag="--keep") from None
         mark = uuid.uuid4().hex
         ends = time.monotonic() + (session.flags.timeout or _TIMEOUT)
@@ -157,6 +158,7 @@ class _settings:  # noqa: N801 - a context manager
 
     def __exit__(self, *error: object) -> None:
         self.swept.__exit__(*error)  # type: ignore[arg-type]
+        os.close(self.lock)
 
     def change(self, name: str, result: NodeResult | None) -> None:
         """Say that a node begins, or how it has ended."""
