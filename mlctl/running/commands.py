@@ -30,6 +30,7 @@ from mlctl.running.model import RunError, RunNode, RunStatus
 _PROGRAM = Path(__file__).parents[1] / "rehearsal" / "worker" / "command.py"
 _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
 _ARTIFACTS = ("outputs", "logs")
+LOG = "log.txt"  # what a command prints
 _DONE = "done.json"
 _FILE_TYPES = ("uri_file", "triton_model")
 _POLL_S = 0.02
@@ -128,7 +129,7 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     """
     interpreter = conditions.interpreter
     order = folder / "command.json"
-    log = folder / "log.txt"
+    log = folder / LOG
     message = {
         "words": ["/bin/sh", "-c", command],
         "memory": interpreter.memory,
@@ -188,7 +189,7 @@ def _wait(
 def _size(folder: Path) -> int:
     """The bytes below a folder that a command may fill."""
     total = 0
-    for name in ("outputs", "artifacts", "tmp", "log.txt"):
+    for name in ("outputs", "artifacts", "tmp", LOG):
         paths = (folder / name).rglob("*") if (folder / name).is_dir() else (folder / name,)
         for path in paths:
             try:
@@ -277,10 +278,10 @@ def reported(file: Path) -> list[float]:
 
 def save(folder: Path, record: Mapping[str, Any]) -> str:
     """Say that a node has completed; this is what makes it reusable. The id of what it made."""
-    made = uuid.uuid4().hex
-    data = {**record, "made": made, "outputs": _marks(folder)}
+    output_id = uuid.uuid4().hex
+    data = {**record, "made": output_id, "outputs": _marks(folder)}
     files.write(folder / _DONE, json.dumps(data, indent=1).encode())
-    return made
+    return output_id
 
 
 def saved(folder: Path) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from mlctl.assets import folders, ignore
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
-from mlctl.running import commands, parallel, trials
+from mlctl.running import commands
 from mlctl.running.commands import Conditions
 from mlctl.running.model import (
     Elsewhere,
@@ -69,7 +69,7 @@ class JobRun:
     plan: JobPlan
     settings: RunSettings
     results: dict[str, NodeResult] = field(default_factory=dict)
-    made: dict[str, str] = field(default_factory=dict)
+    output_ids: dict[str, str] = field(default_factory=dict)
     _cancelled: Event = field(default_factory=Event)
 
     def run(self) -> dict[str, NodeResult]:
@@ -107,7 +107,7 @@ class JobRun:
                 raise RunError(
                     f"`{only}` needs `{name}`, which has not completed in `{self.settings.folder}`"
                 )
-            self.made[name] = str(record["made"])
+            self.output_ids[name] = str(record["made"])
             self.results[name] = NodeResult(RunStatus.COMPLETED, folder, reused=True)
         return [only]
 
@@ -154,7 +154,7 @@ class JobRun:
                 and node.reusable
                 and not (self.settings.fresh or only)
             ):
-                self.made[node.name] = str(record["made"])
+                self.output_ids[node.name] = str(record["made"])
                 return NodeResult(
                     RunStatus.COMPLETED,
                     folder,
@@ -173,7 +173,7 @@ class JobRun:
                     "metrics": dict(result.metrics),
                     "parameters": dict(result.parameters),
                 }
-                self.made[node.name] = commands.save(folder, record)
+                self.output_ids[node.name] = commands.save(folder, record)
         except (RunError, OSError) as error:
             why = _sentence(error) if isinstance(error, OSError) else str(error)
             why = why.removeprefix(f"{node.where}: ")  # a report has it before each reason
@@ -183,19 +183,26 @@ class JobRun:
     def _fresh(self, node: RunNode, folder: Path) -> NodeResult:
         """Run a node in an emptied folder."""
         settings = self.settings
-        python = settings.interpreter.python
-        commands.lay_out(folder, node.code, node.outputs, python)
+        interpreter = replace(settings.interpreter, python=self._python(node))
+        commands.lay_out(folder, node.code, node.outputs, interpreter.python)
         conditions = Conditions(
-            settings.interpreter, settings.environment, settings.max_output, self._cancelled.is_set
+            interpreter, settings.environment, settings.max_output, self._cancelled.is_set
         )
         values = self._values(node, folder)
         if node.trials is not None:
+            from mlctl.running import trials
+
             return trials.run(node, values, folder, conditions, settings.at_once)
         if node.parallel is not None:
+            from mlctl.running import parallel
+
             return parallel.run(node, values, folder, conditions, settings.at_once)
         values |= commands.output_places(node, folder)
         status, why = commands.run(node, commands.bind(node.command, values), folder, conditions)
         return NodeResult(status, folder, why=why, metrics=commands.metrics(folder))
+
+    def _python(self, node: RunNode) -> str:
+        return node.python or self.settings.interpreter.python
 
     def _values(self, node: RunNode, folder: Path) -> dict[str, str]:
         """The texts of the inputs of a command, by `inputs.NAME`."""
@@ -242,7 +249,7 @@ class JobRun:
         sweep = repr(node.trials) if node.trials is not None else ""
         step = json.dumps(dict(node.parallel.step.data), default=str) if node.parallel else ""
         parts = [node.command, code, values, dict(node.variables), dict(node.outputs), sweep, step]
-        more: list[Data] = [self.settings.interpreter.python, self.settings.sample, node.processes]
+        more: list[Data] = [self._python(node), self.settings.sample, node.processes]
         text = json.dumps([parts, more], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -251,7 +258,7 @@ class JobRun:
             case Literal(text):
                 return f"literal:{text}"
             case StepOutput(node, name):
-                return f"output:{self.made[node]}/{name}"
+                return f"output:{self.output_ids[node]}/{name}"
             case LocalData(path):
                 return f"data:{_content(path)}"
             case Elsewhere(uri):

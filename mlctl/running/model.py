@@ -62,11 +62,21 @@ class Trials:
 
 
 @dataclass(frozen=True, slots=True)
+class EnvironmentSource:
+    """An environment that a document names: what is said of it here, in which folder."""
+
+    name: str
+    data: Mapping[str, Data]
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
 class RunNode:
     """A command, sweep or parallel step with the sources of its inputs.
 
     `outputs` are their types by name. `timeout` is in seconds. `processes` are those of
     `distribution`, which all run on this machine. `where` is its place in a file (`job.yml:12`).
+    `python` runs it, where another one does than the rest.
     """
 
     name: str
@@ -82,6 +92,8 @@ class RunNode:
     reusable: bool = True
     trials: Trials | None = None
     parallel: ParallelStep | None = None
+    environment: EnvironmentSource | None = None
+    python: str = ""
 
     @property
     def needs(self) -> set[str]:

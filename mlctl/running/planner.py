@@ -18,11 +18,13 @@ from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Reference
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, find, only
 from mlctl.kinds.records.data import KIND as DATA
+from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.resource import Resource, is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running.model import (
     Elsewhere,
+    EnvironmentSource,
     JobPlan,
     Literal,
     LocalData,
@@ -95,7 +97,7 @@ class _Planner:
         if cycle:
             raise RunError(f"the steps {', '.join(cycle)} wait for each other")
         nodes: dict[str, RunNode] = {}
-        made: dict[str, dict[str, StepOutput]] = {}
+        produced: dict[str, dict[str, StepOutput]] = {}
         outputs: dict[str, StepOutput] = {}
         for name in names:
             step = pipeline.steps[name]
@@ -107,16 +109,18 @@ class _Planner:
                 )
             path = f"{prefix}{name}"
             if step.runs.mapping(JOBS):
-                bound = self.inputs(path, step.part, step.runs, inputs, made)
-                inner, made[name] = self.pipeline(f"{path}.", step.runs, bound, job)
+                bound = self.inputs(path, step.part, step.runs, inputs, produced)
+                inner, produced[name] = self.pipeline(f"{path}.", step.runs, bound, job)
                 nodes |= inner
             else:
-                nodes[path] = self.node(path, step, inputs, made)
-                made[name] = {output: StepOutput(path, output) for output in nodes[path].outputs}
+                nodes[path] = self.node(path, step, inputs, produced)
+                produced[name] = {
+                    output: StepOutput(path, output) for output in nodes[path].outputs
+                }
             for output, said in step.part.mapping(OUTPUTS).items():
                 target = _parent_output(said)
-                if target is not None and output in made[name]:
-                    outputs[target] = made[name][output]
+                if target is not None and output in produced[name]:
+                    outputs[target] = produced[name][output]
         return nodes, outputs
 
     def node(
@@ -124,7 +128,7 @@ class _Planner:
         name: str,
         step: Step,
         outer: Mapping[str, Value] | None,
-        made: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, StepOutput]],
     ) -> RunNode:
         """A step of a pipeline whose inputs are `outer`; without, a job by itself."""
         runs = step.runs or step.part
@@ -136,7 +140,7 @@ class _Planner:
         trial = step.part.data.get("trial")
         inner = Part(runs.document, runs.at, trial) if isinstance(trial, dict) else runs
         setting = _Settings(step.part, inner)
-        inputs = self.inputs(name, step.part, runs, outer, made)
+        inputs = self.inputs(name, step.part, runs, outer, produced)
         task = setting.mapping("task")
         code = task.get("code") if task else setting.value("code")
         parallel = ParallelStep(name, step.part, runs) if kind == "parallel" or task else None
@@ -147,6 +151,7 @@ class _Planner:
         types = runs.mapping(OUTPUTS)
         distribution = setting.mapping("distribution")
         limits = setting.mapping("limits")
+        said = setting.value("environment")
         return RunNode(
             name,
             _where(step.part),
@@ -166,6 +171,7 @@ class _Planner:
             reusable=outer is not None and runs.data.get("is_deterministic") is not False,
             trials=_trials(setting) if kind == "sweep" else None,
             parallel=parallel,
+            environment=self.environment(inner, (task or {}).get("environment") or said),
         )
 
     def inputs(
@@ -174,7 +180,7 @@ class _Planner:
         part: Part,
         runs: Part,
         outer: Mapping[str, Value] | None = None,
-        made: Mapping[str, Mapping[str, StepOutput]] | None = None,
+        produced: Mapping[str, Mapping[str, StepOutput]] | None = None,
     ) -> dict[str, Value]:
         """The inputs of a step with a value: typed, given, or the default of the component."""
         bound: dict[str, Value] = {}
@@ -193,7 +199,7 @@ class _Planner:
                 said = port.get("default")
             if said is not None:
                 place = part if key in part.mapping(INPUTS) else runs
-                value = self.value(place, said, outer or {}, made or {})
+                value = self.value(place, said, outer or {}, produced or {})
                 if value is not None:
                     bound[str(key)] = value
             elif not port.get("optional"):
@@ -208,7 +214,7 @@ class _Planner:
         part: Part,
         said: Data,
         outer: Mapping[str, Value],
-        made: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, StepOutput]],
     ) -> Value | None:
         """What an input says as a value; None where it is an optional input without one."""
         if isinstance(said, dict):
@@ -219,15 +225,15 @@ class _Planner:
             if inner is None:
                 return None
             if not is_data or (isinstance(inner, str) and "${{" in inner):
-                return self.value(part, inner, outer, made)
+                return self.value(part, inner, outer, produced)
             return self.data(part, str(inner))
         text = str(said)
         expression = only(text) if isinstance(said, str) else None
         if expression is not None and expression.path[0] == PARENT:
-            return self.expression(part, expression.path, outer, made)
+            return self.expression(part, expression.path, outer, produced)
         if isinstance(said, str):
             for inside in reversed(list(find(text))):
-                value = self.expression(part, inside.path, outer, made)
+                value = self.expression(part, inside.path, outer, produced)
                 if isinstance(value, Literal):
                     text = text[: inside.start] + value.text + text[inside.end :]
             if text.startswith("azureml:"):
@@ -239,16 +245,16 @@ class _Planner:
         part: Part,
         path: tuple[str, ...],
         outer: Mapping[str, Value],
-        made: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, StepOutput]],
     ) -> Value | None:
         """What `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME` stands for."""
         match path:
             case ("parent", "inputs", name):
                 return outer.get(name)
-            case ("parent", "jobs", step, "outputs", name) if name in made.get(step, {}):
-                return made[step][name]
-            case ("parent", "jobs", step, *_) if len(made.get(step, {})) == 1:
-                return next(iter(made[step].values()))
+            case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
+                return produced[step][name]
+            case ("parent", "jobs", step, *_) if len(produced.get(step, {})) == 1:
+                return next(iter(produced[step].values()))
         raise RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
 
     def data(self, part: Part, text: str) -> Value:
@@ -264,6 +270,22 @@ class _Planner:
         if not path.exists():
             raise RunError(f"{_where(part)}: there is no `{text}`")
         return LocalData(files.real(path))
+
+    def environment(self, part: Part, said: Data) -> EnvironmentSource | None:
+        """What an environment is that a step names, as far as it is written here."""
+        if said is None:
+            return None
+        if isinstance(said, dict):
+            name = str(said.get("name") or _where(part))
+            return EnvironmentSource(name, said, part.document.folder)
+        reference = Reference.parse(str(said), ENVIRONMENT.name)
+        target = reference.address if reference is not None else None
+        for address in self.graph.declared(target)[:1] if target is not None else ():
+            asset = self.graph.resources[address]
+            whole = asset.get()
+            data = whole if isinstance(whole, dict) else {}
+            return EnvironmentSource(str(address), data, asset.document.folder)
+        return EnvironmentSource(str(said), {}, part.document.folder)
 
     def code(self, part: Part, said: Data) -> Path | None:
         """The folder or file of the code; None where a command needs none."""

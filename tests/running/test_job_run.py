@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -410,7 +411,7 @@ def test_what_is_left_of_a_run_that_is_being_replaced_is_not_taken_for_whole(
     written(tmp_path, "step/outputs/out/n", "1")
     commands.save(tmp_path / "step", {"key": "k"})
     assert commands.saved(tmp_path / "step") is not None
-    monkeypatch.setattr(commands.shutil, "rmtree", lambda *_, **__: os.kill(os.getpid(), 2))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: os.kill(os.getpid(), 2))
     with pytest.raises(KeyboardInterrupt):
         commands.lay_out(tmp_path / "step", None, {"out": "uri_folder"}, "python")
     assert (tmp_path / "step/outputs/out/n").exists()

@@ -6,13 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl import files
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
-from mlctl.dataclasses import dataclass
+from mlctl.cli.shell.scope import price_cache
+from mlctl.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from mlctl.running.executor import RunSettings
@@ -26,7 +31,15 @@ Files = Annotated[
         metavar="FILE...",
     ),
 ]
+_FOLLOW_S = 0.2
 _TIMEOUT = 86_400.0  # seconds, unless --timeout says otherwise
+
+
+class EnvironmentsBy(StrEnum):
+    """What runs the steps of a job."""
+
+    PYTHON = "python"
+    VENV = "venv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +58,28 @@ class JobRunArgs:
     python: str | None = flag(
         "The Python that runs it; that of mlctl unless given.", metavar="PROGRAM"
     )
+    environments: EnvironmentsBy = flag(
+        "What runs a step: that Python, or a virtual environment (kept) of what its environment"
+        " says in the files.",
+        default=EnvironmentsBy.PYTHON,
+    )
     parallelism: int | None = flag("Steps or trials at once; the cores unless given.", min=1)
     keep: Path | None = flag(
         "Where it runs; .mlctl/runs/NAME unless given. What is there is reused.", metavar="DIR"
     )
     fresh: bool = flag("Run every step, also those that completed before.", default=False)
     max_output: int = flag("Bytes that a step may write; 0: any.", default=0, min=0)
-    stream: bool = flag("Show what the steps print.", "-s", default=False)
+    stream: bool = flag("Show what the steps print, as they do.", "-s", default=False)
     json_: bool = flag("Write what came of it as JSON.", "--json", default=False)
 
 
 def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = None) -> Exit:
     """Run the user's own code of a job here: commands, pipelines, sweeps, parallel steps.
 
-    Inputs are files here, outputs are folders here; nothing of Azure is asked, and no environment
-    is built: one Python runs every step. A step of a pipeline whose command, code and inputs are
-    as they were is not run again. The code runs with your rights: run what you would run by hand.
+    Inputs are files here, outputs are folders here; nothing of Azure is asked. One Python runs
+    every step, unless --environments asks for their own. A step of a pipeline whose command, code
+    and inputs are as they were is not run again. The code runs with your rights: run what you would
+    run by hand.
     Exits with 1 where a step fails.
     """
     from mlctl.running.executor import JobRun
@@ -72,7 +91,14 @@ def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = No
         if plan is None:
             return Exit.ERROR
         with _settings(session, plan, args) as settings:
-            results = JobRun(plan, settings).run()
+            if args.environments is EnvironmentsBy.VENV:
+                from mlctl.running.environments import with_environments
+
+                cache = price_cache(session.environment).with_name("environments")
+                python = settings.interpreter.python
+                plan = with_environments(plan, cache, python, session.note)
+            with _Progress(session, plan, settings.folder, args).shown() as change:
+                results = JobRun(plan, replace(settings, on_change=change)).run()
     except RunError as error:
         raise Permanent("NotRun", str(error)) from None
     completed = _report(session, plan, results, settings, args, paths)
@@ -153,27 +179,82 @@ class _settings:  # noqa: N801 - a context manager
             only=args.only,
             fresh=args.fresh,
             max_output=args.max_output,
-            on_change=self.change,
         )
 
     def __exit__(self, *error: object) -> None:
         self.swept.__exit__(*error)  # type: ignore[arg-type]
         os.close(self.lock)
 
-    def change(self, name: str, result: NodeResult | None) -> None:
-        """Say that a node begins, or how it has ended."""
+
+class _Progress:
+    """What people see of the steps while they run: lines, or a table where there is a terminal.
+
+    With `--stream` the lines that steps print are among them, as they are printed.
+    """
+
+    def __init__(self, session: Session, plan: JobPlan, folder: Path, args: JobRunArgs) -> None:
+        self.session, self.plan, self.folder, self.args = session, plan, folder, args
+        self.offsets: dict[str, int] = {}  # of the logs that are followed
+        self.guard, self.over = Lock(), Event()
+
+    @contextmanager
+    def shown(self) -> Iterator[Callable[[str, NodeResult | None], None]]:
+        """What is to be called as a node begins, or has ended."""
         if self.args.json_:
+            yield lambda _name, _result: None
             return
+        if self.args.stream:
+            follower = Thread(target=self._follow, daemon=True)
+            follower.start()
+            try:
+                yield self._change
+            finally:
+                self.over.set()
+                follower.join()
+        elif self.session.quiet or not self.session.color(sys.stderr):
+            yield self._change
+        else:
+            from mlctl.render.cloud.live_runs import viewing
+
+            with viewing(sys.stderr, self.plan, self.folder) as view:
+                yield view.change
+
+    def _change(self, name: str, result: NodeResult | None) -> None:
         if result is None:
             self.session.note(f"{name}: running...")
+            if self.args.stream:
+                with self.guard:
+                    self.offsets[name] = 0
             return
-        if self.args.stream and not result.reused and result.log.exists():
-            lines = result.log.read_text(encoding="utf-8", errors="replace").splitlines()
-            self.session.say("\n".join(f"{name} | {line}" for line in lines))
+        with self.guard:
+            self._print(name, to_end=True)
+            self.offsets.pop(name, None)
         if result.why and not result.folder.exists():  # it was not begun
             return
         how = "as before" if result.reused else f"after {result.seconds:.1f} s"
         self.session.note(f"{name}: {result.status.value}, {how}")
+
+    def _follow(self) -> None:
+        while not self.over.wait(_FOLLOW_S):
+            with self.guard:
+                for name in self.offsets:
+                    self._print(name, to_end=False)
+
+    def _print(self, name: str, *, to_end: bool) -> None:
+        """Print the lines that are new; what is no whole line yet only at the end."""
+        offset = self.offsets.get(name)
+        if offset is None:
+            return
+        try:
+            with (self.folder / name / "log.txt").open("rb") as log:
+                log.seek(offset)
+                data = log.read()
+        except OSError:
+            return
+        whole = data if to_end else data[: data.rfind(b"\n") + 1]
+        self.offsets[name] = offset + len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            self.session.say(f"{name} | {line}")
 
 
 def _report(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, SupportsUpload
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs
@@ -97,6 +96,8 @@ def submit(
     It starts at once where the pool has a free VM, and waits its turn otherwise. Without a pool it
     goes to the queue that all share.
     """
+    from mlctl.backends.local.backend import LocalBackend
+
     length = duration(time)
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):

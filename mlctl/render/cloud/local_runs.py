@@ -17,6 +17,7 @@ _STYLES = {
     RunStatus.CANCELED: Style.YELLOW,
     RunStatus.NOT_STARTED: Style.GRAY,
 }
+_LACKING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
@@ -43,6 +44,13 @@ def failure(node: RunNode, result: NodeResult, again: str) -> str:
     head = f"ERROR: {node.name} ({node.where}): {result.why}"
     where = [f"  --> {place}"] if place else []
     text = [f"  | {clean(line)}" for line in lines]
+    lacking = next(filter(None, map(_LACKING.search, reversed(lines))), None)
+    if lacking is not None:
+        of = f" (`{clean(node.environment.name)}` is its environment)" if node.environment else ""
+        text.append(
+            f"  = hint: `{lacking[1].partition('.')[0]}` is not in this Python{of}: --python names"
+            " one that has it; --environments venv makes one of what the files say; or install it"
+        )
     return "\n".join([head, *where, *text, f"  = hint: again: {again}"])
 
 

@@ -1,0 +1,222 @@
+"""Virtual environments made of what the environments of documents say, kept by their content.
+
+conda's packages are taken by their names on the package index, as most have the same there; what
+is no package of Python is left out, with a note. The resolver is that of uv, or of pip.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from mlctl import files, source
+from mlctl.dataclasses import dataclass, replace
+from mlctl.pointer import Data
+from mlctl.running.model import EnvironmentSource, JobPlan, RunError
+
+_MOST = 1 << 20  # bytes of a conda file
+_DONE = "mlctl.json"
+_CONDA = re.compile(r"(?:[\w.-]+::)?(?P<name>[\w.-]+)\s*(?P<bound>.*)")
+_ERRORS = ("ERROR", "error", "\N{MULTIPLICATION SIGN}")  # by pip, and twice by uv
+_REQUIRES = re.compile(r"[A-Za-z0-9]")
+# What is called otherwise on the package index, and what no package of Python is.
+_NAMES = {"pytorch": "torch", "py-xgboost": "xgboost", "opencv": "opencv-python"}
+_NAMES |= {"matplotlib-base": "matplotlib", "dask-core": "dask", "msgpack-python": "msgpack"}
+_NO_PACKAGE = re.compile(
+    r"(?:lib|r-|_)[\w.-]*|cudatoolkit|cudnn|pytorch-cuda|cpuonly|nccl|mkl|openjdk|gcc.*|gxx.*|git"
+    r"|nodejs|openssl|blas|openmpi|mpich|ffmpeg|cmake|make|curl|wget|conda.*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """Packages as pip names them, the Python they are for (`3.10`), and what is left out.
+
+    Paths among the packages are relative to `folder`.
+    """
+
+    name: str
+    folder: Path
+    python: str | None
+    packages: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def with_environments(
+    plan: JobPlan, cache: Path, python: str, note: Callable[[str], None]
+) -> JobPlan:
+    """The plan with the Python of its own environment for each node whose document says packages.
+
+    `python` runs the others, and makes the environments where uv is not there.
+
+    Raises:
+        RunError: a conda file cannot be read, or an environment cannot be made.
+    """
+    pythons: dict[str, str] = {}
+    nodes = {}
+    for name, node in plan.nodes.items():
+        environment = node.environment
+        if environment is None:
+            nodes[name] = node
+            continue
+        if environment.name not in pythons:
+            needed = requirements(environment)
+            if needed is None:
+                note(f"note: no file here says what is in `{environment.name}`: `{python}` runs it")
+            pythons[environment.name] = (
+                python if needed is None else _made(needed, cache, python, note)
+            )
+        nodes[name] = replace(node, python=pythons[environment.name])
+    return replace(plan, nodes=nodes)
+
+
+def requirements(environment: EnvironmentSource) -> Requirements | None:
+    """What an environment says of packages; None where no file here does.
+
+    Raises:
+        RunError: its conda file or requirements cannot be read.
+    """
+    conda = environment.data.get("conda_file")
+    folder = environment.folder
+    if isinstance(conda, str):
+        path = folder / conda.removeprefix("file:")
+        conda, folder = source.plain(_text(path)), path.parent
+    if isinstance(conda, Mapping):
+        return _of_conda(replace(environment, folder=folder), conda)
+    build = environment.data.get("build")
+    context = build.get("path") if isinstance(build, Mapping) else None
+    listed = environment.folder / str(context) / "requirements.txt"
+    if context is None or not files.is_file(listed):
+        return None
+    lines = (line.partition(" #")[0].strip() for line in _text(listed).splitlines())
+    return Requirements(
+        environment.name,
+        listed.parent,
+        None,
+        tuple(line for line in lines if _REQUIRES.match(line)),
+    )
+
+
+def _of_conda(environment: EnvironmentSource, conda: Mapping[str, Data]) -> Requirements:
+    python = None
+    packages: list[str] = []
+    left_out: list[str] = []
+    for entry in _listed(conda.get("dependencies")):
+        if isinstance(entry, Mapping):
+            packages += [str(line) for line in _listed(entry.get("pip"))]
+            continue
+        match = _CONDA.fullmatch(str(entry).strip())
+        package = match["name"].lower() if match else ""
+        if match is None or _NO_PACKAGE.fullmatch(package):
+            left_out.append(str(entry))
+        elif package == "python":
+            version = re.search(r"\d+\.\d+", match["bound"])
+            python = version[0] if version else None
+        elif package not in ("pip", "setuptools", "wheel"):
+            packages.append(_NAMES.get(package, package) + _bound(match["bound"]))
+    return Requirements(
+        environment.name, environment.folder, python, tuple(packages), tuple(left_out)
+    )
+
+
+def _listed(value: Data) -> Iterator[Data]:
+    yield from value if isinstance(value, list) else ()
+
+
+def _bound(conda: str) -> str:
+    """A bound of a version as pip has it: conda's `=1.2` is any 1.2, and a build is no part of it.
+
+    Origin: docs.conda.io, "Package match specifications".
+    """
+    text = re.sub(r"\s+", "", conda)
+    fuzzy = re.fullmatch(r"=([\w.*]+)(?:=.*)?", text)
+    if fuzzy is not None:
+        return f"=={fuzzy[1].removesuffix('.*').removesuffix('*')}.*"
+    return f"=={text}" if text[:1].isdigit() else text
+
+
+def _text(path: Path) -> str:
+    try:
+        return files.read(path, _MOST).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise RunError(f"`{path}` cannot be read: {error.strerror or error}") from None
+
+
+def _made(needed: Requirements, cache: Path, python: str, note: Callable[[str], None]) -> str:
+    """The Python of a virtual environment with these packages, made unless it is there."""
+    uv = shutil.which("uv")
+    base = _base(needed, python, uv, note)
+    if needed.left_out:
+        note(f"note: {needed.name} without {', '.join(needed.left_out)}: no packages of Python")
+    key = hashlib.sha256(json.dumps([base, sorted(needed.packages)]).encode()).hexdigest()[:32]
+    folder = cache / key
+    program = folder / "bin" / "python"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{key}.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if files.is_file(folder / _DONE):
+            return str(program)
+        note(f"{needed.name}: installing {', '.join(needed.packages) or 'nothing'}...")
+        shutil.rmtree(folder, ignore_errors=True)
+        lines = "\n".join(needed.packages)
+        make = [uv, "venv", "-q", "--python", base] if uv else [base, "-m", "venv"]
+        _run([*make, str(folder)], needed)
+        listed = folder / "requirements.txt"
+        listed.write_text(lines, encoding="utf-8")
+        tool = [uv, "pip", "install", "--python"] if uv else []
+        tool += [str(program)] if uv else [str(program), "-m", "pip", "install"]
+        if needed.packages:
+            _run([*tool, "-q", "-r", str(listed)], needed)
+        files.write(folder / _DONE, json.dumps({"name": needed.name}).encode())
+    return str(program)
+
+
+def _base(needed: Requirements, python: str, uv: str | None, note: Callable[[str], None]) -> str:
+    """The Python to make an environment of: of its version where there is one."""
+    if needed.python is None:
+        return python
+    if uv is not None:
+        return needed.python
+    exact = shutil.which(f"python{needed.python}")
+    if exact is not None and _version(exact) != needed.python:
+        exact = None  # a shim of a Python that is not installed
+    if exact is None and _version(python) != needed.python:
+        why = f"{needed.name} is for Python {needed.python}, which is not here"
+        note(f"note: {why}: {_version(python)} runs it (uv would fetch it)")
+    return exact or python
+
+
+def _version(python: str) -> str:
+    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
+    process = subprocess.run(  # noqa: S603 - the user's own Python
+        [python, "-I", "-c", ask], capture_output=True, check=False, text=True
+    )
+    return process.stdout.strip()
+
+
+def _run(words: list[str], needed: Requirements) -> None:
+    process = subprocess.run(  # noqa: S603 - uv or pip
+        words,
+        cwd=needed.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    )
+    if process.returncode:
+        text = process.stdout.decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith(_ERRORS)]
+        last = (errors or lines or ["it says nothing"])[0]
+        raise RunError(
+            f"the environment `{needed.name}` cannot be made: {last.removeprefix('ERROR: ')};"
+            " --python names a Python that has its packages"
+        )
