@@ -47,6 +47,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "catalog": "mlctl.cli.files.catalog",
         "configure": "mlctl.cli.shell.configure",
         "az-shim": "mlctl.cli.az.shim",
+        "lsp": "mlctl.cli.assist.commands",
+        "mcp": "mlctl.cli.assist.commands",
     },
     "Azure ML Commands": {
         **dict.fromkeys(KINDS, AZ_VERBS),

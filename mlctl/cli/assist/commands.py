@@ -1,0 +1,51 @@
+"""`mlctl lsp` and `mlctl mcp`: servers on standard input and output."""
+
+from __future__ import annotations
+
+import sys
+
+from mlctl.cli.shell import Exit, Session
+from mlctl.service_errors import Permanent
+
+
+def lsp(session: Session) -> Exit:
+    """Serve editors: findings as you type, completion of fields, values and names, help, fixes.
+
+    It speaks the Language Server Protocol on standard input and output; an editor starts it.
+    """
+    try:
+        from mlctl.cli.assist.server import server
+    except ImportError:
+        raise _absent("lsp") from None
+    _note(session, "an editor")
+    server().start_io()
+    return Exit.OK
+
+
+def mcp(session: Session) -> Exit:
+    """Serve agents: validate, plan, explain, simulate and drift as tools that only read.
+
+    It speaks the Model Context Protocol on standard input and output; an agent's program starts it.
+    """
+    try:
+        from mlctl.cli.assist.tools import server
+    except ImportError:
+        raise _absent("mcp") from None
+    _note(session, "an agent's program")
+    server().run("stdio")
+    return Exit.OK
+
+
+def _note(session: Session, whose: str) -> None:
+    """On a terminal somebody waits for something to happen."""
+    if sys.stdin.isatty():
+        session.say(f"note: {whose} starts this and talks to it; Ctrl-C ends it")
+
+
+def _absent(extra: str) -> Permanent:
+    return Permanent(
+        "MissingExtra", f'`mlctl {extra}` needs the extra: pip install "mlctl-azure[{extra}]"'
+    )
+
+
+COMMANDS = {"lsp": lsp, "mcp": mcp}
