@@ -84,8 +84,8 @@ class JobRun:
             try:
                 while waiting or running:
                     self._begin(waiting, running, pool)
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
+                    ended, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in ended:
                         self._end(running.pop(future), future.result())
             except BaseException:
                 self._cancelled.set()

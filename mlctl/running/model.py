@@ -56,7 +56,7 @@ class Trials:
     algorithm: str
     metric: str
     maximize: bool
-    most: int
+    max_trials: int
     at_once: int
     early: Mapping[str, Data] = field(default_factory=dict)
 

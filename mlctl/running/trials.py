@@ -36,7 +36,7 @@ def run(
     assert sweep is not None
     space = Sweep(sweep.space, sweep.algorithm, {}, {}, {})
     try:
-        drawn = list(itertools.islice(samples(_SEED, node.name, space), sweep.most))
+        drawn = list(itertools.islice(samples(_SEED, node.name, space), sweep.max_trials))
     except ServiceError as error:
         raise RunError(f"{node.where}: {error.message}") from None
     reports: dict[int, list[float]] = {}

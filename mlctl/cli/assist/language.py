@@ -111,13 +111,13 @@ def completions(
     if kind is None:
         return []
     lines = text.splitlines()
-    before = lines[line][:column] if line < len(lines) else ""
-    match = _KEY.match(before)
+    typed = lines[line][:column] if line < len(lines) else ""
+    match = _KEY.match(typed)
     if match is not None:
-        at = path_at("\n".join([*lines[:line], before]), line)
+        at = path_at("\n".join([*lines[:line], typed]), line)
         words = (word for level in _levels(kind, at) for word in _values(level, names))
         return list({word.word: word for word in words}.values())
-    indent = len(before) - len(before.lstrip(" -"))
+    indent = len(typed) - len(typed.lstrip(" -"))
     above = _above(lines[:line], indent)
     present = _siblings(lines, line, indent)
     fields: dict[str, Completion] = {}

@@ -25,10 +25,10 @@ def server() -> LanguageServer:
     def check(uri: str) -> None:
         path, text = _path(uri), serving.workspace.get_text_document(uri).source
         try:
-            found = language.findings(path, text)
+            findings = language.findings(path, text)
         except ProjectError as error:
-            found = [finding for finding in error.report if finding.primary is not None]
-        diagnostics = [_diagnostic(finding) for finding in found]
+            findings = [finding for finding in error.report if finding.primary is not None]
+        diagnostics = [_diagnostic(finding) for finding in findings]
         serving.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics)
         )
