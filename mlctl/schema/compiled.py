@@ -79,6 +79,8 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
             return _having(wants)
         case "minItems":
             return lambda value: not isinstance(value, list) or len(value) >= wants
+        case "minProperties":
+            return lambda value: not isinstance(value, dict) or len(value) >= wants
         case "maxItems" | "maxProperties":
             return _short(list if keyword == "maxItems" else dict, wants)
         case "uniqueItems" if wants is True:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from mlctl.kinds.field import Form
+from mlctl.pointer import Pointer
 from tests.builders import forked
 from tests.builders.shell import Run, cluster, edit
 
@@ -18,8 +20,12 @@ URL = "https://azuremlschemas.azureedge.net/latest"
 
 
 @pytest.fixture
-def scoring(mlctl: Run, tmp_path: Path) -> Path:
-    """An endpoint whose default no file says, and a deployment that an edit replaces."""
+def scoring(mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An endpoint whose default no file says, and a deployment that an edit replaces.
+
+    The service writes new code over the old; here it replaces, so that there is much to put back.
+    """
+    monkeypatch.setattr(Form, "overwritten", property(lambda _form: frozenset[Pointer]()))
     folder = tmp_path / "infra"
     cluster(folder / "cpu.yml")
     (folder / "src").mkdir()

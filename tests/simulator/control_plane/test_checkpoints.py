@@ -197,7 +197,7 @@ def test_a_state_of_an_older_version_is_read_and_goes_on(tmp_path: Path) -> None
         )
     local.close()
     with closing(sqlite3.connect(path)) as db:
-        for table in ("activity", "ended_jobs", "leases"):
+        for table in ("activity", "ended_jobs", "journals", "leases"):
             db.execute(f"DROP TABLE {table}")
         db.execute("ALTER TABLE resources DROP COLUMN last_operation")
         db.execute("PRAGMA user_version = 6")
