@@ -18,6 +18,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.field import Field, Form, Mutability
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
+from mlctl.schema.text import enumerated
 from tests.builders.resources import declared
 from tests.builders.workspace import REGIONS, SCOPE, cloud
 
@@ -38,8 +39,14 @@ _IDENTITIES = "/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 _GROUP = f"/subscriptions/{SCOPE.subscription}/resourceGroups/{SCOPE.resource_group}"
 SUBNETS = ({"vnet_name": "net", "subnet": "default"}, {"subnet": _GROUP + _VNET})
 USERS = tuple({"resource_id": f"{_GROUP}{_IDENTITIES}/{name}"} for name in ("uai-1", "uai-2"))
-# Every form that has anything on the wire.
-FORMS = [(kind.name, form.name) for kind in KINDS.values() for form in kind.forms if form.fields]
+# Every form that has anything on the wire, but schedules: their job has a form of its own, with
+# which all its fields have to agree (tests/end_to_end/test_schedules.py goes through these).
+FORMS = [
+    (kind.name, form.name)
+    for kind in KINDS.values()
+    for form in kind.forms
+    if form.fields and kind.name != "schedule"
+]
 
 
 def resources(world: list[Declared]) -> list[Resource]:
@@ -79,6 +86,8 @@ def documents(draw: st.DrawFn, kind: str, name: str, form: str = "") -> dict[str
         case "online-deployment":
             data["endpoint_name"] = "risk"
             _agree_code(data)
+        case "datastore":
+            data["type"] = enumerated(shape.schema["properties"]["type"])[0]
         case "environment":
             _agree_environment(data)
         case "model":
@@ -198,6 +207,29 @@ COLLECTED: list[Data] = [
         "request_logging": {"capture_headers": ["x-request-id"]},
     },
 ]
+_SCRIPT = st.fixed_dictionaries(
+    {"path": TEXTS}, optional={"command": TEXTS, "timeout_minutes": st.integers(1, 60)}
+)
+_CRON = {"type": "cron", "time_zone": "UTC", "expression": "0 18 * * *"}
+_WEEKLY = {"frequency": "week", "interval": 1, "schedule": {"hours": [9], "minutes": [0]}}
+_START_STOP = [
+    {"action": "stop", "state": "enabled", "trigger": _CRON},
+    {
+        "action": "start",
+        "state": "disabled",
+        "trigger": {"type": "recurrence", "time_zone": "UTC", **_WEEKLY},
+    },
+]
+_APPLICATIONS: list[dict[str, Data]] = [
+    {
+        "name": "rstudio",
+        "type": "docker",
+        "image": {"reference": "rocker/rstudio"},
+        "endpoints": [{"target": 8787, "published": 8787}],
+        "environment_variables": {"A": "b"},
+        "bind_mounts": [{"source": "/home", "target": "/home"}],
+    }
+]
 SPLITS: list[dict[str, int]] = [
     {},
     {"blue": 100},
@@ -206,6 +238,12 @@ SPLITS: list[dict[str, int]] = [
 ]
 _BY_CODEC: dict[str, Callable[[Field], st.SearchStrategy[Data]]] = {
     "enum": lambda field: st.sampled_from(sorted(map(str, field.enum))),
+    "minutes": lambda _: st.integers(15, 5000),
+    "start_stop": lambda _: st.lists(st.sampled_from(_START_STOP), min_size=1, max_size=2),
+    "setup_scripts": lambda _: st.dictionaries(
+        st.sampled_from(["startup_script", "creation_script"]), _SCRIPT, min_size=1
+    ),
+    "applications": lambda _: st.just(_APPLICATIONS),
     "switch": lambda _: st.booleans(),
     "duration": lambda _: st.integers(1, 200_000),
     "region": lambda _: st.sampled_from(REGIONS),
