@@ -12,8 +12,6 @@ from mlctl.serving.deployments import CodeSettings
 from mlctl.simulator.control_plane import local_paths, scoring
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
-_MISSING = "ModuleNotFoundError"
-
 
 def answer_once(
     workspace: WorkspaceHandle,
@@ -34,7 +32,7 @@ def answer_once(
     try:
         server = servers.start(workspace, resource, code)
     except servers.ScriptError as error:
-        raise _failed(resource.address, error.trace or str(error)) from None
+        raise servers.load_failure(resource.address, error) from None
     try:
         answer = server.answer(request)
     finally:
@@ -42,10 +40,3 @@ def answer_once(
     if answer.status != servers.OK:
         raise Permanent(f"HTTP {answer.status}", answer.body, status=answer.status)
     return answer.body
-
-
-def _failed(address: Address, reason: str) -> Permanent:
-    lines = reason.strip().splitlines()[-20:]
-    hint = " (--python names the interpreter with its packages)" if _MISSING in reason else ""
-    text = f"{address}: the script cannot be loaded{hint}:\n" + "\n".join(lines)
-    return Permanent("ScriptFailed", text, status=424)

@@ -16,14 +16,17 @@ from threading import Lock
 from typing import Any
 
 from mlctl.dataclasses import dataclass, field
+from mlctl.kinds.address import Address
 from mlctl.rehearsal.process import Gone, Interpreter, Process, TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
+from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, OnlineLimits, of_body
 from mlctl.simulator.control_plane import scoring
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.rng import uniform
 
+_MISSING, _LINES = "ModuleNotFoundError", 20
 _START_S = 600.0  # seconds for the import of a script and its `init`
 _GRACE_S = 5.0  # what a process's own patience adds
 
@@ -34,6 +37,15 @@ class ScriptError(Exception):
     def __init__(self, text: str, trace: str = "") -> None:
         super().__init__(text)
         self.trace = trace
+
+
+def load_failure(address: Address, error: ScriptError) -> Permanent:
+    """What people read of a script that cannot be loaded: its last lines, and what to do."""
+    reason = error.trace or str(error)
+    hint = " (--python names the interpreter with its packages)" if _MISSING in reason else ""
+    lines = "\n".join(reason.strip().splitlines()[-_LINES:])
+    text = f"{address}: the script cannot be loaded{hint}:\n{lines}"
+    return Permanent("ScriptFailed", text, status=424)
 
 
 class Worker:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mlctl import pointer, source
+from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import jobs
 from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.field_values import fits
@@ -18,6 +19,7 @@ from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, flag
+from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.config.variables import Variables
@@ -47,31 +49,56 @@ def invoke(
     _policy: PolicyArgs,
     workload: WorkloadName = DEFAULT_NAME,
     work: BatchFlags,
+    running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
     """Invoke a batch endpoint: submit a job that scores the files of an input.
 
     Prints the job; `mlctl job stream` shows how it goes. On the simulated cloud the files of a
-    local folder are counted, and what they take is said by flags or by a workload.
+    local folder are counted, and what they take is said by flags or by a workload. With --run-code
+    they are scored by the deployment's own code, and take what it took.
     """
     workload_ = workload_flags.workload_of(work)
     data = document(job, session.loader(Report()).variables)
     counted = count_files(data)
     with jobs.opened(session) as runs:
         workload_flags.check(runs, workload, work)
-        if workload_.files is None:
+        python = python_of(session, running) if backend_is_local(session, running) else None
+        if workload_.files is None and python is None:
             if runs.simulated and counted is None:
                 session.note(
                     "the files of the input cannot be counted from here: there are as many as the"
                     " workload says; --files N says otherwise"
                 )
             workload_ = replace(workload_, files=counted)
-        made = runs.invoke(name, deployment_name, body(data), workload_, workload)
+        request = (name, deployment_name, body(data), workload_, workload)
+        made = _run(session, runs, python, request) if python else runs.invoke(*request)
         notice = made.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)
         jobs.print_job(session, made, printing.output, printing.query)
     return Exit.OK
+
+
+def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
+    """Run the code of a deployment, and submit the job with what it predicted.
+
+    Raises:
+        ServiceError: refused, or the code cannot be run here.
+    """
+    from functools import partial
+
+    from mlctl.serving import batch
+    from mlctl.serving.deployments import CodeSettings
+    from mlctl.simulator.control_plane import local_paths
+    from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
+
+    handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
+    code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
+    record, note = batch.invoke(handle, Invocation(*request), code)
+    if note:
+        session.note(note)
+    return Job(record.row.name, record.body(handle.scope))
 
 
 def of_endpoint(

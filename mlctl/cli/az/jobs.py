@@ -256,7 +256,7 @@ def write(file: Path, texts: Iterable[str]) -> None:
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        files.write(file, "".join(texts).encode())
+        files.write(file, "".join(texts).encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
 

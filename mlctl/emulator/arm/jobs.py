@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from functools import partial
 
 from mlctl.emulator.arm import operations
 from mlctl.emulator.arm.job_bodies import invocation_body, job_body
@@ -14,9 +15,11 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes.errors import NoSuchData
 from mlctl.emulator.shapes.protocols import result_url
+from mlctl.emulator.storage import materials
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
+from mlctl.serving import batch
 from mlctl.simulator.control_plane import control, schedules
 from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
@@ -50,9 +53,13 @@ def invoke(call: Call) -> Response:
         raise NotFound("DeploymentNotFound", text, target=deployment_name)
     sent = messages.read_json_body(call.request.body).get("properties") or {}
     properties = {**sent, "name": sent.get("jobName") or sent.get("name")}
-    job = creation.invoke(
-        call.handle, Invocation(endpoint.address.name, deployment_name, properties)
-    )
+    invocation = Invocation(endpoint.address.name, deployment_name, properties)
+    servers = call.settings.servers
+    if servers is None:
+        job = creation.invoke(call.handle, invocation)
+    else:
+        code = servers.settings(partial(materials.locate, call))
+        job, _ = batch.invoke(call.handle, invocation, code)
     deployment = Address("batch-deployment", str(job.row.deployment), job.row.endpoint)
     at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
     headers = {_DEPLOYMENT: deployment.name, "location": at, "x-ms-response-type": "standard"}

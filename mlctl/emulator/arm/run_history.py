@@ -225,7 +225,8 @@ def _write_blobs(call: Call, job: JobRecord) -> list[str]:
             else (datastores.DEFAULT, _NAMED)
         )
         blob_name = "/".join([folder.format(run=job.row.name), *inner])
-        blobs.write_blob(call, uploads.container(call, store), blob_name, text.encode())
+        content = text.encode("utf-8", "surrogateescape")
+        blobs.write_blob(call, uploads.container(call, store), blob_name, content)
     return list(names)
 
 

@@ -193,10 +193,10 @@ class Scorer(Watched):
         }
 
 
-def rows_of(result: Any) -> list[str]:
+def rows_of(result: Any, separator: str = ",") -> list[str]:
     """The rows that `append_row` writes of a result: a data frame's without their header."""
     if hasattr(result, "to_csv"):
-        text = result.to_csv(header=False, index=False)
+        text = result.to_csv(header=False, index=False, sep=separator)
         return text.split("\n")[:-1] if text else []
     if isinstance(result, (str, bytes)):
         return [str(result)]

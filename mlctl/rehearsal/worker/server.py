@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from mlctl.rehearsal.worker.pipes import Pipes
 
+# The service separates the columns of a frame that `run` returns by spaces, those of its own driver
+# for MLflow models by commas (azureml-examples: imagenet-classifier, heart-classifier-mlflow).
+_FRAMES, _DRIVER = " ", ","
 _MOST_TEXT = 4000  # characters of a traceback that are sent
 
 
@@ -30,6 +33,7 @@ class Server:
 
     def __init__(self, pipes: Pipes, script: str) -> None:
         self.pipes, self.script = pipes, script
+        self.separator = _DRIVER if os.path.basename(script) == "mlflow_model.py" else _FRAMES
         self.module: dict[str, Any] = {}
 
     def serve(self) -> NoReturn:
@@ -62,7 +66,7 @@ class Server:
         if "request" in order:
             return body_of(run(order["request"]))
         result = run(list(order["run"]), *context_of(run, order))
-        rows = [] if result is None else rows_of(result)
+        rows = [] if result is None else rows_of(result, self.separator)
         length = len(result) if hasattr(result, "__len__") else len(rows)
         return {"rows": rows, "length": length}
 

@@ -36,6 +36,6 @@ def _key(uri: str) -> str:
     return uri.rpartition("/datastores/")[2]
 
 
-def log_folder(store: Store) -> Path | None:
-    """Where what user code prints is kept: beside the state file; None without one."""
-    return None if store.path == MEMORY else Path(store.path).parent / "code-logs"
+def code_folder(store: Store) -> Path | None:
+    """Where what user code prints and writes is kept: beside the state file; None without one."""
+    return None if store.path == MEMORY else Path(store.path).absolute().parent / "code"

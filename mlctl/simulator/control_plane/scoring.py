@@ -132,7 +132,7 @@ def choose(
 
 def log_file(workspace: WorkspaceHandle, deployment: Address) -> Path | None:
     """The file with what the code of a deployment prints; None of a cloud in memory."""
-    folder = local_paths.log_folder(workspace.store)
+    folder = local_paths.code_folder(workspace.store)
     name = f"{workspace.scope.workspace}-{deployment.parent}-{deployment.name}.txt".casefold()
     return folder / name if folder else None
 

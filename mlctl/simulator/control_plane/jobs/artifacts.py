@@ -7,8 +7,9 @@ overwritten" (hi-ml, Using Cheap Low Priority VMs).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 from mlctl.simulator.control_plane.command_log import resource_name
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
@@ -17,6 +18,7 @@ from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
 
 ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
 SCORES = "score"  # the output of a job of an endpoint
+_ROWS, _FILES, _LOGS = "rows.jsonl", "files", "logs/user/stdout/10.0.0.4"  # as the service's driver
 File = tuple[PurePosixPath, str]
 
 
@@ -28,14 +30,54 @@ def files_of(job: JobRecord) -> Iterator[File]:
     elif view.mini_batches is not None:
         lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(view.mini_batches))
         yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
-        name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
-        rows = "".join(
-            f"mini-batch {number},simulated\n" for number in range(view.mini_batches.completed)
-        )
+        completed = view.mini_batches.completed
+        results = job.row.note.get("results")
+        if results:
+            yield from _read_results(Path(str(results)), completed, _file_name(job))
+            return
+        rows = "".join(f"mini-batch {number},simulated\n" for number in range(completed))
         for output in job.row.note.get("outputs") or {SCORES: None}:
-            yield PurePosixPath(OUTPUTS, _base_name(output), name or "predictions.csv"), rows
+            yield PurePosixPath(OUTPUTS, _base_name(output), _file_name(job)), rows
     elif view.training is not None:
         yield from _training_files(job, view.training)
+
+
+def write_results(folder: Path, rows: Sequence[Sequence[str]], appends: bool) -> None:  # noqa: FBT001
+    """Write the rows of all mini-batches of a job, where its deployment appends them.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    if appends:
+        lines = (json.dumps(list(mini_batch)) + "\n" for mini_batch in rows)
+        (folder / _ROWS).write_text("".join(lines))
+
+
+def _read_results(folder: Path, completed: int, name: str) -> Iterator[File]:
+    """What code has predicted in so many mini-batches, what it has written, what it has printed.
+
+    Bytes that are no text are surrogates, which `surrogateescape` makes bytes again.
+    """
+    place = PurePosixPath(OUTPUTS, SCORES)
+    if (folder / _ROWS).is_file():
+        lines = (folder / _ROWS).read_text().splitlines()[:completed]
+        rows = (row for line in lines for row in json.loads(line))
+        yield place / name, "".join(f"{row}\n" for row in rows)
+    if completed:
+        for path in sorted((folder / _FILES).rglob("*")):
+            if path.is_file():
+                yield place / path.relative_to(folder / _FILES).as_posix(), _text(path)
+    for path in sorted(folder.glob("process*.txt")):
+        yield PurePosixPath(ARTIFACTS, _LOGS, f"{path.stem}.stdout.txt"), _text(path)
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _file_name(job: JobRecord) -> str:
+    name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
+    return name or "predictions.csv"
 
 
 def _pipeline_files(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:

@@ -31,7 +31,8 @@ class Invocation:
     """An invocation of an endpoint (of its default deployment if none is named).
 
     `body` has ARM's properties of a batch job, which override the deployment's. `workload` says how
-    much work there is; the stored workload `workload_name` says the rest.
+    much work there is; the stored workload `workload_name` says the rest. `results` is the folder
+    with what the user's own code has predicted, where that was run.
     """
 
     endpoint: str
@@ -39,6 +40,7 @@ class Invocation:
     body: Mapping[str, Data]
     workload: Workload = Workload()
     workload_name: str = DEFAULT_NAME
+    results: str = ""
 
 
 def invoke(
@@ -203,4 +205,5 @@ def invocation_note(
         **{key: invocation.body[key] for key in _KEPT if key in invocation.body},
         "properties": {key: str(value) for key, value in free.items() if key != "experimentName"},
         "tags": invocation.body.get("tags") or {},
+        **({"results": invocation.results} if invocation.results else {}),
     }

@@ -28,7 +28,7 @@ from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.views import JobView
 
 _JOB = "SELECT name, kind, endpoint, deployment, created, note, parent FROM jobs "
-_OWN = ("changed", "reuseKey")  # of what is noted of a job, what is not of its body
+_OWN = ("changed", "reuseKey", "results")  # of what is noted of a job, what is not of its body
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 
 

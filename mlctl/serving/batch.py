@@ -1,0 +1,281 @@
+"""Batch jobs with the predictions of the user's own code.
+
+The code is run once for each mini-batch, before the job is submitted. What it took becomes the
+job's workload, so that preemption, order and cost are the event engine's, which stays pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+
+from mlctl import files
+from mlctl.dataclasses import dataclass, replace
+from mlctl.durations import parse_iso
+from mlctl.kinds.address import Address
+from mlctl.kinds.resource import is_local, local_path
+from mlctl.pointer import Data, get
+from mlctl.rehearsal.inputs import Inputs, RehearsalError
+from mlctl.rehearsal.process import TooLate
+from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.service_errors import Permanent
+from mlctl.serving.deployments import CodeSettings, asset_uri, located, of_body
+from mlctl.serving.servers import ScriptError, Worker, load_failure
+from mlctl.simulator.control_plane import local_paths, service
+from mlctl.simulator.control_plane.jobs import artifacts, creation
+from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
+from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane.state.errors import missing
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+
+_LEAST_S = 1e-6  # of a mini-batch's time
+_PIPELINE = "PipelineComponent"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What came of a mini-batch: its rows and seconds, or the error that it ended with."""
+
+    rows: tuple[str, ...]
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a job scores: files in a mini-batch, tries, seconds, failures, whether rows are kept."""
+
+    size: int
+    tries: int
+    timeout: float
+    threshold: int
+    appends: bool
+    workers: int
+
+    @classmethod
+    def of(cls, deployment: Mapping[str, Data], job: Mapping[str, Data]) -> Settings:
+        """The settings of a deployment's ARM properties, those of the job over them."""
+        merged = {**deployment, **{key: value for key, value in job.items() if value is not None}}
+        retry = {**(deployment.get("retrySettings") or {}), **(job.get("retrySettings") or {})}
+        nodes = int(get(merged, ("resources", "instanceCount")) or 1)
+        return cls(
+            size=int(merged.get("miniBatchSize") or 10),
+            tries=1 + int(retry.get("maxRetries", 3)),
+            timeout=parse_iso(str(retry.get("timeout") or "PT30S")),
+            threshold=int(merged.get("errorThreshold", -1)),
+            appends=str(merged.get("outputAction") or "AppendRow").casefold() != "summaryonly",
+            workers=min(
+                nodes * int(merged.get("maxConcurrencyPerInstance") or 1), os.cpu_count() or 1
+            ),
+        )
+
+
+def invoke(
+    workspace: WorkspaceHandle, invocation: Invocation, code: CodeSettings
+) -> tuple[JobRecord, str]:
+    """Run the code of a deployment on the inputs, and submit the job; a note on what failed.
+
+    A deployment of a pipeline is submitted as it is.
+
+    Raises:
+        NotFound: there is no such endpoint or deployment.
+        Permanent: the code or the inputs are not here, or the script cannot be loaded.
+    """
+    address, body = _deployment(workspace, invocation)
+    configured = get(body, ("properties", "deploymentConfiguration")) or {}
+    if configured.get("deploymentConfigurationType") == _PIPELINE:
+        return creation.invoke(workspace, invocation), ""
+    settings = Settings.of(body["properties"], invocation.body)
+    deployment = of_body(workspace, address, body, code)
+    paths = [path for uri in _uris(workspace, invocation.body) for path in _paths(uri, code)]
+    if not paths:
+        raise Permanent("NoInputs", "the job has no input with files: there is nothing to score")
+    mini_batches = [paths[at : at + settings.size] for at in range(0, len(paths), settings.size)]
+    results = _results_folder(workspace)
+    try:
+        scored = _Scoring(deployment, settings, code, _cache(workspace), results).run(mini_batches)
+    except ScriptError as error:
+        shutil.rmtree(results, ignore_errors=True)
+        raise load_failure(address, error) from None
+    artifacts.write_results(results, [mini_batch.rows for mini_batch in scored], settings.appends)
+    failed = [len(batch) for batch, out in zip(mini_batches, scored, strict=True) if out.error]
+    fails = 0 <= settings.threshold < sum(failed)
+    workload = replace(
+        invocation.workload,
+        files=len(paths),
+        times=tuple(max(_LEAST_S, mini_batch.seconds) for mini_batch in scored),
+        fail_probability=1.0 if fails else invocation.workload.fail_probability,
+    )
+    job = creation.invoke(workspace, replace(invocation, workload=workload, results=str(results)))
+    first = next((mini_batch.error for mini_batch in scored if mini_batch.error), "")
+    count = f"{len(failed)} of {len(scored)} mini-batches failed; the first"
+    return job, f"{count}: {first}" if first else ""
+
+
+def _deployment(
+    workspace: WorkspaceHandle, invocation: Invocation
+) -> tuple[Address, Mapping[str, Data]]:
+    endpoint = Address("batch-endpoint", invocation.endpoint)
+    body = _body(workspace, endpoint)
+    name = invocation.deployment or get(body, ("properties", "defaults", "deploymentName"))
+    if not name:
+        text = f"Endpoint `{endpoint.name}` has no default deployment: name one."
+        raise Permanent("NoDefaultDeployment", text)
+    address = Address("batch-deployment", str(name), endpoint.name)
+    return address, _body(workspace, address)
+
+
+def _body(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
+    stored = service.read(workspace, [address]).get(address)
+    if stored is None:
+        raise missing(address)
+    return stored.body
+
+
+def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]:
+    """Where the files of the inputs are."""
+    for item in (body.get("inputData") or {}).values():
+        uri = str(item.get("uri") or "")
+        is_asset = uri.startswith("azureml:") and not uri.startswith("azureml://")
+        if is_asset or uri.startswith("/subscriptions/"):
+            yield asset_uri(workspace, "data", uri)
+        elif uri:
+            yield uri
+
+
+def _paths(uri: str, code: CodeSettings) -> list[str]:
+    """The files of an input, in order.
+
+    Raises:
+        Permanent: they are not here.
+    """
+    path = files.expanded(local_path(uri)) if is_local(uri) else located(uri, "the input", code)
+    try:
+        inputs = Inputs.find(path)
+    except RehearsalError as error:
+        raise Permanent("InputNotFound", str(error)) from None
+    return [str(inputs.root / name) for name in inputs.names]
+
+
+def _results_folder(workspace: WorkspaceHandle) -> Path:
+    beside = local_paths.code_folder(workspace.store)
+    if beside is not None:
+        beside.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="batch-", dir=beside))
+
+
+def _cache(workspace: WorkspaceHandle) -> Path | None:
+    beside = local_paths.code_folder(workspace.store)
+    return beside / "cache" if beside is not None else None
+
+
+class _Scoring:
+    """The mini-batches of a job, scored by a few processes at once."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        settings: Settings,
+        code: CodeSettings,
+        cache: Path | None,
+        results: Path,
+    ) -> None:
+        self.deployment, self.settings, self.code = deployment, settings, code
+        self.cache, self.results = cache, results
+        self.folder = Path(tempfile.mkdtemp(prefix="mlctl-batch-"))
+        self.workers: list[Worker] = []
+        self.idle: SimpleQueue[Worker] = SimpleQueue()
+        self.key = _digest_of(deployment, settings, code)
+
+    def run(self, mini_batches: list[list[str]]) -> list[Scored]:
+        """Score all of them; those that were scored before are read.
+
+        Raises:
+            ScriptError: the script cannot be loaded.
+        """
+        names, before = [self._name(mini_batch) for mini_batch in mini_batches], self._read()
+        known = [Scored(*before[name]) if name in before else None for name in names]
+        try:
+            for _ in range(min(self.settings.workers, known.count(None))):
+                self._start()
+            with ThreadPoolExecutor(max(1, len(self.workers))) as threads:
+                scored = list(threads.map(self._score, mini_batches, known))
+            for worker in self.workers:
+                shutil.copytree(worker.output, self.results / "files", dirs_exist_ok=True)
+        finally:
+            for worker in self.workers:
+                worker.end()
+            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.workers and not any((self.results / "files").rglob("*")):
+            pairs = zip(names, scored, strict=True)
+            self._keep({name: score for name, score in pairs if not score.error})
+        return scored
+
+    def _start(self) -> None:
+        number = len(self.workers)
+        log = self.results / f"process{number:03}.txt"
+        worker = Worker(self.deployment, self.folder / str(number), log, self.code)
+        self.workers.append(worker)
+        self.idle.put(worker)
+
+    def _score(self, mini_batch: list[str], known: Scored | None) -> Scored:
+        if known is not None:
+            return known
+        worker, error = self.idle.get(), ""
+        try:
+            for _ in range(self.settings.tries):
+                try:
+                    answer = worker.ask(self.settings.timeout, run=mini_batch)
+                except TooLate:
+                    error = f"run() takes longer than {self.settings.timeout:g} s"
+                except ScriptError as failure:
+                    error = str(failure)
+                else:
+                    return Scored(tuple(answer["rows"]), float(answer["seconds"]))
+        finally:
+            self.idle.put(worker)
+        return Scored((), 0.0, error)
+
+    def _name(self, mini_batch: list[str]) -> str:
+        """By what a mini-batch is kept: its files as they are."""
+        digest = hashlib.sha256()
+        for path in mini_batch:
+            digest.update(path.encode() + _stamp(Path(path)))
+        return digest.hexdigest()[:32]
+
+    def _read(self) -> dict[str, list[Data]]:
+        """What was scored before by this code, in this environment."""
+        with suppress(OSError, ValueError, TypeError):
+            if self.cache is not None:
+                return dict(json.loads((self.cache / self.key).read_bytes()))
+        return {}
+
+    def _keep(self, scored: Mapping[str, Scored]) -> None:
+        if self.cache is not None:
+            self.cache.mkdir(parents=True, exist_ok=True)
+            new = {name: [score.rows, score.seconds] for name, score in scored.items()}
+            files.write(self.cache / self.key, json.dumps({**self._read(), **new}).encode())
+
+
+def _digest_of(deployment: Deployment, settings: Settings, code: CodeSettings) -> str:
+    """A hash of what a prediction depends on beside its files."""
+    digest = hashlib.sha256(repr((deployment, settings.size, code.python)).encode())
+    for root in (deployment.code, deployment.model):
+        for path in sorted(root.rglob("*")) if root is not None else ():
+            if files.is_file(path) and "__pycache__" not in path.parts:
+                digest.update(str(path).encode() + _stamp(path))
+    return f"{digest.hexdigest()[:32]}.json"
+
+
+def _stamp(path: Path) -> bytes:
+    """What changes with a file's content."""
+    status = path.stat()
+    return f" {status.st_size} {status.st_mtime_ns}\n".encode()
