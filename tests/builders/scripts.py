@@ -48,3 +48,25 @@ def online_files(folder: Path, script: str = ONLINE, **settings: object) -> Path
         "environment: {image: python}\ninstance_type: Standard_D2as_v4\n" + more
     )
     return folder / "blue.yml"
+
+
+def batch_files(folder: Path, script: str = BATCH, **settings: object) -> Path:
+    """A cluster, a batch endpoint `scoring` and its deployment `blue`; four files in `data`."""
+    for name in ("code", "data"):
+        (folder / name).mkdir()
+    (folder / "code" / "score.py").write_text(script)
+    for number in range(4):
+        (folder / "data" / f"f{number}.txt").write_text("x" * number)
+    more = ", ".join(
+        f"{name}: {value}" for name, value in {"mini_batch_size": 1, **settings}.items()
+    )
+    (folder / "all.yml").write_text(
+        "name: cpu\ntype: amlcompute\nsize: Standard_DS3_v2\nmax_instances: 2\n---\n"
+        "$schema: https://azuremlschemas.azureedge.net/latest/batchEndpoint.schema.json\n"
+        "name: scoring\ndefaults: {deployment_name: blue}\n---\n"
+        "$schema: https://azuremlschemas.azureedge.net/latest/modelBatchDeployment.schema.json\n"
+        "name: blue\nendpoint_name: scoring\ntype: model\nmodel: {path: ./code}\n"
+        "code_configuration: {code: ./code, scoring_script: score.py}\n"
+        f"environment: {{image: python}}\ncompute: azureml:cpu\nsettings: {{{more}}}\n"
+    )
+    return folder / "all.yml"
