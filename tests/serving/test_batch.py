@@ -55,7 +55,15 @@ def test_the_rows_of_a_job_are_those_of_the_script_called_by_hand(mlctl: Run, he
     rows = (downloaded(mlctl, here, name) / "predictions.csv").read_text().splitlines()
     script = runpy.run_path(str(here / "code" / "score.py"))
     assert rows == script["run"](sorted(map(str, (here / "data").iterdir())))
-    assert mlctl("job", "show", "-n", name).json["status"] == "Completed"
+    shown = mlctl("job", "show", "-n", name).json
+    assert (shown["status"], "results" in shown) == ("Completed", False)
+    assert shown["work"]["times"] == "4 times"
+
+
+def test_the_rows_are_in_the_file_that_the_deployment_names(mlctl: Run, here: Path) -> None:
+    deploy(mlctl, here, output_file_name="scores.csv")
+    folder = downloaded(mlctl, here, job_of(mlctl)[0])
+    assert [path.name for path in folder.iterdir()] == ["scores.csv"]
 
 
 def test_a_second_job_runs_no_code_unless_a_file_has_changed(mlctl: Run, here: Path) -> None:

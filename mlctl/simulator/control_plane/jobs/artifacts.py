@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from mlctl.simulator.control_plane.command_log import resource_name
-from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.records import DEFAULT_FILE, JobRecord, JobRow
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
 
@@ -76,8 +76,10 @@ def _text(path: Path) -> str:
 
 
 def _file_name(job: JobRecord) -> str:
-    name = PurePosixPath(str(job.row.note.get("outputFileName", "predictions.csv"))).name
-    return name or "predictions.csv"
+    """By the invocation, else by the deployment."""
+    by_deployment = job.row.note.get("work", {}).get("output_file_name", DEFAULT_FILE)
+    name = job.row.note.get("outputFileName") or by_deployment
+    return PurePosixPath(str(name)).name or DEFAULT_FILE
 
 
 def _pipeline_files(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:

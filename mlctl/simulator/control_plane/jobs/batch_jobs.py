@@ -71,7 +71,9 @@ def invoke(
         invocation.workload, invocation.workload_name, "the invocation"
     )
     work = workloads.describe(transaction.db, asked_for, workloads.BATCH)
-    note["work"] = {"mini_batch_size": spec.mini_batch_size, **work}
+    file_name = deployment.body["properties"].get("outputFileName") or records.DEFAULT_FILE
+    file_setting = {"output_file_name": file_name} if file_name != records.DEFAULT_FILE else {}
+    note["work"] = {"mini_batch_size": spec.mini_batch_size, **file_setting, **work}
     row = JobRow(name, "Batch", *origin, note)
     return records.submit(transaction, state, row, SubmitBatch(spec))
 

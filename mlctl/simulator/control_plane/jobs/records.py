@@ -31,6 +31,8 @@ _JOB = "SELECT name, kind, endpoint, deployment, created, note, parent FROM jobs
 _OWN = ("changed", "reuseKey", "results")  # of what is noted of a job, what is not of its body
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 
+DEFAULT_FILE = "predictions.csv"  # of the rows of a batch job, unless something names another
+
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
