@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import NotFound, Transient
 from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.settings import (
     CloudSettings,
     ImmutablePolicy,
@@ -220,6 +222,20 @@ def test_a_cluster_that_a_deployment_left_may_go(local: LocalBackend) -> None:
     local.put(BLUE, deployment(compute=OTHER.id(SCOPE))).wait()
     local.delete(CPU).wait()
     assert refused(local.delete, OTHER).code == "ComputeInUse"
+
+
+def test_a_workspace_that_somebody_makes_meanwhile_is_still_the_own_one(
+    local: LocalBackend,
+) -> None:
+    with local.handle.store.read() as db:
+        before = local.handle.state(db)
+    assert before.id == rows.NO_WORKSPACE
+    local.put(CPU, cluster()).wait()
+    elsewhere = replace(before, scope=replace(SCOPE, workspace="another"))
+    with local.handle.store.read() as db:
+        assert rows.name_owner(db, before, CPU, "eastus") is None
+        owner = rows.name_owner(db, elsewhere, CPU, "eastus")
+    assert owner == f"{SCOPE.resource_group}/{SCOPE.workspace}"
 
 
 def test_what_is_going_cannot_be_named(local: LocalBackend) -> None:

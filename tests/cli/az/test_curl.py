@@ -69,7 +69,7 @@ def script(tmp_path: Path) -> shell.Run:
 def test_a_script_goes_on_by_curl_where_no_emulator_runs(script: shell.Run) -> None:
     folder = ROOT / "samples" / "online-blue-green"
     done = script(f"""
-        cp -r {folder} sample
+        cp -r '{folder}' sample
         mlctl apply sample --yes > applied.txt
         NAME=$(az ml online-endpoint list --query '[0].name' -o tsv)
         URI=$(az ml online-endpoint show -n $NAME --query scoring_uri -o tsv)

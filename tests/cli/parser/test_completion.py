@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def test_a_shell_without_a_script_is_refused() -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 def test_bash_completes_a_line_by_the_script(tmp_path: Path) -> None:
     program = tmp_path / "mlctl"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m mlctl "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m mlctl "$@"\n')
     program.chmod(0o755)
     line = (
         f"{SCRIPTS['bash']}\nCOMP_WORDS=(mlctl compute cr); COMP_CWORD=2;"

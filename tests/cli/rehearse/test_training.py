@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def test_a_training_is_killed_anywhere_and_says_how_to_see_it_again(mlctl: Run) 
     given = ("rehearse", MOMENTUM, "--kill-at-any-time", "--seed", "1", "--kills", "3")
     done = mlctl(*given)
     assert done.code == 1
-    again = f"again: mlctl rehearse {MOMENTUM} --seed 1 --kill-at-any-time --kill"
+    again = f"again: mlctl rehearse {shlex.quote(str(MOMENTUM))} --seed 1 --kill-at-any-time --kill"
     assert again in done.out
     assert done.out.splitlines()[-1] == "Verdict: does not survive: MLC655"
 

@@ -235,12 +235,17 @@ def count_siblings(db: Connection, workspace_id: int, address: Address) -> int:
 
 
 def name_owner(db: Connection, state: WorkspaceState, address: Address, region: str) -> str | None:
-    """Another workspace of the subscription that uses this name in the region, as `group/name`."""
+    """Another workspace of the subscription that uses this name in the region, as `group/name`.
+
+    The own one is told by its name: another process may make it after `state` was read.
+    """
+    own = state.scope
     row = db.execute(
         "SELECT s.resource_group || '/' || s.name FROM resources r"
         " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
-        " AND s.subscription = ? COLLATE NOCASE AND r.workspace <> ?",
-        (key(address), region, state.scope.subscription, state.id),
+        " AND s.subscription = ? COLLATE NOCASE AND NOT"
+        " (s.resource_group = ? COLLATE NOCASE AND s.name = ? COLLATE NOCASE)",
+        (key(address), region, own.subscription, own.resource_group, own.workspace),
     ).fetchone()
     return str(row[0]) if row else None
 
