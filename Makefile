@@ -91,7 +91,7 @@ $(OLDEST): $(READY)
 	  azure-ai-ml==$(OLDEST_SDK) azure-common six
 oldest-sdk: $(OLDEST)
 test-oldest-sdk: $(OLDEST)
-	PYTHONPATH=$(abspath $(OLDEST)) $(BIN)/python -m pytest -q $(PARALLEL) tests/end_to_end/test_interop_azure.py tests/end_to_end/test_interop_components.py \
+	PYTHONPATH="$(abspath $(OLDEST))" $(BIN)/python -m pytest -q $(PARALLEL) tests/end_to_end/test_interop_azure.py tests/end_to_end/test_interop_components.py \
 	  tests/end_to_end/test_oldest_sdk.py
 
 # Function calls and imported modules of whole commands, beside bench/budgets.toml.

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("azure.core")
+
 from mlctl.backends.azure import health as checker
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.emulator import Response
