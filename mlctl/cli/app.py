@@ -58,6 +58,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Simulated Cloud Commands": {
         "local": "mlctl.cli.local.commands",
+        "studio": "mlctl.cli.studio",
         "emulator": "mlctl.cli.emulator.command",
     },
 }

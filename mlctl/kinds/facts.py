@@ -251,7 +251,7 @@ class AzFacts:
     - `resize_flag`: the field that the command `resize` changes.
     - `sample`: a file of `samples/` and the name in it, for the examples of commands that have
       none of their own.
-    - `not_here`: commands of az (`mount`) and flags (`create --web`) that mlctl has not, and why.
+    - `not_here`: commands of az (`mount`) and flags that mlctl has not, and why.
     """
 
     present: bool = True

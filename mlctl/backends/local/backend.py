@@ -173,6 +173,12 @@ class LocalBackend(
         fenced.handle = self.leases.fenced(lease)
         return fenced
 
+    def observing(self) -> LocalBackend:
+        """The same workspace for who only looks on: no fault strikes a read, or counts it."""
+        onlooker = copy.copy(self)
+        onlooker.handle = replace(self.handle, observing=True)
+        return onlooker
+
     def check_state(self) -> None:
         from mlctl.simulator.control_plane import integrity
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from mlctl.backends.ports.jobs import (
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
 
 Name = Annotated[str, flag("Name of the job.", "--name", "-n", metavar="NAME")]
@@ -35,7 +37,9 @@ Limit = Annotated[
         "Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.", "--limit", metavar="DURATION"
     ),
 ]
-Web = Annotated[bool, flag("Taken with a note: there is no page to open.", "--web", "-e")]
+Web = Annotated[
+    bool, flag("Print the address of the job's page; on a terminal, open it.", "--web", "-e")
+]
 EVER = "365d"
 _MOST_DIGITS = 6  # of seconds
 POLLING = "MLCTL_LOCAL_POLLING"
@@ -71,10 +75,12 @@ def show(
 
     Exits with 3 when there is none.
     """
-    note_web(session, web=web)
     with opened(session) as jobs:
         let_time_pass(session, jobs, name)
-        print_job(session, jobs.show(name), output, query)
+        job = jobs.show(name)
+        print_job(session, job, output, query)
+        if web:
+            show_page(session, job)
     return Exit.OK
 
 
@@ -196,10 +202,33 @@ def restore(session: Session, name: Name) -> Exit:
     return Exit.OK
 
 
-def note_web(session: Session, *, web: bool) -> None:
-    """Say why no page is opened."""
-    if web:
-        session.note("--web: there is no page to open")
+def show_page(session: Session, job: Job) -> None:
+    """Say where the page of a job is, and open it on a terminal.
+
+    On Azure it is that of its studio; of the simulated cloud that of `mlctl studio`, if one runs in
+    this folder.
+    """
+    services = job.body["properties"].get("services") or {}
+    address = (services.get("Studio") or {}).get("endpoint") or _own_page(session, job.name)
+    if address is None:
+        session.note("--web: no studio shows this workspace; start one here: `mlctl studio`")
+        return
+    session.note(clean(f"the job's page: {address}"))
+    if sys.stdout.isatty() and str(address).startswith(("http://", "https://")):
+        import webbrowser
+
+        webbrowser.open(str(address))
+
+
+def _own_page(session: Session, name: str) -> str | None:
+    """The address of a job in the studio that runs in this folder; None where none runs."""
+    from mlctl.emulator.instance_file import find_running
+    from mlctl.studio import FILE
+
+    running = find_running(FILE)
+    if running is None or running.scope != session.scope:
+        return None
+    return f"{running.url}/{running.token}/jobs/{name}"
 
 
 def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:

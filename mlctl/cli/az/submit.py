@@ -60,7 +60,6 @@ def create(
     in the order of their data; one takes what the workload of its own name says. A sweep is trials.
     """
     asked = workload_flags.workload_of(work)
-    jobs.note_web(session, web=args.web)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
@@ -77,7 +76,10 @@ def create(
             data = {**resource.document.data, "name": job.name}
             jobs.write(expanded(args.save_as), [dump(data)])
         jobs.let_time_pass(session, runs, job.name)
-        jobs.print_job(session, runs.show(job.name), printing.output, printing.query)
+        shown = runs.show(job.name)
+        jobs.print_job(session, shown, printing.output, printing.query)
+        if args.web:
+            jobs.show_page(session, shown)
     return stream(session, job.name, None) if args.stream else Exit.OK
 
 

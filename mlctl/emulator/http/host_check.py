@@ -19,7 +19,10 @@ _LOOPBACK = "localhost"
 
 
 def with_host_check(
-    answer: Callable[[Request], Response], bound: str, names: Collection[str]
+    answer: Callable[[Request], Response],
+    bound: str,
+    names: Collection[str],
+    hint: str = "If it should be, start it with --allow-host and that name.",
 ) -> Callable[[Request], Response]:
     """A handler that refuses requests for other hosts (421) and those of web pages (403).
 
@@ -35,10 +38,7 @@ def with_host_check(
             return error_response(Permanent("CrossOriginRequest", text, status=403))
         if host in allowed or _is_ours(host, anywhere=bound in ALL_INTERFACES):
             return answer(request)
-        text = (
-            f"This emulator is not known as '{host}'. If it should be, start it with"
-            " --allow-host and that name."
-        )
+        text = f"This server is not known as '{host}'. {hint}"
         return error_response(Permanent("MisdirectedRequest", text, status=421))
 
     return check_host

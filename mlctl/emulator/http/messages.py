@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from mlctl.dataclasses import dataclass, field, replace
@@ -59,7 +59,9 @@ class Response:
     """One HTTP response, with the faults of its transfer.
 
     `wait` is how many seconds pass before it is sent; `cut` is after how many bytes of the body
-    the connection breaks (`COMPLETE`: it does not; `DROPPED`: before the first byte).
+    the connection breaks (`COMPLETE`: it does not; `DROPPED`: before the first byte). A `stream`
+    comes in the place of the body, as long as the client listens; empty parts only look whether it
+    still does.
     """
 
     status: int
@@ -67,6 +69,7 @@ class Response:
     body: bytes = b""
     wait: float = 0.0
     cut: int | None = COMPLETE
+    stream: AsyncIterator[bytes] | None = None
 
     def with_headers(self, headers: Mapping[str, str]) -> Response:
         """This response with more headers; its own take precedence."""

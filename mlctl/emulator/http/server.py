@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -54,8 +54,12 @@ def serve(
     listener: socket.socket,
     tls: tuple[Path, Path] | None,
     ready: Callable[[], None],
+    *,
+    threads: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `tls` is a certificate and its key.
+
+    With `threads`, each request gets a thread, as requests that may run code do anyway.
 
     `ready` is called once it listens. On a signal, running requests are finished, and idle
     connections are closed.
@@ -63,7 +67,7 @@ def serve(
     certificate, key = tls or (None, None)
     protocol: Any = connection.protocol
     config = uvicorn.Config(
-        Application(answer),
+        Application(answer, threads=threads),
         http=protocol,
         ws="none",
         lifespan="off",
@@ -101,10 +105,17 @@ class Application:
     user's code get a thread.
     """
 
-    def __init__(self, answer: RequestHandler, timeout: float = connection.READ_TIMEOUT) -> None:
+    def __init__(
+        self,
+        answer: RequestHandler,
+        timeout: float = connection.READ_TIMEOUT,
+        *,
+        threads: bool = False,
+    ) -> None:
         """`timeout` is how many seconds a client may be silent in the middle of a request."""
         self._answer = answer
         self._timeout = timeout
+        self._threads = threads
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """One request."""
@@ -115,6 +126,9 @@ class Application:
         response = await self._answered(request, receive, largest)
         if response.wait:
             await asyncio.sleep(response.wait)
+        if response.stream is not None:
+            await _send_stream(response, response.stream, receive, send)
+            return
         if request.method == "HEAD":
             response = replace(response, headers=_with_length(response), body=b"")
         await _send(response, scope, send)
@@ -129,7 +143,8 @@ class Application:
         if body is None:
             return _too_large(largest)
         whole = replace(request, body=body)
-        if request.path.startswith(_ONLINE) or request.path.endswith(_INVOKED):
+        runs_code = request.path.startswith(_ONLINE) or request.path.endswith(_INVOKED)
+        if runs_code or self._threads:
             return await asyncio.to_thread(self._answer, whole)
         return self._answer(whole)
 
@@ -177,13 +192,32 @@ async def _body(receive: Receive, largest: int, timeout: float) -> bytes | None:
             return b"".join(parts) if size <= largest else None
 
 
+async def _send_stream(
+    response: Response, stream: AsyncIterator[bytes], receive: Receive, send: Send
+) -> None:
+    await _send_head(response.status, response.headers, send)
+    gone = asyncio.ensure_future(receive())  # the body was read: only its end can come
+    try:
+        async for part in stream:
+            if gone.done():
+                break
+            if part:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+    finally:
+        gone.cancel()
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_head(status: int, headers: Mapping[str, str], send: Send) -> None:
+    start = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": start})
+
+
 async def _send(response: Response, scope: Message, send: Send) -> None:
     if response.cut is not COMPLETE and response.cut < 0:
         scope[connection.ABORT]()
         return
-    headers = _with_length(response)
-    start = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": response.status, "headers": start})
+    await _send_head(response.status, _with_length(response), send)
     if response.cut is COMPLETE:
         await send({"type": "http.response.body", "body": response.body})
     else:  # uvicorn closes the connection when the application ends early

@@ -77,9 +77,11 @@ def resource(job: Job, scope: Scope) -> dict[str, Data]:
     }
 
 
-def line(event: JobEvent) -> str:
-    """One event of a job's own story: when, what, and the facts besides the job."""
-    shown_facts = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
+def line(event: JobEvent, *, whose: bool = False) -> str:
+    """One event of a job's own story: when, what, and the facts, with the job only if `whose`."""
+    shown_facts = {
+        key: value for key, value in event.facts.items() if (whose or key != "job") and value != ""
+    }
     facts = " ".join(f"{key}={_plain(value)}" for key, value in shown_facts.items())
     return clean(f"{clock(event.at)}  {event.event:<15} {facts}".rstrip())
 

@@ -108,7 +108,7 @@ def document(page: Page) -> str:
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
         " style-src 'unsafe-inline'\">\n"
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{text(page.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{text(page.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         f'<h1>{text(page.title)}</h1>\n<p class="lead">{text(page.lead)}</p>\n{parts}\n'
         "</main>\n</body>\n</html>\n"
     )
@@ -123,7 +123,7 @@ def _part(part: Part) -> str:
         case Histogram():
             inside = svg.bars(part.rows) + _note(part.note)
         case Timeline():
-            inside = svg.timeline(part.length, part.lanes, part.ticks) + _legend(part.lanes)
+            inside = svg.timeline(part.length, part.lanes, part.ticks) + legend(part.lanes)
         case Tornado():
             inside = svg.tornado(part.base, part.rows) + _note(part.note)
         case Curves():
@@ -150,7 +150,8 @@ def _cells(row: Sequence[str]) -> str:
     return f'<th scope="row">{text(first)}</th>{cells}'
 
 
-def _legend(lanes: Sequence[Lane]) -> str:
+def legend(lanes: Sequence[Lane]) -> str:
+    """The states that lanes have, each beside its colour."""
     present = {spell.state for lane in lanes for spell in lane.spells}
     legend = [state for state in STATES if state in present]
     keys = "".join(f'<span><i class="{state}"></i>{state}</span>' for state in legend)
@@ -161,7 +162,7 @@ def _note(words: str) -> str:
     return f'<p class="note">{text(words)}</p>' if words else ""
 
 
-_STYLE = """
+STYLE = """
 :root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#59636e;--line:#d1d9e0;
 --mark:#0969da;--best:#bc4c00;--running:#1a7f37;--preparing:#bf8700;--allocating:#afb8c1;
 --idle:#a5d6b4;--failed:#8250df;--lost:#cf222e}

@@ -165,17 +165,50 @@ def events(store: Store, *, detail: bool, start: float = 0.0) -> Iterator[Logged
 
     To leave them out is faster.
     """
-    with store.read() as db:
-        world, now = checkpoints.new_world(db), _clock(db)
-        written = _commands_after(db, (-1.0, 0), now)
-    for at, _, logged in written:
-        if at < start:
-            engine.run(world, at)
-            _apply(world, logged)
-            continue
-        yield from engine.advance(world, at, detail=detail)
-        yield from _apply(world, logged)
-    yield from engine.advance(world, now, detail=detail)
+    return Follower(store, detail=detail).events(start)
+
+
+class Follower:
+    """A replay that goes on: each time the events since the last one, from an engine of its own."""
+
+    def __init__(self, store: Store, *, detail: bool) -> None:
+        self._store, self._detail = store, detail
+        self._world: World | None = None
+        self._generation: object = None
+        self._last: tuple[float, int] = (-1.0, 0)
+
+    def events(self, start: float = 0.0) -> Iterator[LoggedEvent]:
+        """The events since the last call; of the first, since the cloud was created or reset.
+
+        The iterator must be exhausted. Some before `start` are left out, which is faster.
+        """
+        with self._store.read() as db:
+            world, now = self._begun(db), _clock(db)
+            written = _commands_after(db, self._last, now)
+        for at, number, logged in written:
+            if at < start:
+                engine.run(world, at)
+                _apply(world, logged)
+            else:
+                yield from engine.advance(world, at, detail=self._detail)
+                yield from _apply(world, logged)
+            self._last = (at, number)
+        yield from engine.advance(world, now, detail=self._detail)
+
+    def was_reset(self) -> bool:
+        """Whether the cloud was reset since the last call of `events`, which then begins again."""
+        with self._store.read() as db:
+            return self._world is not None and self._is_other(db)
+
+    def _begun(self, db: Connection) -> World:
+        if self._world is None or self._is_other(db):
+            (self._generation,) = db.execute("SELECT generation FROM engine").fetchone()
+            self._world, self._last = checkpoints.new_world(db), (-1.0, 0)
+        return self._world
+
+    def _is_other(self, db: Connection) -> bool:
+        (generation,) = db.execute("SELECT generation FROM engine").fetchone()
+        return bool(generation != self._generation)
 
 
 def _clock(db: Connection) -> float:

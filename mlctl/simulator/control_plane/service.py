@@ -239,6 +239,8 @@ def _match_faults(
 
     The faults returned are for the caller: those of operations, and of lost answers.
     """
+    if workspace.observing and verb in ("get", "list"):
+        return ()
     with workspace.store.read() as db:
         if not faults.any_active(db):
             return ()

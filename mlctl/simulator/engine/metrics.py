@@ -86,17 +86,27 @@ class Bucket:
         return Bucket(self.start, *(number * cores for number in numbers))
 
 
-def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCountSample]:
-    """A cluster's node counts at each change, from all events since the cluster was created."""
-    states: dict[object, NodeState] = {}
-    nodes, losses = [0] * len(NodeState), 0
-    for event in events:
-        number = event.facts.get("node")
-        if event.facts.get("cluster") != cluster or number is None:
-            continue
-        enters = _ENTERS.get(event.event)
-        if enters is None and event.event not in _GOES:
-            continue
+def entered(event: LoggedEvent) -> NodeState | None:
+    """The state that an event of a node puts it in; None where it goes, or stays as it is."""
+    return _ENTERS.get(event.event)
+
+
+class NodeCounter:
+    """Counts the nodes of clusters by state, from all events since they were created, in order."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, dict[object, NodeState]] = {}
+        self._counts: dict[str, tuple[list[int], int]] = {}
+
+    def add(self, event: LoggedEvent) -> tuple[str, NodeCountSample] | None:
+        """The cluster whose nodes an event changes, and how many there are then; else None."""
+        facts = event.facts
+        enters, number, cluster = entered(event), facts.get("node"), facts.get("cluster")
+        if number is None or cluster is None or (enters is None and event.event not in _GOES):
+            return None
+        name = str(cluster)
+        states = self._states.setdefault(name, {})
+        nodes, losses = self._counts.get(name) or ([0] * len(NodeState), 0)
         old_state = states.pop(number, None)
         if old_state is not None:
             nodes[old_state] -= 1
@@ -104,7 +114,18 @@ def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCou
             states[number] = enters
             nodes[enters] += 1
         losses += event.event == "PREEMPT"
-        yield NodeCountSample(event.at, tuple(nodes), losses)
+        self._counts[name] = nodes, losses
+        return name, NodeCountSample(event.at, tuple(nodes), losses)
+
+
+def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCountSample]:
+    """A cluster's node counts at each change, from all events since the cluster was created."""
+    counter = NodeCounter()
+    for event in events:
+        if event.facts.get("cluster") == cluster:
+            change = counter.add(event)
+            if change is not None:
+                yield change[1]
 
 
 def aggregate(

@@ -29,7 +29,7 @@ class WorkspaceHandle:
     """One workspace of a simulated cloud; the first write creates it, in the region `location`.
 
     `caller` is the author of its writes in the activity log. With a `fence`, its writes are refused
-    once that lease is lost.
+    once that lease is lost. Where it is `observing`, no fault strikes its reads, or counts them.
     """
 
     store: Store
@@ -37,6 +37,7 @@ class WorkspaceHandle:
     location: str
     caller: str = ""
     fence: Fence | None = None
+    observing: bool = False
 
     def state(self, db: Connection) -> WorkspaceState:
         """The state of the workspace, also of one that is not created yet."""

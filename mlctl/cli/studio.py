@@ -1,0 +1,141 @@
+"""`mlctl studio`: a local web page of a workspace."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.shell import Exit, Session, flag
+from mlctl.dataclasses import replace
+from mlctl.render.terminal.terminal import clean
+from mlctl.service_errors import Permanent, ServiceError
+
+if TYPE_CHECKING:
+    import socket
+
+    from mlctl.backends.ports.backend import Backend
+
+_HOST = "127.0.0.1"
+
+
+def studio(
+    session: Session,
+    paths: Paths,
+    port: int = flag("The port; 0 takes a free one.", default=0, min=0, max=65535),
+    no_browser: bool = flag("Print the address, and open no browser.", default=False),
+) -> Exit:
+    """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files.
+
+    Of the simulated one also its time, which can be played and stepped, faults and weather; a
+    workspace on Azure is only read. It is served on this machine alone, to whoever has the address
+    that is printed, until Ctrl-C.
+    """
+    _require_extra()
+    from mlctl.emulator.http import host_check, server
+    from mlctl.emulator.instance_file import EmulatorInstance, find_running
+    from mlctl.studio import FILE
+    from mlctl.studio.site import Desk, Site
+    from mlctl.studio.watch import Watch
+
+    token = secrets.token_urlsafe(24)
+    with session.backend() as backend, _listener(port) as listener:
+        watch = Watch(backend, paths)
+        url = f"http://{_HOST}:{listener.getsockname()[1]}"
+        scope = backend.scope
+        mine = EmulatorInstance(
+            url,
+            None,
+            None,
+            scope.subscription,
+            scope.resource_group,
+            scope.workspace,
+            token,
+            os.getpid(),
+            str(FILE.parent.resolve()),
+        )
+        previous = find_running(FILE)
+
+        def started() -> None:
+            mine.write(FILE)
+            watch.start()
+            session.out(f"the studio of {scope.workspace}: {url}/{token}/")
+            session.note("Ctrl-C ends it; whoever has this address can use it")
+            if sys.stdout.isatty() and not no_browser:
+                _open(f"{url}/{token}/")
+
+        desk = Desk(plan=lambda: _plan(session, watch.backend, paths))
+        hint = "The studio is for this machine alone: open the address that it printed."
+        answer = host_check.with_host_check(Site(watch, token, desk), _HOST, (), hint)
+        try:
+            server.serve(answer, listener, None, started, threads=True)
+        finally:
+            watch.stop()
+            mine.remove(FILE, previous)
+    return Exit.OK
+
+
+def _require_extra() -> None:
+    missing = [name for name in ("uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        why = f"the studio needs {' and '.join(missing)}: pip install 'mlctl-azure[studio]'"
+        raise Permanent("MissingExtra", why)
+
+
+def _listener(port: int) -> socket.socket:
+    from mlctl.emulator.http.server import listen
+
+    try:
+        return listen(_HOST, port)
+    except OSError as error:
+        why = f"cannot listen on {_HOST}, port {port}: {error.strerror}; --port 0 takes a free port"
+        raise Permanent("NoSite", why) from None
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)
+
+
+def _plan(session: Session, backend: Backend, paths: Sequence[str]) -> Mapping[str, object]:
+    """The plan of the files as they are now, as text; or why there is none."""
+    from mlctl.cli.shell.workflow import plan_context
+    from mlctl.diagnostics import Report
+    from mlctl.planning.blue_green.successors import CannotRename
+    from mlctl.project.file import ProjectError
+    from mlctl.render.findings import diagnostics
+    from mlctl.render.plan import blocks
+    from mlctl.workflow.model import InvalidFiles, InvalidOption, PlanOptions, UnreadableFolder
+    from mlctl.workflow.planning import plan_files
+
+    report = Report()
+    fresh = Session(session.flags, session.environment, session.paths)
+    plan: dict[str, object] = {"error": "", "summary": None, "findings": "", "text": ""}
+    try:
+        context = replace(plan_context(fresh), note=lambda _text: None, show=lambda _loaded: None)
+        made = plan_files(paths, backend, context, report, PlanOptions()).plan
+        summary = made.summary
+        plan["summary"] = {
+            "to add": summary.add,
+            "to change": summary.change,
+            "to destroy": summary.destroy,
+        }
+        report.extend((*made.errors, *made.warnings))
+        plan["text"] = blocks.human(made, color=False, width=110)
+    except InvalidFiles:
+        plan["error"] = "The files have errors: there is no plan."
+    except ProjectError as error:
+        report = error.report
+        plan["error"] = "The files have errors: there is no plan."
+    except (ServiceError, CannotRename, InvalidOption, UnreadableFolder) as error:
+        plan["error"] = clean(str(error))
+    plan["findings"] = diagnostics.report(report, color=False, width=110)
+    return plan
+
+
+COMMANDS = {"studio": studio}

@@ -1,0 +1,134 @@
+"""What the forms of the studio do to the simulated cloud; nothing of it is possible on Azure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.dataclasses import replace
+from mlctl.durations import elapsed, parse
+from mlctl.forecast.weather import models as weather
+from mlctl.kinds import Address
+from mlctl.schema.text import counted
+from mlctl.service_errors import BAD_REQUEST, NotFound, Permanent
+from mlctl.simulator.control_plane import control, disruptions, faults, replay
+from mlctl.simulator.engine import engine
+from mlctl.simulator.engine.processes import Constant
+from mlctl.studio.watch import SPEEDS, Watch
+
+Fields = Mapping[str, str]
+
+
+def carry_out(watch: Watch, name: str, fields: Fields) -> str:
+    """Carry out an action; what was done, in words.
+
+    Raises:
+        ServiceError: there is no such action, it is refused, or the workspace is a real one.
+    """
+    if name == "play":
+        return _play(watch, fields)
+    action = _ACTIONS.get(name)
+    if action is None:
+        raise NotFound("NoAction", "There is no such action.", status=404)
+    return watch.act(lambda cloud: action(cloud, fields))
+
+
+def _play(watch: Watch, fields: Fields) -> str:
+    speed = fields.get("speed", "0")
+    if watch.cloud and speed not in ("0", *map(str, SPEEDS)):
+        raise Permanent("BadSpeed", f"`{speed}` is no speed.", status=BAD_REQUEST)
+    watch.speed = int(speed)
+    watch.revision += 1
+    return f"Time is played {speed} times as fast" if watch.speed else "Time stands still"
+
+
+def _step(cloud: LocalBackend, fields: Fields) -> str:
+    """To the next event, or on by a duration."""
+    if fields.get("time"):
+        try:
+            seconds = parse(fields["time"])
+        except ValueError:
+            raise _bad(f"`{fields['time']}` is no duration: write 90s, 15m or 1h") from None
+    else:
+        with replay.current(cloud.handle.store) as world:
+            ahead, now = engine.next_event_time(world), world.now
+        if ahead is None:
+            return "Nothing is going to happen: no event is scheduled"
+        seconds = max(ahead - now, 0.0)
+    control.wait(cloud.handle, seconds)
+    return f"{elapsed(seconds)} later"
+
+
+def _weather(cloud: LocalBackend, fields: Fields) -> str:
+    name = fields.get("weather", "")
+    if name == "none":
+        disruptions.set_preemption(cloud.handle, ())
+        return "Nothing takes nodes away"
+    try:
+        model = weather.by_name(name)
+    except weather.WeatherError as error:
+        raise _bad(str(error)) from None
+    if model is None or model.trace is not None:
+        raise _bad(f"there is no weather `{name}` here")
+    disruptions.set_preemption(cloud.handle, replace(model, available=True).processes())
+    return f"The weather is {name}"
+
+
+def _preempt(cloud: LocalBackend, fields: Fields) -> str:
+    text = fields.get("nodes", "1")
+    if text != "all" and not (text.isdecimal() and 0 < int(text) < 10**6):
+        raise _bad(f"`{text}` is no number of nodes")
+    count = None if text == "all" else int(text)
+    lost = disruptions.preempt(cloud.handle, Address("compute", fields.get("cluster", "")), count)
+    return f"{counted(lost, 'node')} preempted"
+
+
+def _capacity(cloud: LocalBackend, fields: Fields) -> str:
+    text = fields.get("nodes", "").strip()
+    if text and not text.isdecimal():
+        raise _bad(f"`{text}` is no number of nodes")
+    disruptions.set_capacity(cloud.handle, Constant(int(text)) if text else None, None)
+    return f"A region has {text} nodes" if text else "A region has nodes without limit"
+
+
+def _fault(cloud: LocalBackend, fields: Fields) -> str:
+    data = {key: value for key, value in fields.items() if value and key != "times"}
+    try:
+        fault = faults.from_json({**data, "times": int(fields.get("times") or 1)})
+    except (ValueError, TypeError) as error:
+        raise _bad(str(error)) from None
+    return f"Fault {control.add_fault(cloud.handle, fault)} is set"
+
+
+def _clear(cloud: LocalBackend, fields: Fields) -> str:
+    number = fields.get("number", "")
+    count = control.clear_faults(cloud.handle, [int(number)] if number.isdecimal() else [])
+    return f"{counted(count, 'fault')} cleared"
+
+
+def _lock(cloud: LocalBackend, fields: Fields) -> str:
+    address = Address("compute", fields.get("cluster", ""))
+    locked = fields.get("locked") == "true"
+    disruptions.lock(cloud.handle, [address], locked=locked)
+    return f"Cluster {address.name} is {'locked' if locked else 'not locked'}"
+
+
+def _cancel(cloud: LocalBackend, fields: Fields) -> str:
+    job = cloud.jobs.cancel(fields.get("job", ""))
+    return f"Job {job.name}: {job.status}"
+
+
+def _bad(message: str) -> Permanent:
+    return Permanent("BadArgument", message, status=BAD_REQUEST)
+
+
+_ACTIONS: Mapping[str, Callable[[LocalBackend, Fields], str]] = {
+    "step": _step,
+    "weather": _weather,
+    "preempt": _preempt,
+    "capacity": _capacity,
+    "fault": _fault,
+    "clear": _clear,
+    "lock": _lock,
+    "cancel": _cancel,
+}

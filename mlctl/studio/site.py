@@ -1,0 +1,322 @@
+"""The pages of the studio as answers: `Site` is a function from `Request` to `Response`.
+
+Every path begins with the token, so that whoever does not know it reads and changes nothing, and no
+cookie is sent to other servers of this machine. What people and services wrote is text: Jinja
+escapes all of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from mlctl.dataclasses import dataclass
+from mlctl.durations import elapsed
+from mlctl.emulator.http.messages import Request, Response, json_response
+from mlctl.pointer import Data
+from mlctl.render.page import html as page_parts
+from mlctl.render.page import svg
+from mlctl.render.terminal.terminal import clean, clean_lines
+from mlctl.service_errors import NotFound, ServiceError
+from mlctl.simulator.control_plane import control
+from mlctl.studio import actions, views
+from mlctl.studio.history import MOST_EVENTS
+from mlctl.studio.watch import SPEEDS, Watch
+
+_HERE = Path(__file__).parent
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_BEAT_S, _QUIET_S = 0.25, 15.0  # of the stream: how often it looks, and when it says it lives
+_LEAST_S = 1.0  # between two events of the stream
+_FEW = 12  # events of the overview
+
+# In which part of the navigation a page is, where it is not called like that.
+_SECTIONS = {
+    "overview": "",
+    "cluster": "clusters",
+    "job": "jobs",
+    "forecast": "jobs",
+    "logs": "endpoints",
+    "events": "happened",
+}
+
+Query = Mapping[str, str]
+Made = tuple[str, str, Mapping[str, object]]  # a template, a title, and the values
+Maker = Callable[[list[str], Query], Made]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command does for the pages: a plan of the folder as text, a forecast of a job.
+
+    None where there is no folder, or nothing to forecast with.
+    """
+
+    plan: Callable[[], Mapping[str, object]] | None = None
+    forecast: Callable[[str, str], Mapping[str, object]] | None = None
+    weathers: tuple[str, ...] = ()
+
+
+class Site:
+    """The studio of one workspace."""
+
+    def __init__(self, watch: Watch, token: str, desk: Desk = Desk()) -> None:
+        self._watch = watch
+        self._token = token
+        self._desk = desk
+        self._plan: tuple[object, Mapping[str, object]] | None = None
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_inert,
+        )
+        self._templates.filters |= {
+            "usd": lambda usd: "unknown" if usd is None else f"${usd:,.2f}",
+            "elapsed": lambda seconds: "" if seconds is None else elapsed(seconds),
+            "lines": lambda text: Markup("{}").format(clean_lines(str(text))),
+            "path": lambda name: quote(str(name), safe=""),
+            "percent": lambda share: f"{100 * share:.0f} %",
+        }
+
+    def __call__(self, request: Request) -> Response:
+        """Answer a request."""
+        _, token, *parts = request.path.split("?")[0].split("/")
+        if not hmac.compare_digest(token.encode(), self._token.encode()):
+            text = "This is not the whole address: open the one that `mlctl studio` has printed."
+            return _text(text, 403)
+        names = [unquote(part) for part in parts] or [""]
+        try:
+            if request.method == "POST":
+                return self._post(names, request)
+            if request.method not in ("GET", "HEAD"):
+                return _text("The studio answers GET and POST.", 405)
+            return self._get(names, request.query)
+        except ServiceError as error:
+            page = self._page("error", "Error", {"message": error.message}, {})
+            return Response(error.status, page.headers, page.body)
+
+    def _get(self, names: list[str], query: Query) -> Response:
+        if names[0] == "static":
+            return _static(names[-1])
+        if names == ["events"]:
+            headers = {**_HEADERS, "content-type": "text/event-stream"}
+            return Response(200, headers, stream=self._stream())
+        if names[0] == "data":
+            return self._data(names[1:], query)
+        make = self._pages().get((names[0], len(names)))
+        if make is None:
+            raise NotFound("NoPage", "There is no such page.", status=404)
+        return self._page(*make(names[1:], query), query)
+
+    def _pages(self) -> Mapping[tuple[str, int], Maker]:
+        """What makes each page that there is, by the first name of its path and their number."""
+        pages: dict[tuple[str, int], Maker] = {
+            ("", 1): self._overview,
+            ("clusters", 1): self._clusters,
+            ("clusters", 2): self._cluster,
+            ("jobs", 1): self._jobs,
+            ("jobs", 2): self._job,
+            ("endpoints", 1): self._endpoints,
+            ("endpoints", 4): self._logs,
+        }
+        if self._desk.plan is not None:
+            pages["plan", 1] = self._planned
+        if self._desk.forecast is not None:
+            pages["forecasts", 2] = self._forecast
+        if self._watch.local is not None:
+            pages["happened", 1] = self._events
+            pages["cloud", 1] = self._cloud
+        return pages
+
+    def _page(self, page: str, title: str, values: Mapping[str, object], query: Query) -> Response:
+        """A page; with `part` in the query only its middle, which is what changes."""
+        watch = self._watch
+        whole = "part" not in query
+        text = self._templates.get_template("shell.html" if whole else "part.html").render(
+            {
+                "base": f"/{self._token}/",
+                "page": page,
+                "title": title,
+                "here": _SECTIONS.get(page, page),
+                "query": {"q": "", "status": "", "weather": "", **query},
+                "scope": watch.backend.scope,
+                "backend": watch.backend.name,
+                "simulated": watch.local is not None,
+                "has_plan": self._desk.plan is not None,
+                "has_forecast": self._desk.forecast is not None,
+                "weathers": self._desk.weathers,
+                "states": views.STATES,
+                "speeds": SPEEDS,
+                "clock": self._clock(),
+                "speed": watch.speed,
+                "bill": views.bill(watch),
+                **values,
+            }
+        )
+        headers = {**_HEADERS, "content-type": "text/html; charset=utf-8"}
+        return Response(200, headers, text.encode())
+
+    def _clock(self) -> str:
+        if self._watch.local is None:
+            return ""
+        return control.status(self._watch.local.handle).moment[:19].replace("T", " ")
+
+    def _overview(self, _names: list[str], _query: Query) -> Made:
+        clusters = views.clusters(self._watch)
+        simulated = self._watch.local is not None
+        values = {
+            "clusters": clusters,
+            "counts": views.node_states(clusters),
+            "jobs": views.jobs(self._watch, {}),
+            "endpoints": views.endpoints(self._watch.backend),
+            "lines": views.event_lines(self._watch, _FEW) if simulated else [],
+        }
+        return "overview", "Overview", values
+
+    def _clusters(self, _names: list[str], _query: Query) -> Made:
+        return "clusters", "Clusters", {"clusters": views.clusters(self._watch)}
+
+    def _cluster(self, names: list[str], query: Query) -> Made:
+        matching = [each for each in views.clusters(self._watch) if each.name == names[0]]
+        if not matching:
+            raise NotFound("NoCluster", f"There is no cluster `{names[0]}`.", status=404)
+        lanes = ""
+        if self._watch.local is not None:
+            now = control.now(self._watch.local.handle)
+            start, drawn = self._watch.follow().lanes(names[0], now)
+            ticks = [elapsed(start + (now - start) * share / 4) for share in range(5)]
+            if drawn:
+                lanes = svg.timeline(now - start, drawn, ticks) + page_parts.legend(drawn)
+        nodes = views.paged(views.nodes(self._watch.backend, names[0]), query)
+        return "cluster", names[0], {"cluster": matching[0], "nodes": nodes, "lanes": lanes}
+
+    def _jobs(self, _names: list[str], query: Query) -> Made:
+        return "jobs", "Jobs", {"jobs": views.jobs(self._watch, query)}
+
+    def _job(self, names: list[str], _query: Query) -> Made:
+        job = views.job(self._watch, names[0])
+        lines = views.job_lines(self._watch, names[0]) if self._watch.local is not None else []
+        return "job", names[0], {"job": job, "lines": lines, "graph": ""}
+
+    def _forecast(self, names: list[str], query: Query) -> Made:
+        assert self._desk.forecast is not None
+        weather = query.get("weather", "") or next(iter(self._desk.weathers), "")
+        forecast = self._desk.forecast(names[0], weather)
+        job = views.job(self._watch, names[0])
+        return "forecast", "Forecast", {"forecast": forecast, "job": job}
+
+    def _endpoints(self, _names: list[str], _query: Query) -> Made:
+        return "endpoints", "Endpoints", {"endpoints": views.endpoints(self._watch.backend)}
+
+    def _logs(self, names: list[str], _query: Query) -> Made:
+        endpoint, _, deployment = names
+        text = views.logs(self._watch.backend, endpoint, deployment)
+        return "logs", "Logs", {"text": text, "endpoint": endpoint, "deployment": deployment}
+
+    def _planned(self, _names: list[str], _query: Query) -> Made:
+        """The plan of the folder; the same until something has changed."""
+        assert self._desk.plan is not None
+        revision = self._watch.revision
+        if self._plan is None or self._plan[0] != revision:
+            self._plan = revision, self._desk.plan()
+        return "plan", "Plan", {"plan": self._plan[1]}
+
+    def _events(self, _names: list[str], _query: Query) -> Made:
+        return "events", "Events", {"lines": views.event_lines(self._watch, MOST_EVENTS)}
+
+    def _cloud(self, _names: list[str], _query: Query) -> Made:
+        clusters = [cluster.name for cluster in views.clusters(self._watch)]
+        cloud = views.weather(self._watch)
+        return "cloud", "Faults and weather", {"cloud": cloud, "clusters": clusters}
+
+    def _data(self, names: list[str], query: Query) -> Response:
+        match names:
+            case ["nodes"]:
+                data: Data = views.series(self._watch, query.get("cluster", ""))
+            case ["bill"]:
+                points = self._watch.follow().bill
+                spent = [row[0] for row in points.rows]
+                data = {"names": ["USD"], "data": [points.times, spent]}
+            case ["metrics", name]:
+                logged = views.metric_points(self._watch, name)
+                times, steps = [at for at, _ in logged], [step for _, step in logged]
+                data = {"names": ["step"], "data": [times, steps]}
+            case _:
+                raise NotFound("NoPage", "There is no such data.", status=404)
+        return json_response(data, headers=_HEADERS)
+
+    def _post(self, names: list[str], request: Request) -> Response:
+        """Carry out what a form asks for; what was done, in words."""
+        fields = dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
+        if len(names) != 2 or names[0] != "act":  # noqa: PLR2004 - act/NAME
+            raise NotFound("NoAction", "There is no such action.", status=404)
+        try:
+            text = actions.carry_out(self._watch, names[1], fields)
+        except ServiceError as error:
+            return _text(clean(error.message), error.status)
+        return _text(clean(text))
+
+    async def _stream(self) -> AsyncIterator[bytes]:
+        """Server-sent events: one for each change, but no more than one a second."""
+        watch = self._watch
+        seen, quiet, since = 0, 0.0, _LEAST_S
+        watch.listeners += 1
+        try:
+            while True:
+                if watch.revision != seen and since >= _LEAST_S:
+                    seen, quiet, since = watch.revision, 0.0, 0.0
+                    data = {"revision": seen, "says": clean(watch.says)}
+                    yield f"event: change\ndata: {json.dumps(data)}\n\n".encode()
+                elif quiet >= _QUIET_S:
+                    quiet = 0.0
+                    yield b": still here\n\n"
+                else:
+                    yield b""
+                await asyncio.sleep(_BEAT_S)
+                quiet, since = quiet + _BEAT_S, since + _BEAT_S
+        finally:
+            watch.listeners -= 1
+
+
+def _inert(value: object) -> object:
+    """Text as one line that nothing obeys; what is markup already stays."""
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _text(text: str, status: int = 200) -> Response:
+    headers = {**_HEADERS, "content-type": "text/plain; charset=utf-8"}
+    return Response(status, headers, text.encode())
+
+
+def _static(name: str) -> Response:
+    """A file of `static`; the style of pages lies beneath that of the studio."""
+    path = _HERE / "static" / name
+    if Path(name).name != name or path.suffix not in _TYPES or not path.is_file():
+        raise NotFound("NoFile", "There is no such file.", status=404)
+    body = path.read_bytes()
+    if name == "studio.css":
+        body = page_parts.STYLE.encode() + b"\n" + body
+    kept = {"cache-control": "private, max-age=86400"}  # the token in the path is of this run alone
+    kind = {"content-type": f"{_TYPES[path.suffix]}; charset=utf-8"}
+    return Response(200, {**_HEADERS, **kept, **kind}, body)

@@ -1,0 +1,125 @@
+// What the pages need beside htmx: the stream of changes, forms that act, and charts.
+"use strict"
+const base = document.documentElement.dataset.base
+const message = document.querySelector("#message")
+const live = document.querySelector("#live")
+let quiet, stream, hidden
+
+const say = (text, bad) => {
+  message.classList.toggle("bad", Boolean(bad))
+  message.textContent = text
+  clearTimeout(quiet)
+  quiet = setTimeout(() => { message.textContent = "" }, bad ? 12000 : 4000)
+}
+
+const changed = () => htmx.trigger(document.body, "studio")
+
+const listen = () => {
+  stream = new EventSource(base + "events")
+  stream.addEventListener("change", (event) => {
+    const { says } = JSON.parse(event.data)
+    if (says && says !== live.textContent) live.textContent = says
+    document.body.dataset.revision = JSON.parse(event.data).revision
+    changed()
+    for (const chart of charts) chart.draw()
+  })
+  stream.onerror = () => { document.body.dataset.lost = "true" }
+  stream.onopen = () => { delete document.body.dataset.lost }
+}
+
+// A page that nobody looks at asks for nothing.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) stream.close()
+  else listen()
+})
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target
+  if (form.method !== "post") return
+  event.preventDefault()
+  const body = new URLSearchParams(new FormData(form, event.submitter))
+  try {
+    const answer = await fetch(form.action, { method: "POST", body })
+    say(await answer.text(), !answer.ok)
+    changed()
+  } catch {
+    say("The studio does not answer: is `mlctl studio` still running?", true)
+  }
+})
+
+// Charts: a figure with `data-url`; stacked where `data-kind` is "stack".
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+const moment = (seconds) => {
+  const days = Math.floor(seconds / 86400), rest = Math.floor(seconds % 86400)
+  const two = (number) => String(number).padStart(2, "0")
+  return (days ? `${days}d ` : "") + `${two(Math.floor(rest / 3600))}:${two(Math.floor(rest / 60) % 60)}`
+}
+
+class Chart {
+  constructor(place) {
+    this.place = place
+    this.stacked = place.dataset.kind === "stack"
+    this.at = 0
+    addEventListener("resize", () => { this.plot?.setSize(this.size()) })
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.again())
+    this.draw()
+  }
+
+  size() { return { width: Math.max(this.place.clientWidth, 200), height: 230 } }
+
+  async draw() {
+    if (this.busy || Date.now() - this.at < 900) return
+    this.busy = true
+    try {
+      const answer = await fetch(this.place.dataset.url)
+      if (answer.ok) this.show(await answer.json())
+    } catch { /* the stream says that the server is gone */ } finally {
+      this.busy = false
+      this.at = Date.now()
+    }
+  }
+
+  // Rows from the first to the last on top of each other; the highest is drawn first.
+  show({ names, data }) {
+    this.shown = { names, data }
+    const [times, ...rows] = data
+    const sums = rows.map(() => [])
+    for (let at = 0; at < times.length; at++) {
+      let sum = 0
+      rows.forEach((row, number) => { sums[number][at] = sum += row[at] })
+    }
+    const order = names.map((_, number) => number)
+    if (this.stacked) order.reverse()
+    const values = [times, ...order.map((number) => (this.stacked ? sums : rows)[number])]
+    if (this.plot) return this.plot.setData(values)
+    const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } }
+    this.plot = new uPlot({
+      ...this.size(),
+      scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high * 1.05, 1)] } },
+      cursor: { points: { show: false } },
+      axes: [{ ...axis, values: (_, splits) => splits.map(moment), space: 70 }, { ...axis, size: 55 }],
+      series: [
+        { label: "time", value: (_, at) => at == null ? "" : moment(at) },
+        ...order.map((number) => ({
+          label: names[number],
+          stroke: this.stacked ? "transparent" : colour("--mark"),
+          width: this.stacked ? 0 : 2,
+          fill: this.stacked ? colour("--" + names[number]) : undefined,
+          paths: uPlot.paths.stepped({ align: 1 }),
+          points: { show: false },
+          value: (_, __, ___, at) => at == null ? "" : rowAt(this.shown.data[number + 1], at),
+        })),
+      ],
+    }, values, this.place)
+  }
+
+  again() {
+    this.plot?.destroy()
+    this.plot = undefined
+    if (this.shown) this.show(this.shown)
+  }
+}
+
+const rowAt = (row, at) => String(Math.round(row[at] * 100) / 100)
+const charts = [...document.querySelectorAll("[data-url]")].map((place) => new Chart(place))
+listen()

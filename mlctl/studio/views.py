@@ -1,0 +1,316 @@
+"""What the pages show of a workspace, the simulated one or one on Azure, as plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsScoring
+from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, Jobs, SupportsJobs
+from mlctl.dataclasses import dataclass
+from mlctl.kinds import Address
+from mlctl.pointer import Data
+from mlctl.render.cloud import jobs as job_text
+from mlctl.service_errors import ServiceError
+from mlctl.simulator.control_plane import billing, control, disruptions
+from mlctl.simulator.control_plane.jobs import job_events
+from mlctl.simulator.engine.state import NodeState
+from mlctl.studio.watch import Watch
+
+STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")
+PAGE = 50  # rows of a table
+_MOST_LINES = 400  # of a job's events
+_ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-deployment"}
+_QUIET = ("MB_START", "MB_DONE")  # too many to print
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster: its nodes by state, and what it has cost (None: nobody knows)."""
+
+    name: str
+    size: str
+    tier: str
+    minimum: int
+    maximum: int
+    states: Mapping[str, int]
+    resizing: bool
+    cost: float | None
+
+    @property
+    def nodes(self) -> int:
+        """All nodes, those that are on their way included."""
+        return sum(self.states.values())
+
+
+def clusters(watch: Watch) -> list[Cluster]:
+    """The clusters by name."""
+    costs = {row.name: row.cost for row in _usage(watch) if row.kind == "cluster"}
+    return [
+        _cluster(live, costs.get(live.address.name))
+        for live in watch.backend.list("compute")
+        if live.body["properties"].get("computeType") == "AmlCompute"
+    ]
+
+
+def _cluster(live: Live, cost: float | None) -> Cluster:
+    inner: Mapping[str, Any] = live.body["properties"].get("properties") or {}
+    counts = inner.get("nodeStateCounts") or {}
+    scale = inner.get("scaleSettings") or {}
+    states = {state: int(counts.get(f"{state}NodeCount") or 0) for state in STATES}
+    current = int(inner.get("currentNodeCount") or 0)
+    states["allocating"] = max(int(inner.get("targetNodeCount") or 0) - current, 0)
+    return Cluster(
+        live.address.name,
+        str(inner.get("vmSize", "")),
+        "low priority" if inner.get("vmPriority") == "LowPriority" else "dedicated",
+        int(scale.get("minNodeCount") or 0),
+        int(scale.get("maxNodeCount") or 0),
+        states,
+        inner.get("allocationState") == "Resizing",
+        cost,
+    )
+
+
+def node_states(every: Sequence[Cluster]) -> dict[str, int]:
+    """The nodes of all clusters by state."""
+    return {state: sum(cluster.states[state] for cluster in every) for state in STATES}
+
+
+def nodes(backend: Backend, cluster: str) -> list[dict[str, object]]:
+    """The nodes of a cluster; none where the backend does not know them."""
+    if not isinstance(backend, SupportsNodes):
+        return []
+    return [
+        {"id": node.id, "state": node.state, "job": node.job, "ip": node.private_ip}
+        for node in backend.nodes(Address("compute", cluster))
+    ]
+
+
+def _jobs(backend: Backend) -> Jobs | None:
+    return backend.jobs if isinstance(backend, SupportsJobs) else None
+
+
+def _job_row(job: Job) -> dict[str, Any]:
+    properties: Mapping[str, Any] = job.body["properties"]
+    run: Mapping[str, Any] = properties.get("run") or {}
+    cost = run.get("cost")
+    return {
+        "name": job.name,
+        "title": properties.get("displayName") or job.name,
+        "status": job.status,
+        "type": properties.get("jobType", ""),
+        "endpoint": properties.get("endpointName"),
+        "created": str(job.body.get("systemData", {}).get("createdAt", ""))[:19].replace("T", " "),
+        "done": job_text.work_done(run),
+        "share": _share(run),
+        "preempted": run.get("preempted_nodes"),
+        "cost": cost if isinstance(cost, int | float) else None,
+        "makespan": run.get("makespan_s"),
+        "waits_for": run.get("waits_for"),
+    }
+
+
+def _share(run: Mapping[str, Any]) -> float | None:
+    """Which part of the work is done, from 0 to 1; None where nobody knows."""
+    for key, done in (("mini_batches", "completed"), ("steps", "done"), ("children", "completed")):
+        counts = run.get(key)
+        if counts and counts.get("total"):
+            return float(counts[done]) / float(counts["total"])
+    return None
+
+
+def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of the jobs, newest first, that `status` and `q` of the query leave; how many."""
+    backend_jobs = _jobs(watch.backend)
+    every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE)
+    statuses = Counter(job.status for job in every)
+    text = query.get("q", "").casefold()
+    chosen = [
+        job
+        for job in every
+        if query.get("status", "") in ("", job.status)
+        and (not text or text in _words(job).casefold())
+    ]
+    page = paged(chosen, query)
+    return {**page, "rows": [_job_row(job) for job in page["rows"]], "statuses": statuses}
+
+
+def _words(job: Job) -> str:
+    properties = job.body["properties"]
+    return f"{job.name} {properties.get('displayName')} {properties.get('endpointName')}"
+
+
+def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
+    """The rows of the page that a query asks for, and which pages there are."""
+    pages = max(-(-len(rows) // PAGE), 1)
+    asked = query.get("page", "1")[:8]
+    page = min(max(int(asked) if asked.isdecimal() else 1, 1), pages)
+    return {
+        "rows": rows[(page - 1) * PAGE : page * PAGE],
+        "page": page,
+        "pages": pages,
+        "count": len(rows),
+        "query": {
+            key: value for key, value in query.items() if key not in ("page", "part") and value
+        },
+    }
+
+
+def job(watch: Watch, name: str) -> dict[str, Any]:
+    """A job, its parts in their order, its events, and what it has logged.
+
+    Raises:
+        NotFound: there is no such job.
+    """
+    backend_jobs = _jobs(watch.backend)
+    if backend_jobs is None:
+        raise ServiceError("NoJobs", "This backend has no jobs.", status=404)
+    shown = backend_jobs.show(name)
+    properties: Mapping[str, Any] = shown.body["properties"]
+    run: Mapping[str, Any] = properties.get("run") or {}
+    parts = backend_jobs.children(shown.name) if properties["jobType"] != "Batch" else []
+    return {
+        **_job_row(shown),
+        "name": shown.name,
+        "ended": shown.ended,
+        "run": {key: value for key, value in run.items() if not isinstance(value, dict)},
+        "counts": run.get("mini_batches"),
+        "tags": properties.get("tags") or {},
+        "reason": run.get("reason"),
+        "warning": run.get("warning"),
+        "parts": [_job_row(part) for part in parts],
+        "compute": str(properties.get("computeId") or "").rpartition("/")[2],
+        "deployment": properties.get("deploymentName"),
+        "studio_url": ((properties.get("services") or {}).get("Studio") or {}).get("endpoint"),
+        "has_steps": "steps" in run,
+    }
+
+
+def job_lines(watch: Watch, name: str) -> list[str]:
+    """The last events of a job of the simulated cloud, a line each, as `job stream` prints them."""
+    handle = watch.cloud.handle
+    update = next(job_events.follow(handle, name, 0.0, detail=True))
+    events = [event for event in update.events if event.event not in _QUIET]
+    return [_line(event.at, event.event, event.facts) for event in events[-_MOST_LINES:]]
+
+
+def event_lines(watch: Watch, count: int) -> list[str]:
+    """The last events of the simulated workspace, the newest first."""
+    events = list(watch.follow().events)[-count:]
+    return [_line(event.at, event.event, event.facts) for event in reversed(events)]
+
+
+def _line(at: float, event: str, facts: Mapping[str, object]) -> str:
+    return job_text.line(JobEvent(at, event, facts), whose=True)
+
+
+def metric_points(watch: Watch, name: str) -> list[tuple[float, int]]:
+    """What a training job has logged: seconds since it was submitted, and the step."""
+    backend_jobs = _jobs(watch.backend)
+    assert backend_jobs is not None
+    return [(point.at, point.step) for point in backend_jobs.metrics(name)]
+
+
+def endpoints(backend: Backend) -> list[dict[str, Any]]:
+    """The endpoints, online ones first, each with its deployments and which traffic they get."""
+    return [
+        {
+            "name": live.address.name,
+            "kind": kind.partition("-")[0],
+            "state": live.body["properties"].get("provisioningState"),
+            "auth": live.body["properties"].get("authMode"),
+            "uri": live.body["properties"].get("scoringUri"),
+            "deployments": list(_deployments(backend, live, child)),
+        }
+        for kind, child in _ENDPOINTS.items()
+        for live in backend.list(kind)
+    ]
+
+
+def _deployments(backend: Backend, endpoint: Live, kind: str) -> Iterator[dict[str, Any]]:
+    properties: Mapping[str, Any] = endpoint.body["properties"]
+    traffic, default = properties.get("traffic") or {}, properties.get("defaults") or {}
+    for live in backend.list(kind, endpoint.address.name):
+        own: Mapping[str, Any] = live.body["properties"]
+        sku = live.body.get("sku") or {}
+        name = live.address.name
+        yield {
+            "name": name,
+            "share": traffic.get(name, 0) if kind == "online-deployment" else None,
+            "default": default.get("deploymentName") == name,
+            "state": own.get("provisioningState"),
+            "model": _short(own.get("model")),
+            "runs_on": own.get("instanceType") or _short(own.get("compute")),
+            "instances": sku.get("capacity") or (own.get("resources") or {}).get("instanceCount"),
+        }
+
+
+def _short(reference: Data) -> str:
+    """The name of what a reference is to, with its version."""
+    if isinstance(reference, dict):
+        reference = reference.get("assetId") or reference.get("path") or ""
+    named, _, version = str(reference or "").strip("/").partition("/versions/")
+    return named.rpartition("/")[2] + (f":{version}" if version else "")
+
+
+def logs(backend: Backend, endpoint: str, deployment: str) -> str:
+    """The last lines that an online deployment has logged."""
+    if not isinstance(backend, SupportsScoring):
+        return ""
+    address = Address("online-deployment", deployment, endpoint)
+    return backend.logs(address, 100, "InferenceServer")
+
+
+def _usage(watch: Watch) -> list[billing.UsageRow]:
+    return [] if watch.local is None else billing.summarize(watch.local.handle)
+
+
+def bill(watch: Watch) -> dict[str, Any] | None:
+    """Node-hours and cost by tier, and their sum; None on Azure, whose bill is Azure's to say."""
+    if watch.local is None:
+        return None
+    totals = [row for row in _usage(watch) if row.kind == "total"]
+    known = all(row.cost is not None for row in totals)
+    return {
+        "tiers": totals,
+        "sum": sum(row.cost or 0.0 for row in totals),
+        "known": known,
+        "hours": sum(row.node_hours for row in totals),
+    }
+
+
+def weather(watch: Watch) -> dict[str, Any]:
+    """What takes nodes away, how many a region has, and which faults are set."""
+    handle = watch.cloud.handle
+    status = control.status(handle)
+    return {
+        "preemption": disruptions.preemption(handle),
+        "capacity": {tier.value: text for tier, text in disruptions.capacity(handle).items()},
+        "faults": [fault.to_json() for fault in status.faults],
+        "locks": [lock.scope.rpartition("/")[2] for lock in status.locks],
+        "settings": disruptions.parameters(handle),
+    }
+
+
+def series(watch: Watch, cluster: str) -> dict[str, Any]:
+    """The nodes of a cluster over time, or of all (""): a row of seconds, then one a state."""
+    history = watch.follow()
+    now = control.now(watch.cloud.handle)
+    chosen = [cluster] if cluster else list(history.nodes)
+    points = [history.nodes[name] for name in chosen if name in history.nodes]
+    times = sorted({at for each in points for at in each.times} | {now})
+    rows: list[list[float]] = [[] for _ in STATES]
+    places = [0] * len(points)
+    for at in times:
+        totals = [0.0] * len(NodeState)
+        for number, each in enumerate(points):
+            while places[number] < len(each.times) and each.times[places[number]] <= at:
+                places[number] += 1
+            if places[number]:
+                for state, count in enumerate(each.rows[places[number] - 1]):
+                    totals[state] += count
+        for row, state_name in zip(rows, STATES, strict=True):
+            row.append(totals[NodeState[state_name.upper()]])
+    return {"names": list(STATES), "data": [times, *rows]}

@@ -1,0 +1,184 @@
+"""What keeps a page up to date: looks whether a workspace has changed, and moves virtual time.
+
+A page is told that something has changed, and asks for the parts that it shows.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Backend
+from mlctl.schema.text import counted
+from mlctl.service_errors import Permanent, ServiceError
+from mlctl.simulator.control_plane import billing, control, replay
+from mlctl.simulator.engine.event_log import LoggedEvent
+from mlctl.studio.history import History
+
+PERIOD_S = 0.5  # between two looks
+AZURE_PERIOD_S = 15.0  # the same, where each look is a request across the network
+SPEEDS = (1, 10, 60, 600, 3600)  # virtual seconds in a real one
+_MOST_STEP_S = 5.0  # real seconds that one step of played time may stand for
+_MOST_FILES = 2000
+
+
+class Watch:
+    """A workspace that is watched: `revision` grows whenever something in it has changed.
+
+    `says` is what a screen reader is told of the last change. On the simulated cloud there are a
+    history of its nodes and a speed at which virtual time is played (0: it stands).
+    """
+
+    def __init__(self, backend: Backend, folders: Collection[str] = ()) -> None:
+        """`folders` are those whose plan is shown: a saved file is a change, too."""
+        self.local = backend.observing() if isinstance(backend, LocalBackend) else None
+        self.backend = self.local or backend
+        self.revision = 1
+        self.speed = 0
+        self.says = ""
+        self.listeners = 0
+        self.history: History | None = None
+        self._folders = folders
+        self._lock = threading.RLock()
+        self._follower: replay.Follower | None = None
+        self._seen: object = None
+        self._looked = 0.0
+        self._saved = 0.0
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Look now and then, in a thread of its own, while anybody listens or time is played."""
+        threading.Thread(target=self._run, name="studio", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the thread; what it is doing is finished."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        last = time.monotonic()
+        while not self._stop.wait(PERIOD_S):
+            now = time.monotonic()
+            if self.listeners or self.speed:
+                try:
+                    self.look(now - last)
+                except ServiceError as error:
+                    self.speed = 0
+                    self._change(error.message)
+            last = now
+
+    def look(self, elapsed: float) -> None:
+        """Move played time on by so many real seconds, and see whether anything has changed.
+
+        Raises:
+            ServiceError: the workspace cannot be read.
+        """
+        files = _newest(self._folders)
+        if files != self._saved:
+            self._saved = files
+            self._change()
+        if self.local is None:
+            self._looked += elapsed
+            if self._looked >= AZURE_PERIOD_S:
+                self._looked = 0.0
+                self._change()
+            return
+        if self.speed:
+            with self._lock:
+                self.advance(min(elapsed, _MOST_STEP_S) * self.speed)
+        with self.local.handle.store.read() as db:
+            seen = (
+                db.execute("PRAGMA data_version").fetchone(),
+                db.execute("SELECT now FROM world").fetchone(),
+            )
+        if seen != self._seen:
+            self._seen = seen
+            self.follow()
+            self._change()
+
+    def advance(self, seconds: float) -> None:
+        """Let virtual time pass.
+
+        Raises:
+            ServiceError: there is none here.
+        """
+        control.wait(self.cloud.handle, seconds)
+
+    @property
+    def cloud(self) -> LocalBackend:
+        """The simulated cloud.
+
+        Raises:
+            ServiceError: the workspace is a real one, of which the studio only reads.
+        """
+        if self.local is None:
+            text = "The studio only reads a workspace on Azure: use the commands to change it."
+            raise Permanent("ReadOnly", text, status=403)
+        return self.local
+
+    def act(self, action: Callable[[LocalBackend], str]) -> str:
+        """Change something in the simulated cloud; what was done, in words.
+
+        Raises:
+            ServiceError: refused; or the workspace is a real one.
+        """
+        with self._lock:
+            text = action(self.cloud)
+            self.follow()
+            self._change(text)
+        return text
+
+    def follow(self) -> History:
+        """The history of the simulated cloud, up to now.
+
+        Raises:
+            ServiceError: there is none here.
+        """
+        handle = self.cloud.handle
+        with self._lock:
+            if self._follower is None:
+                self._follower = replay.Follower(handle.store, detail=False)
+            if self.history is None or self._follower.was_reset():
+                with handle.store.read() as db:
+                    self.history = History(handle.state(db).id)
+            first = not self.history.bill.times
+            events = self.history.add(self._follower.events())
+            totals = [row.cost for row in billing.summarize(handle) if row.kind == "total"]
+            bill = sum(cost for cost in totals if cost is not None)
+            self.history.bill.add(control.now(handle), (bill,))
+            if not first:
+                self.says = _said(events) or self.says
+            return self.history
+
+    def _change(self, text: str = "") -> None:
+        self.says = text or self.says
+        self.revision += 1
+
+
+def _said(events: Collection[LoggedEvent]) -> str:
+    """The last job that ended, or how many nodes were lost, in a sentence."""
+    lost = sum(event.event == "PREEMPT" for event in events)
+    ended = [event for event in events if event.event == "JOB_ENDED"]
+    parts = [f"{counted(lost, 'node')} preempted"] if lost else []
+    parts += [
+        f"job {event.facts['job']}: {event.facts.get('status', 'ended')}" for event in ended[-1:]
+    ]
+    return "; ".join(parts)
+
+
+def _newest(folders: Collection[str]) -> float:
+    """When a YAML file of the folders was saved last, and how many there are, as one number."""
+    newest, count = 0.0, 0
+    for folder in folders:
+        path = Path(folder)
+        for file in [path] if path.is_file() else path.rglob("*.y*ml"):
+            count += 1
+            if count > _MOST_FILES:
+                return newest
+            try:
+                newest = max(newest, file.stat().st_mtime)
+            except OSError:
+                continue
+    return newest + count

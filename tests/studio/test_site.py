@@ -1,0 +1,213 @@
+"""The pages of the studio as answers: who gets them, what they show, and what they change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.emulator.http.messages import Request
+from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane import control, disruptions
+from mlctl.simulator.control_plane.jobs import records
+from mlctl.studio.site import Site
+from mlctl.studio.watch import Watch
+from tests.studio.conftest import Ask, with_cluster, with_job
+
+PAGES = ["", "clusters", "clusters/cpu", "jobs", "jobs/train", "endpoints", "happened", "cloud"]
+
+
+@pytest.fixture
+def running(local: LocalBackend) -> LocalBackend:
+    """A cluster with a job that runs on it."""
+    with_cluster(local)
+    with_job(local, "train")
+    local.wait(600)
+    return local
+
+
+def text(ask: Ask, path: str, **query: str) -> str:
+    """The page at a path."""
+    response = ask(path, **query)
+    assert response.status == 200, response.body
+    return response.body.decode()
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("token", ["", "a-toke", "a-tokenx", "é", "static"])
+def test_nobody_without_the_token_sees_anything(
+    running: LocalBackend, ask: Ask, path: str, token: str
+) -> None:
+    answer = ask(path, token=token)
+    assert answer.status == 403
+    assert b"train" not in answer.body
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_whole_and_runs_no_script_but_the_studios(
+    running: LocalBackend, ask: Ask, path: str
+) -> None:
+    answer = ask(path)
+    page = answer.body.decode()
+    assert (answer.status, page.count("<h1>"), page.count("<main")) == (200, 1, 1)
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_part_is_the_middle_of_its_page(running: LocalBackend, ask: Ask, path: str) -> None:
+    part = text(ask, path, part="1")
+    assert "<main" not in part
+    assert part.partition("</div>")[2].strip() in text(ask, path)
+
+
+def test_a_cluster_shows_its_nodes_and_what_they_did(running: LocalBackend, ask: Ask) -> None:
+    page = text(ask, "clusters/cpu")
+    assert "running 1" in page
+    assert "node 0" in page
+    data = json.loads(ask("data/nodes", cluster="cpu").body)
+    last = dict(zip(data["names"], [row[-1] for row in data["data"][1:]], strict=True))
+    assert last == {name: float(name == "running") for name in data["names"]}
+
+
+def test_a_job_that_waits_says_for_what(local: LocalBackend, ask: Ask) -> None:
+    with_cluster(local)
+    with_job(local, "train")
+    assert "waits for nodes: 1 allocating" in text(ask, "jobs/train")
+
+
+def test_jobs_are_found_by_name_and_status(running: LocalBackend, ask: Ask) -> None:
+    with_job(running, "other")
+    assert "jobs/train" not in text(ask, "jobs", q="other")
+    assert "jobs/other" in text(ask, "jobs", q="OTHER")
+    assert "jobs/other" not in text(ask, "jobs", status="Running")
+
+
+HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e{{7*7}}"
+
+
+def test_what_others_wrote_is_text(local: LocalBackend, ask: Ask) -> None:
+    with_cluster(local)
+    with_job(local, "train")
+    records.change(local.handle, "train", {"displayName": HOSTILE, "tags": {HOSTILE: HOSTILE}})
+    for path in ("", "jobs", "jobs/train"):
+        page = text(ask, path)
+        assert "&lt;script&gt;alert(1)" in page
+        assert "<script>alert" not in page
+        assert "\x1b" not in page
+        assert "\u202e" not in page
+        assert "{{7*7}}" in page
+
+
+@pytest.mark.parametrize("path", ["jobs/<script>", "clusters/<script>", "nothing", "static/../x"])
+def test_what_is_not_there_is_said_as_text(ask: Ask, path: str) -> None:
+    answer = ask(path)
+    assert answer.status == 404
+    assert b"<script>" not in answer.body
+
+
+@pytest.mark.parametrize("name", ["..", "../site.py", "%2e%2e/site.py", "VENDORED.toml", ""])
+def test_only_files_of_the_pages_are_served(ask: Ask, name: str) -> None:
+    assert ask(f"static/{name}").status == 404
+
+
+def act(ask: Ask, name: str, fields: str = "") -> tuple[int, str]:
+    """Send a form; the status and the words of the answer."""
+    answer = ask(f"act/{name}", fields.encode())
+    return answer.status, answer.body.decode()
+
+
+def test_time_is_stepped_to_the_next_event_and_by_durations(
+    running: LocalBackend, ask: Ask
+) -> None:
+    before = running.now()
+    assert act(ask, "step", "time=15m") == (200, "15m00s later")
+    assert running.now() == before + 900
+    assert act(ask, "step")[0] == 200
+    assert running.now() > before + 900
+    assert act(ask, "step", "time=soon")[0] == 400
+
+
+def test_nodes_are_preempted_and_weather_is_set(running: LocalBackend, ask: Ask) -> None:
+    assert act(ask, "preempt", "cluster=cpu&nodes=1") == (200, "1 node preempted")
+    assert act(ask, "weather", "weather=stress") == (200, "The weather is stress")
+    assert disruptions.preemption(running.handle)
+    assert act(ask, "weather", "weather=none")[0] == 200
+    assert not disruptions.preemption(running.handle)
+    assert act(ask, "weather", "weather=rainbow")[0] == 400
+
+
+def test_faults_are_set_listed_and_cleared(running: LocalBackend, ask: Ask) -> None:
+    assert act(ask, "fault", "trouble=throttle&operation=get&target=*&times=3")[0] == 200
+    assert len(control.status(running.handle).faults) == 1
+    for path in PAGES:
+        ask(path)  # who looks on is not struck, and not counted
+    assert "1. throttle" in text(ask, "cloud")
+    assert control.status(running.handle).faults[0].seen == 0
+    assert act(ask, "clear", "number=1") == (200, "1 fault cleared")
+    assert act(ask, "fault", "trouble=rust")[0] == 400
+
+
+def test_capacity_locks_and_cancelling(running: LocalBackend, ask: Ask) -> None:
+    assert act(ask, "capacity", "nodes=3") == (200, "A region has 3 nodes")
+    assert act(ask, "lock", "cluster=cpu&locked=true") == (200, "Cluster cpu is locked")
+    assert "cpu" in text(ask, "cloud").partition("Locked")[2][:80]
+    assert act(ask, "cancel", "job=train")[0] == 200
+    assert running.jobs.show("train").ended
+    assert act(ask, "cancel", "job=train")[0] == 409
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "step/more"])
+def test_there_is_no_other_action(ask: Ask, name: str) -> None:
+    assert act(ask, name)[0] == 404
+
+
+def test_time_that_is_played_moves_by_its_speed(running: LocalBackend, ask: Ask) -> None:
+    watch: Watch = ask.watch  # type: ignore[attr-defined]
+    before = running.now()
+    assert act(ask, "play", "speed=60") == (200, "Time is played 60 times as fast")
+    watch.look(2.0)
+    assert running.now() == before + 120
+    assert act(ask, "play", "speed=0") == (200, "Time stands still")
+    watch.look(2.0)
+    assert running.now() == before + 120
+    assert act(ask, "play", "speed=7")[0] == 400
+
+
+def test_a_change_of_another_process_is_noticed(running: LocalBackend, ask: Ask) -> None:
+    watch: Watch = ask.watch  # type: ignore[attr-defined]
+    watch.look(0.5)
+    seen = watch.revision
+    watch.look(0.5)
+    assert watch.revision == seen
+    control.advance(running.handle, 4000)
+    watch.look(0.5)
+    assert watch.revision > seen
+    assert watch.says == "job train: Completed"
+
+
+def test_a_cloud_that_is_reset_has_a_new_history(running: LocalBackend, ask: Ask) -> None:
+    watch: Watch = ask.watch  # type: ignore[attr-defined]
+    assert watch.follow().nodes
+    control.reset(running.handle, "1")
+    assert watch.follow().nodes == {}
+
+
+def test_a_workspace_on_azure_is_read_and_never_changed(running: LocalBackend) -> None:
+    watch = Watch(running)
+    watch.local = None
+    site = Site(watch, "t")
+
+    def get(path: str, method: str = "GET") -> Any:
+        return site(Request(method, f"/t/{path}"))
+
+    for path in ("", "clusters", "clusters/cpu", "jobs", "jobs/train", "endpoints"):
+        page = get(path)
+        assert page.status == 200
+        assert b'method="post"' not in page.body
+    assert [get(path).status for path in ("happened", "cloud", "data/nodes")] == [404, 404, 403]
+    assert [get(f"act/{name}", "POST").status for name in ("step", "play", "fault")] == [403] * 3
+    assert running.read([Address("compute", "cpu")])
