@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from mlctl.dataclasses import dataclass, field
 from mlctl.render.page.svg import Lane, Spell
@@ -15,7 +15,7 @@ from mlctl.simulator.engine.state import NodeState
 MOST_POINTS = 600  # of a series; then every second one goes
 MOST_LANES, MOST_SPELLS = 24, 60  # nodes of a cluster that have a row, and what each remembers
 MOST_EVENTS = 200
-_CLASSES = {NodeState.PREEMPTED: "lost", NodeState.UNUSABLE: "failed"}
+BILL_EVERY_S = 60.0  # of virtual time, at the shortest
 
 
 @dataclass(slots=True)
@@ -40,17 +40,22 @@ class History:
     """The nodes of the clusters of one workspace over time, and its last events."""
 
     def __init__(self, workspace_id: int) -> None:
-        self._prefix = f"{workspace_id}/"
+        self.prefix = f"{workspace_id}/"
         self._counter = NodeCounter()
         self.nodes: dict[str, Points] = {}
         self.bill = Points()
         self.events: deque[LoggedEvent] = deque(maxlen=MOST_EVENTS)
         self._spells: dict[str, dict[int, deque[tuple[NodeState | None, float]]]] = {}
 
-    def add(self, events: Iterable[LoggedEvent]) -> list[LoggedEvent]:
-        """Add events of the whole cloud, in order; those of the workspace, under its names."""
+    def add(self, events: Iterable[LoggedEvent], spent: Callable[[], float]) -> list[LoggedEvent]:
+        """Add events of the whole cloud, in order; those of the workspace, under its names.
+
+        `spent` says what has been billed when an event happens.
+        """
         mine = []
         for event in events:
+            if not self.bill.times or event.at >= self.bill.times[-1] + BILL_EVERY_S:
+                self.bill.add(event.at, (spent(),))
             if not self._is_mine(event.facts):
                 continue
             named = with_resource_names(event)
@@ -76,7 +81,7 @@ class History:
             begins = list(spells[number])
             ends = [at for _, at in begins[1:]] + [now]
             lane = [
-                Spell(_CLASSES.get(state, state.name.lower()), begin - start, end - start)
+                Spell(state.name.lower(), begin - start, end - start)
                 for (state, begin), end in zip(begins, ends, strict=True)
                 if end > begin and state is not None
             ]
@@ -86,7 +91,7 @@ class History:
 
     def _is_mine(self, facts: Mapping[str, object]) -> bool:
         names = [facts[key] for key in ("job", "cluster", "pool") if key in facts]
-        return not names or str(names[0]).startswith(self._prefix)
+        return not names or str(names[0]).startswith(self.prefix)
 
     def _remember(self, cluster: str, event: LoggedEvent) -> None:
         number = int(str(event.facts["node"]))

@@ -26,7 +26,7 @@ from mlctl.render.page import svg
 from mlctl.render.terminal.terminal import clean, clean_lines
 from mlctl.service_errors import NotFound, ServiceError
 from mlctl.simulator.control_plane import control
-from mlctl.studio import actions, views
+from mlctl.studio import actions, forecasts, views
 from mlctl.studio.history import MOST_EVENTS
 from mlctl.studio.watch import SPEEDS, Watch
 
@@ -65,14 +65,9 @@ Maker = Callable[[list[str], Query], Made]
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a command does for the pages: a plan of the folder as text, a forecast of a job.
-
-    None where there is no folder, or nothing to forecast with.
-    """
+    """What a command does for the pages: a plan of the folder as text; None without a folder."""
 
     plan: Callable[[], Mapping[str, object]] | None = None
-    forecast: Callable[[str, str], Mapping[str, object]] | None = None
-    weathers: tuple[str, ...] = ()
 
 
 class Site:
@@ -142,11 +137,10 @@ class Site:
         }
         if self._desk.plan is not None:
             pages["plan", 1] = self._planned
-        if self._desk.forecast is not None:
-            pages["forecasts", 2] = self._forecast
         if self._watch.local is not None:
             pages["happened", 1] = self._events
             pages["cloud", 1] = self._cloud
+            pages["forecasts", 2] = self._forecast
         return pages
 
     def _page(self, page: str, title: str, values: Mapping[str, object], query: Query) -> Response:
@@ -164,8 +158,7 @@ class Site:
                 "backend": watch.backend.name,
                 "simulated": watch.local is not None,
                 "has_plan": self._desk.plan is not None,
-                "has_forecast": self._desk.forecast is not None,
-                "weathers": self._desk.weathers,
+                "weathers": forecasts.weathers(),
                 "states": views.STATES,
                 "speeds": SPEEDS,
                 "clock": self._clock(),
@@ -217,14 +210,13 @@ class Site:
     def _job(self, names: list[str], _query: Query) -> Made:
         job = views.job(self._watch, names[0])
         lines = views.job_lines(self._watch, names[0]) if self._watch.local is not None else []
-        return "job", names[0], {"job": job, "lines": lines, "graph": ""}
+        return "job", names[0], {"job": job, "lines": lines}
 
     def _forecast(self, names: list[str], query: Query) -> Made:
-        assert self._desk.forecast is not None
-        weather = query.get("weather", "") or next(iter(self._desk.weathers), "")
-        forecast = self._desk.forecast(names[0], weather)
+        forecast = forecasts.beside(self._watch, names[0], query.get("weather") or forecasts.NOW)
         job = views.job(self._watch, names[0])
-        return "forecast", "Forecast", {"forecast": forecast, "job": job}
+        values = {"forecast": forecast, "job": job, "now": forecasts.NOW}
+        return "forecast", "Forecast", values
 
     def _endpoints(self, _names: list[str], _query: Query) -> Made:
         return "endpoints", "Endpoints", {"endpoints": views.endpoints(self._watch.backend)}
@@ -316,7 +308,7 @@ def _static(name: str) -> Response:
         raise NotFound("NoFile", "There is no such file.", status=404)
     body = path.read_bytes()
     if name == "studio.css":
-        body = page_parts.STYLE.encode() + b"\n" + body
+        body = page_parts.style().encode() + body
     kept = {"cache-control": "private, max-age=86400"}  # the token in the path is of this run alone
     kind = {"content-type": f"{_TYPES[path.suffix]}; charset=utf-8"}
     return Response(200, {**_HEADERS, **kept, **kind}, body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,8 +14,10 @@ from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.render.cloud import jobs as job_text
 from mlctl.service_errors import ServiceError
-from mlctl.simulator.control_plane import billing, control, disruptions
+from mlctl.simulator.control_plane import billing, command_log, control, disruptions, replay
 from mlctl.simulator.control_plane.jobs import job_events
+from mlctl.simulator.engine import ended_jobs
+from mlctl.simulator.engine.jobs import GroupJob
 from mlctl.simulator.engine.state import NodeState
 from mlctl.studio.watch import Watch
 
@@ -170,7 +173,8 @@ def job(watch: Watch, name: str) -> dict[str, Any]:
     shown = backend_jobs.show(name)
     properties: Mapping[str, Any] = shown.body["properties"]
     run: Mapping[str, Any] = properties.get("run") or {}
-    parts = backend_jobs.children(shown.name) if properties["jobType"] != "Batch" else []
+    children = [] if properties["jobType"] == "Batch" else backend_jobs.children(shown.name)
+    parts = [_job_row(part) for part in children]
     return {
         **_job_row(shown),
         "name": shown.name,
@@ -180,11 +184,57 @@ def job(watch: Watch, name: str) -> dict[str, Any]:
         "tags": properties.get("tags") or {},
         "reason": run.get("reason"),
         "warning": run.get("warning"),
-        "parts": [_job_row(part) for part in parts],
+        "parts": parts,
+        "stages": _stages(parts, _needs(watch, shown, parts)) if parts else [],
         "compute": str(properties.get("computeId") or "").rpartition("/")[2],
         "deployment": properties.get("deploymentName"),
         "studio_url": ((properties.get("services") or {}).get("Studio") or {}).get("endpoint"),
         "has_steps": "steps" in run,
+    }
+
+
+_AFTER = re.compile(r"parent\.jobs\.([\w-]+)")
+
+
+def _stages(parts: Sequence[dict[str, Any]], needs: Mapping[str, Sequence[str]]) -> list[Any]:
+    """The steps of a pipeline by the length of the longest way to each, each with what it needs.
+
+    `needs` has the names of parts that are needed, by the name of the one that needs them.
+    """
+    titles = {part["name"]: part["title"] for part in parts}
+    needs = {name: [at for at in needs.get(name, ()) if at in titles] for name in titles}
+    depth = dict.fromkeys(titles, 0)
+    for _ in titles:  # no way is longer than there are steps
+        for name, before in needs.items():
+            depth[name] = max((depth[at] + 1 for at in before if at != name), default=0)
+    stages: dict[int, list[Any]] = {}
+    for part in parts:
+        after = [titles[at] for at in needs[part["name"]]]
+        stages.setdefault(depth[part["name"]], []).append({**part, "after": after})
+    return [stages[at] for at in sorted(stages)] if any(needs.values()) else []
+
+
+def _needs(watch: Watch, job: Job, parts: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """Which parts each part of a job needs: as the engine has it, or as the job on Azure says."""
+    if watch.local is not None:
+        handle = watch.local.handle
+        with handle.store.read() as db:
+            engine_name = command_log.engine_name(handle.state(db).id, job.name)
+        with replay.current(handle.store) as world:
+            group = ended_jobs.find(world, engine_name)
+        members = group.spec.members if isinstance(group, GroupJob) else ()
+        return {
+            command_log.resource_name(member.spec.name): [
+                command_log.resource_name(name) for name in member.after
+            ]
+            for member in members
+        }
+    names = {str(part["title"]): part["name"] for part in parts}
+    declared: Mapping[str, Any] = job.body["properties"].get("jobs") or {}
+    return {
+        names[step]: [names[at] for at in _AFTER.findall(str(body)) if at in names]
+        for step, body in declared.items()
+        if step in names
     }
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
 from mlctl.schema.text import counted
 from mlctl.service_errors import Permanent, ServiceError
-from mlctl.simulator.control_plane import billing, control, replay
+from mlctl.simulator.control_plane import control, replay
+from mlctl.simulator.engine import usage
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.studio.history import History
 
@@ -59,6 +62,9 @@ class Watch:
 
     def _run(self) -> None:
         last = time.monotonic()
+        if self.local is not None:
+            with suppress(ServiceError):  # the pages say it
+                self.follow()
         while not self._stop.wait(PERIOD_S):
             now = time.monotonic()
             if self.listeners or self.speed:
@@ -144,13 +150,19 @@ class Watch:
                 with handle.store.read() as db:
                     self.history = History(handle.state(db).id)
             first = not self.history.bill.times
-            events = self.history.add(self._follower.events())
-            totals = [row.cost for row in billing.summarize(handle) if row.kind == "total"]
-            bill = sum(cost for cost in totals if cost is not None)
-            self.history.bill.add(control.now(handle), (bill,))
+            events = self.history.add(self._follower.events(), self._spent)
+            self.history.bill.add(control.now(handle), (self._spent(),))
             if not first:
                 self.says = _said(events) or self.says
             return self.history
+
+    def _spent(self) -> float:
+        """What the clusters and pools of the workspace have cost, where prices are known."""
+        world = self._follower.world if self._follower is not None else None
+        assert world is not None
+        assert self.history is not None
+        billed = takewhile(lambda row: row.kind != usage.JOB, usage.usage(world))
+        return sum(row.cost or 0.0 for row in billed if row.name.startswith(self.history.prefix))
 
     def _change(self, text: str = "") -> None:
         self.says = text or self.says

@@ -95,7 +95,7 @@ def test_time_is_moved_and_every_part_of_the_page_follows(page: Any, address: st
         page.get_by_role("cell", name="Completed")
     ).wait_for()
     page.get_by_role("link", name="Overview").click()
-    page.locator(".chart canvas").wait_for()
+    page.locator(".chart canvas").first.wait_for()
     page.get_by_role("button", name="Play").click()
     page.get_by_text("playing 60x").wait_for()
     page.get_by_role("button", name="Pause").click()

@@ -12,6 +12,8 @@ from mlctl.emulator.http.messages import Request
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import control, disruptions
 from mlctl.simulator.control_plane.jobs import records
+from mlctl.studio import views
+from mlctl.studio.history import MOST_POINTS, Points
 from mlctl.studio.site import Site
 from mlctl.studio.watch import Watch
 from tests.studio.conftest import Ask, with_cluster, with_job
@@ -158,6 +160,36 @@ def test_capacity_locks_and_cancelling(running: LocalBackend, ask: Ask) -> None:
     assert act(ask, "cancel", "job=train")[0] == 200
     assert running.jobs.show("train").ended
     assert act(ask, "cancel", "job=train")[0] == 409
+
+
+def test_a_forecast_stands_beside_what_happened(running: LocalBackend, ask: Ask) -> None:
+    running.wait(4000)
+    page = text(ask, "forecasts/train")
+    assert page.count('<td class="n">1h04m</td>') == 3  # nothing takes nodes away
+    assert "<b>1h04m</b>" in page
+    assert "the weather as it is now" in page
+    assert "the weather stress" in text(ask, "forecasts/train", weather="stress")
+    assert ask("forecasts/train", weather="rainbow").status == 400
+    assert ask("forecasts/nothing").status == 404
+
+
+def test_a_pipeline_is_drawn_in_the_order_of_its_data() -> None:
+    parts = [{"name": name, "title": f"step {name}"} for name in ("c", "a", "b", "d")]
+    needs = {"b": ["a"], "c": ["a", "b"], "a": ["elsewhere"]}
+    stages = views._stages(parts, needs)
+    assert [[step["name"] for step in stage] for stage in stages] == [["a", "d"], ["b"], ["c"]]
+    assert stages[2][0]["after"] == ["step a", "step b"]
+    assert views._stages(parts, {}) == []
+    assert len(views._stages(parts, {"a": ["b"], "b": ["a"]})) <= 4  # a ring ends
+
+
+def test_a_series_stays_within_its_bound_and_keeps_its_ends() -> None:
+    points = Points()
+    for at in range(100_000):
+        points.add(float(at), (float(at),))
+    assert len(points.times) <= MOST_POINTS
+    assert (points.times[0], points.rows[-1]) == (0.0, (99_999.0,))
+    assert points.times == sorted(points.times)
 
 
 @pytest.mark.parametrize("name", ["", "nothing", "step/more"])

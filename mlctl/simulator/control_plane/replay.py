@@ -195,6 +195,11 @@ class Follower:
             self._last = (at, number)
         yield from engine.advance(world, now, detail=self._detail)
 
+    @property
+    def world(self) -> World | None:
+        """The state of its engine; None before the first call of `events`."""
+        return self._world
+
     def was_reset(self) -> bool:
         """Whether the cloud was reset since the last call of `events`, which then begins again."""
         with self._store.read() as db:

@@ -3,7 +3,7 @@
 const base = document.documentElement.dataset.base
 const message = document.querySelector("#message")
 const live = document.querySelector("#live")
-let quiet, stream, hidden
+let quiet, stream
 
 const say = (text, bad) => {
   message.classList.toggle("bad", Boolean(bad))
@@ -23,8 +23,7 @@ const listen = () => {
     changed()
     for (const chart of charts) chart.draw()
   })
-  stream.onerror = () => { document.body.dataset.lost = "true" }
-  stream.onopen = () => { delete document.body.dataset.lost }
+  stream.onerror = () => say("The studio does not answer: is `mlctl studio` still running?", true)
 }
 
 // A page that nobody looks at asks for nothing.
@@ -91,11 +90,15 @@ class Chart {
     const order = names.map((_, number) => number)
     if (this.stacked) order.reverse()
     const values = [times, ...order.map((number) => (this.stacked ? sums : rows)[number])]
+    const now = names.map((name, number) => [name, rows[number].at(-1)]).filter(([, last]) => last)
+    this.label ??= this.place.getAttribute("aria-label")
+    this.place.setAttribute("aria-label",
+      `${this.label}. Now: ${now.map(([name, last]) => `${name} ${last}`).join(", ") || "nothing"}`)
     if (this.plot) return this.plot.setData(values)
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } }
     this.plot = new uPlot({
       ...this.size(),
-      scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high * 1.05, 1)] } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
       cursor: { points: { show: false } },
       axes: [{ ...axis, values: (_, splits) => splits.map(moment), space: 70 }, { ...axis, size: 55 }],
       series: [
