@@ -30,6 +30,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "plan": "mlctl.cli.change.plan",
         "apply": "mlctl.cli.change.apply",
         "destroy": "mlctl.cli.change.apply",
+        "show": "mlctl.cli.change.show",
         "lock": "mlctl.cli.change.lock",
         "drift": "mlctl.cli.change.drift",
         "export": "mlctl.cli.change.export",

@@ -54,11 +54,12 @@ def graph(
     if not panels:
         session.say("nothing to draw: the files declare no resource and no pipeline")
         return Exit.OK
-    session.out(_drawn(session, panels, output).rstrip("\n"))
+    session.out(drawn(session, panels, output).rstrip("\n"))
     return Exit.OK
 
 
-def _drawn(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
+def drawn(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
+    """A picture in a format; Mermaid's text where Graphviz is to draw and cannot."""
     from mlctl.render.graph import markup
 
     match picture:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.pipelines import Pipeline, Step, pipelines, uses
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS
 from mlctl.pointer import dotted
+
+_MANY = 40  # nodes of a picture that get packed
+_SHARED = "shared, or of no endpoint"
+_OF_ENDPOINTS = ("batch-deployment", "batch-endpoint", "online-deployment", "online-endpoint")
 
 
 class Shape(Enum):
@@ -24,12 +28,16 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PictureNode:
-    """A node: `title` is its name, `note` what it is, in a few words."""
+    """A node: `title` is its name, `note` what it is, in a few words.
+
+    `group` is the endpoint whose own it is, which it is drawn with; "" of what several share.
+    """
 
     id: str
     title: str
     note: str
     shape: Shape
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +51,17 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A part of the picture with a title; its arrows stay within it."""
+    """A part of the picture with a title; its arrows stay within it.
+
+    Of a `packed` one none leads from one group to another: they stand side by side.
+    """
 
     title: str
     note: str
     nodes: Mapping[str, PictureNode]
     arrows: tuple[Arrow, ...]
     needs: tuple[str, ...] = field(default=())
+    packed: bool = False
 
 
 def panels(graph: Graph, read: ReadDocument) -> list[Panel]:
@@ -96,7 +108,8 @@ def _resources(graph: Graph, runs: list[Resource]) -> Panel:
         resource = graph.resources[address]
         title = str(resource.form.schema.get("title", resource.kind.title)).lower()
         note = title.partition(" (")[0]  # which form it is written in tells nothing here
-        nodes[str(address)] = PictureNode(str(address), address.name, note, Shape.RESOURCE)
+        title = f"{address.name}:{address.version}" if address.version else address.name
+        nodes[str(address)] = PictureNode(str(address), title, note, Shape.RESOURCE)
     for edge in graph.edges:
         if edge.source in shown and not edge.deferred:
             declared = graph.declared(edge.target)
@@ -106,7 +119,51 @@ def _resources(graph: Graph, runs: list[Resource]) -> Panel:
                 title = f"{edge.target.name}{version}"
                 nodes[target] = PictureNode(target, title, edge.target.kind, Shape.MISSING)
             arrows.append(Arrow(str(edge.source), target, dotted(edge.at)))
-    return Panel("resources", "", dict(sorted(nodes.items())), tuple(dict.fromkeys(arrows)))
+    return Panel("resources", "", _grouped(nodes, arrows), tuple(dict.fromkeys(arrows)))
+
+
+def packed(panel: Panel) -> Panel:
+    """A picture of many resources that stays readable: what endpoints share is named in its users.
+
+    A hundred arrows to one cluster would cross the whole picture. A small panel stays as it is.
+    """
+    if len(panel.nodes) < _MANY or not any(node.group for node in panel.nodes.values()):
+        return panel
+    nodes, arrows = dict(panel.nodes), []
+    for arrow in panel.arrows:
+        source, target = nodes[arrow.source], nodes[arrow.target]
+        if source.group == target.group:
+            arrows.append(arrow)
+        else:
+            note = f"{source.note}\n{arrow.text}: {target.title}"
+            nodes[arrow.source] = replace(source, note=note)
+    shared = {
+        id_: node if node.group else replace(node, group=_SHARED) for id_, node in nodes.items()
+    }
+    return replace(panel, nodes=shared, arrows=tuple(arrows), packed=True)
+
+
+def _grouped(nodes: Mapping[str, PictureNode], arrows: Sequence[Arrow]) -> dict[str, PictureNode]:
+    """The nodes by their ids, each with the endpoint that alone leads to it, or that it is beneath.
+
+    A deployment refers to its endpoint and to its assets: those of no other endpoint go with it.
+    """
+    users: dict[str, list[str]] = {}
+    for arrow in arrows:
+        users.setdefault(arrow.target, []).append(arrow.source)
+    groups = {
+        node: node.partition("/")[2].partition("/")[0]
+        for node in nodes
+        if node.partition("/")[0] in _OF_ENDPOINTS
+    }
+    for node in in_order(Panel("", "", nodes, tuple(arrows))):
+        owners = {groups.get(user, "") for user in users.get(node, ())}
+        if node not in groups and len(owners) == 1:
+            groups[node] = owners.pop()
+    return {
+        node: replace(nodes[node], group=groups.get(node, ""))
+        for node in sorted(nodes, key=lambda node: (groups.get(node, ""), node))
+    }
 
 
 def _pipeline(pipeline: Pipeline, graph: Graph) -> Panel:

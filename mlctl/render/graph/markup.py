@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from math import ceil, sqrt
 
-from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape, in_order
+from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape, in_order, packed
 from mlctl.render.terminal.terminal import clean
 
 _MERMAID = {
@@ -24,12 +26,17 @@ _DOT = {
 def mermaid(panels: Sequence[Panel]) -> str:
     """A flowchart of Mermaid, as GitHub and Azure DevOps draw it in Markdown."""
     lines = ["flowchart LR"]
-    for number, panel in enumerate(panels):
+    for number, panel in enumerate(map(packed, panels)):
         ids = _ids(panel, number)
         lines.append(f'  subgraph p{number}["{_mermaid(_title(panel))}"]')
-        for node in panel.nodes.values():
-            opens, closes = _MERMAID[node.shape]
-            lines.append(f"    {ids[node.id]}{opens}{_mermaid(_label(node), '<br/>')}{closes}")
+        for index, (group, nodes) in enumerate(_groups(panel)):
+            if group:
+                lines.append(f'    subgraph p{number}g{index}["{_mermaid(group)}"]')
+            for node in nodes:
+                opens, closes = _MERMAID[node.shape]
+                lines.append(f"    {ids[node.id]}{opens}{_mermaid(_label(node), '<br/>')}{closes}")
+            if group:
+                lines.append("    end")
         lines.append("  end")
         for arrow in panel.arrows:
             text = f'|"{_mermaid(arrow.text)}"|' if arrow.text else ""
@@ -40,22 +47,40 @@ def mermaid(panels: Sequence[Panel]) -> str:
 
 def dot(panels: Sequence[Panel]) -> str:
     """A digraph of Graphviz."""
-    lines = ["digraph mlctl {", "  rankdir=LR;", '  node [fontname="sans-serif", fontsize=11];']
+    lines = [
+        "digraph mlctl {",
+        '  rankdir=LR; fontname="sans-serif";',
+        '  node [fontname="sans-serif", fontsize=11];',
+    ]
     lines.append('  edge [fontname="sans-serif", fontsize=9];')
-    for number, panel in enumerate(panels):
+    for number, panel in enumerate(map(packed, panels)):
         lines += _dot_panel(panel, number)
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def _dot_panel(panel: Panel, number: int) -> Iterator[str]:
     ids = _ids(panel, number)
-    yield f"  subgraph cluster_{number} {{"
-    yield f"    label={_quoted(_title(panel))};"
-    for node in panel.nodes.values():
-        yield f"    {ids[node.id]} [label={_quoted(_label(node))}, {_DOT[node.shape]}];"
+    rows = ceil(sqrt(2.5 * len(_groups(panel))))  # a group is wider than it is high
+    packing = f'  pack=20; packmode="array_{rows}"; {{'
+    yield packing if panel.packed else f"  subgraph cluster_{number} {{"
+    if not panel.packed:
+        yield f"    label={_quoted(_title(panel))};"
+    for index, (group, nodes) in enumerate(_groups(panel)):
+        if group:
+            yield f"    subgraph cluster_{number}_{index} {{ label={_quoted(group)}; style=rounded;"
+        for node in nodes:
+            yield f"    {ids[node.id]} [label={_quoted(_label(node))}, {_DOT[node.shape]}];"
+        if group:
+            yield "    }"
     for arrow in panel.arrows:
         yield f"    {ids[arrow.source]} -> {ids[arrow.target]} [label={_quoted(arrow.text)}];"
     yield "  }"
+
+
+def _groups(panel: Panel) -> list[tuple[str, list[PictureNode]]]:
+    """The nodes of each group; first those of none."""
+    ordered = sorted(panel.nodes.values(), key=lambda node: node.group)
+    return [(group, list(nodes)) for group, nodes in groupby(ordered, lambda node: node.group)]
 
 
 def _ids(panel: Panel, number: int) -> dict[str, str]:
@@ -107,14 +132,20 @@ def _tree(panel: Panel) -> Iterator[str]:
     """Each resource that nothing refers to, with what it refers to below it."""
     targets = {arrow.target for arrow in panel.arrows}
     roots = [node for node in panel.nodes if node not in targets] or list(panel.nodes)
+    groups = {node: panel.nodes[node].group for node in roots}
     below: dict[str, list[Arrow]] = {}
     for arrow in panel.arrows:
         below.setdefault(arrow.source, []).append(arrow)
     printed: set[str] = set()
-    for root in roots:
-        yield _line(panel.nodes[root])
-        printed.add(root)
-        yield from _branches(root, panel.nodes, below, printed, "")
+    for group, members in groupby(roots, lambda root: groups[root]):
+        listed = list(members)
+        pad = "  " if group and len(set(groups.values())) > 1 else ""
+        if pad:
+            yield f"{group}:"
+        for root in listed:
+            yield pad + _line(panel.nodes[root])
+            printed.add(root)
+            yield from _branches(root, panel.nodes, below, printed, pad)
 
 
 def _branches(

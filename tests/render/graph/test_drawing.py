@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.render.graph import markup
+from mlctl.render.graph import drawing, markup
 from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape, in_order, panels
 from tests.builders.findings import TODAY
 from tests.builders.paths import SAMPLES
@@ -74,6 +74,53 @@ def pipeline(tmp_path: Path) -> list[Panel]:
 
 def test_a_pipeline_is_a_tree_of_steps_in_the_order_of_their_data(pipeline: list[Panel]) -> None:
     assert markup.text(pipeline) == TREE
+
+
+def many(endpoints: int) -> Panel:
+    """A panel of endpoints with a deployment and a model each, and a cluster that all share."""
+    shape = Shape.RESOURCE
+    nodes = [PictureNode("compute/cpu", "cpu", "cluster", shape)]
+    arrows = []
+    for name in (f"e{number:02}" for number in range(endpoints)):
+        deployment, endpoint, model = (
+            f"batch-deployment/{name}/blue",
+            f"batch-endpoint/{name}",
+            f"model/m-{name}:1",
+        )
+        nodes += [PictureNode(node, node, "", shape) for node in (deployment, endpoint, model)]
+        arrows += [Arrow(deployment, target, "x") for target in (endpoint, model, "compute/cpu")]
+    by_id = {node.id: node for node in nodes}
+    return Panel("resources", "", drawing._grouped(by_id, arrows), tuple(arrows))
+
+
+def test_what_one_endpoint_alone_uses_is_drawn_with_it() -> None:
+    groups = {node.id: node.group for node in many(2).nodes.values()}
+    assert groups["model/m-e01:1"] == groups["batch-deployment/e01/blue"] == "e01"
+    assert groups["compute/cpu"] == ""
+    text = markup.text([many(2)])
+    assert "e00:\n  batch-deployment/e00/blue" in text
+    assert markup.mermaid([many(2)]).count('g1["e00"]') == 1
+
+
+def test_a_picture_of_150_resources_has_no_arrow_across_groups() -> None:
+    packed = drawing.packed(many(50))
+    assert len(packed.nodes) == 151
+    assert all(
+        packed.nodes[arrow.source].group == packed.nodes[arrow.target].group
+        for arrow in packed.arrows
+    )
+    assert "x: cpu" in packed.nodes["batch-deployment/e07/blue"].note
+    assert drawing.packed(many(3)) == many(3)
+
+
+@pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
+def test_150_resources_are_no_wider_than_they_are_high_and_no_band() -> None:
+    dot = markup.dot([many(50)])
+    done = subprocess.run(["dot", "-Tsvg"], input=dot.encode(), capture_output=True, check=True)
+    match = re.search(rb'<svg width="(\d+)pt" height="(\d+)pt"', done.stdout)
+    assert match is not None
+    width, height = int(match[1]), int(match[2])
+    assert 1 / 3 < width / height < 3
 
 
 def test_resources_stand_below_what_refers_to_them() -> None:

@@ -1,0 +1,46 @@
+"""`mlctl show`: a saved plan, printed or drawn."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from mlctl import inert, planfile
+from mlctl.cli.change.planning import PlanFormat
+from mlctl.cli.files.graph import Picture, drawn
+from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
+
+
+def show(
+    session: Session,
+    plan: Path = argument("A file that `mlctl plan --out` wrote.", metavar="PLAN"),
+    output: PlanFormat = flag(
+        "human, or json: the shape of `terraform show -json`.", "-o", default=PlanFormat.HUMAN
+    ),
+    graph: Picture | None = flag(
+        "Draw it instead: what changes, in the order in which it is done.", "--graph"
+    ),
+) -> Exit:
+    """Show a saved plan: what it would do. It reads the file alone, no workspace and no YAML."""
+    from mlctl.render.plan import saved as render
+
+    if output is PlanFormat.MARKDOWN:
+        raise UsageError("a saved plan is shown as human or json; `mlctl plan -o markdown` plans")
+    saved = planfile.load(plan)
+    if graph is not None:
+        address_of = {step.id: str(step.change) for step in saved.work.steps}
+        order = [
+            (address_of[needed], str(step.change))
+            for step in saved.work.steps
+            for needed in step.needs
+        ]
+        panel = render.picture(saved.document, order)
+        session.out(drawn(session, [panel], graph).rstrip("\n"))
+    elif output is PlanFormat.JSON:
+        session.out_data(inert.as_json(saved.document))
+    else:
+        session.out(render.human(saved.document, color=session.color(sys.stdout)))
+    return Exit.OK
+
+
+COMMANDS = {"show": show}

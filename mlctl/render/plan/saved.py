@@ -1,0 +1,79 @@
+"""A saved plan as text and as a picture: from its document alone, without files or a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlctl.planning.model import Action
+from mlctl.pointer import Data
+from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape
+from mlctl.render.plan import text as plan_text
+from mlctl.render.plan.tree import DiffBranch, DiffLeaf, lines, node_of, styled_sign
+from mlctl.render.terminal.terminal import Style, Styler, clean
+
+_WORDS = {
+    Action.CREATE: "will be created",
+    Action.UPDATE: "will be updated in-place",
+    Action.REPLACE: "must be replaced",
+    Action.DELETE: "will be destroyed",
+}
+
+
+def human(document: Mapping[str, Data], *, color: bool = False) -> str:
+    """The changes of a saved plan, its sums, and what was found, with a line break at the end."""
+    styler = Styler(color)
+    workspace = document["workspace"]
+    where = f"{workspace['resource_group']}/{workspace['workspace']}"
+    parts = [clean(f"A plan for the {document['backend']} backend, workspace {where}.")]
+    parts += ["\n".join(_block(change, styler)) for change in pending(document)]
+    summary = document["summary"]
+    add, change, destroy = (summary[key] for key in ("add", "change", "destroy"))
+    sums = f"Plan: {add} to add, {change} to change, {destroy} to destroy."
+    parts.append(styler.apply(sums, Style.BOLD))
+    found = [_finding(diagnostic) for diagnostic in document["diagnostics"]]
+    parts += ["\n".join(found)] if found else []
+    return "\n\n".join(parts) + "\n"
+
+
+def pending(document: Mapping[str, Data]) -> list[Mapping[str, Any]]:
+    """The changes that do anything."""
+    changes = document["resource_changes"]
+    return [change for change in changes if _action(change) is not Action.NO_OP]
+
+
+def _action(change: Mapping[str, Any]) -> Action:
+    return Action(tuple(change["change"]["actions"]))
+
+
+def _block(change: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+    action, sides = _action(change), change["change"]
+    source = change.get("source")
+    place = f"  ({source['filename']}:{source['line']})" if source else ""
+    address = clean(str(change["address"]))
+    yield styler.apply(f"  # {address} {_WORDS[action]}{clean(place)}", Style.BOLD)
+    yield f"  {styled_sign(plan_text.SYMBOLS[action], styler)} {address}:"
+    branch = node_of(DiffLeaf(sides["before"], sides["after"]))
+    if isinstance(branch, DiffBranch) and action is not Action.DELETE:
+        branch.word = "attribute"
+        yield from lines(branch, styler, 6)
+
+
+def _finding(diagnostic: Mapping[str, Any]) -> str:
+    text = f"{diagnostic['severity']}[{diagnostic['code']}]: {diagnostic['summary']}"
+    return clean(text)
+
+
+def picture(document: Mapping[str, Data], steps: Sequence[tuple[str, str]]) -> Panel:
+    """What is changed, and what has to be done before what: `steps` are (before, after)."""
+    changes = {str(change["address"]): change for change in pending(document)}
+    nodes = {
+        address: PictureNode(address, address, _WORDS[_action(change)], Shape.RESOURCE)
+        for address, change in changes.items()
+    }
+    arrows = [
+        Arrow(before, after)
+        for before, after in dict.fromkeys(steps)
+        if before in nodes and after in nodes and before != after
+    ]
+    return Panel("plan", "an arrow leads to what comes later", nodes, tuple(arrows))
