@@ -118,15 +118,15 @@ def _plan(session: Session, backend: Backend, paths: Sequence[str]) -> Mapping[s
     plan: dict[str, object] = {"error": "", "summary": None, "findings": "", "text": ""}
     try:
         context = replace(plan_context(fresh), note=lambda _text: None, show=lambda _loaded: None)
-        made = plan_files(paths, backend, context, report, PlanOptions()).plan
-        summary = made.summary
+        result = plan_files(paths, backend, context, report, PlanOptions()).plan
+        summary = result.summary
         plan["summary"] = {
             "to add": summary.add,
             "to change": summary.change,
             "to destroy": summary.destroy,
         }
-        report.extend((*made.errors, *made.warnings))
-        plan["text"] = blocks.human(made, color=False, width=110)
+        report.extend((*result.errors, *result.warnings))
+        plan["text"] = blocks.human(result, color=False, width=110)
     except InvalidFiles:
         plan["error"] = "The files have errors: there is no plan."
     except ProjectError as error:

@@ -32,8 +32,8 @@ _Run = tuple[JobStatus, float, float]  # how a history ended, after how long, wi
 
 def weathers() -> tuple[str, ...]:
     """The weather that a job can be forecast in, and a cloud can have, by name."""
-    named = ((name, weather.by_name(name)) for name in weather.names())
-    return tuple(name for name, model in named if model is not None and model.trace is None)
+    models = ((name, weather.by_name(name)) for name in weather.names())
+    return tuple(name for name, model in models if model is not None and model.trace is None)
 
 
 def beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:

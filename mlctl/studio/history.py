@@ -58,12 +58,12 @@ class History:
                 self.bill.add(event.at, (spent(),))
             if not self._is_mine(event.facts):
                 continue
-            named = with_resource_names(event)
-            mine.append(named)
+            renamed = with_resource_names(event)
+            mine.append(renamed)
             change = self._counter.add(event)
             if change is None:
                 continue
-            cluster = str(named.facts["cluster"])
+            cluster = str(renamed.facts["cluster"])
             self.nodes.setdefault(cluster, Points()).add(event.at, change[1].nodes)
             self._remember(cluster, event)
         self.events.extend(mine)

@@ -191,7 +191,7 @@ class Site:
         return "clusters", "Clusters", {"clusters": views.clusters(self._watch)}
 
     def _cluster(self, names: list[str], query: Query) -> Made:
-        matching = [each for each in views.clusters(self._watch) if each.name == names[0]]
+        matching = [cluster for cluster in views.clusters(self._watch) if cluster.name == names[0]]
         if not matching:
             raise NotFound("NoCluster", f"There is no cluster `{names[0]}`.", status=404)
         lanes = ""
@@ -272,21 +272,21 @@ class Site:
     async def _stream(self) -> AsyncIterator[bytes]:
         """Server-sent events: one for each change, but no more than one a second."""
         watch = self._watch
-        seen, quiet, since = 0, 0.0, _LEAST_S
+        revision, silent_s, waited_s = 0, 0.0, _LEAST_S
         watch.listeners += 1
         try:
             while True:
-                if watch.revision != seen and since >= _LEAST_S:
-                    seen, quiet, since = watch.revision, 0.0, 0.0
-                    data = {"revision": seen, "says": clean(watch.says)}
+                if watch.revision != revision and waited_s >= _LEAST_S:
+                    revision, silent_s, waited_s = watch.revision, 0.0, 0.0
+                    data = {"revision": revision, "says": clean(watch.says)}
                     yield f"event: change\ndata: {json.dumps(data)}\n\n".encode()
-                elif quiet >= _QUIET_S:
-                    quiet = 0.0
+                elif silent_s >= _QUIET_S:
+                    silent_s = 0.0
                     yield b": still here\n\n"
                 else:
                     yield b""
                 await asyncio.sleep(_BEAT_S)
-                quiet, since = quiet + _BEAT_S, since + _BEAT_S
+                silent_s, waited_s = silent_s + _BEAT_S, waited_s + _BEAT_S
         finally:
             watch.listeners -= 1
 
@@ -309,6 +309,8 @@ def _static(name: str) -> Response:
     body = path.read_bytes()
     if name == "studio.css":
         body = page_parts.style().encode() + body
-    kept = {"cache-control": "private, max-age=86400"}  # the token in the path is of this run alone
+    caching = {
+        "cache-control": "private, max-age=86400"
+    }  # the token in the path is of this run alone
     kind = {"content-type": f"{_TYPES[path.suffix]}; charset=utf-8"}
-    return Response(200, {**_HEADERS, **kept, **kind}, body)
+    return Response(200, {**_HEADERS, **caching, **kind}, body)

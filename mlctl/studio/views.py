@@ -148,8 +148,8 @@ def _words(job: Job) -> str:
 def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
     """The rows of the page that a query asks for, and which pages there are."""
     pages = max(-(-len(rows) // PAGE), 1)
-    asked = query.get("page", "1")[:8]
-    page = min(max(int(asked) if asked.isdecimal() else 1, 1), pages)
+    number = query.get("page", "1")[:8]
+    page = min(max(int(number) if number.isdecimal() else 1, 1), pages)
     return {
         "rows": rows[(page - 1) * PAGE : page * PAGE],
         "page": page,
@@ -205,12 +205,12 @@ def _stages(parts: Sequence[dict[str, Any]], needs: Mapping[str, Sequence[str]])
     needs = {name: [at for at in needs.get(name, ()) if at in titles] for name in titles}
     depth = dict.fromkeys(titles, 0)
     for _ in titles:  # no way is longer than there are steps
-        for name, before in needs.items():
-            depth[name] = max((depth[at] + 1 for at in before if at != name), default=0)
+        for name, earlier in needs.items():
+            depth[name] = max((depth[at] + 1 for at in earlier if at != name), default=0)
     stages: dict[int, list[Any]] = {}
     for part in parts:
-        after = [titles[at] for at in needs[part["name"]]]
-        stages.setdefault(depth[part["name"]], []).append({**part, "after": after})
+        earlier = [titles[at] for at in needs[part["name"]]]
+        stages.setdefault(depth[part["name"]], []).append({**part, "after": earlier})
     return [stages[at] for at in sorted(stages)] if any(needs.values()) else []
 
 
@@ -283,17 +283,18 @@ def _deployments(backend: Backend, endpoint: Live, kind: str) -> Iterator[dict[s
     properties: Mapping[str, Any] = endpoint.body["properties"]
     traffic, default = properties.get("traffic") or {}, properties.get("defaults") or {}
     for live in backend.list(kind, endpoint.address.name):
-        own: Mapping[str, Any] = live.body["properties"]
+        settings: Mapping[str, Any] = live.body["properties"]
         sku = live.body.get("sku") or {}
         name = live.address.name
         yield {
             "name": name,
             "share": traffic.get(name, 0) if kind == "online-deployment" else None,
             "default": default.get("deploymentName") == name,
-            "state": own.get("provisioningState"),
-            "model": _short(own.get("model")),
-            "runs_on": own.get("instanceType") or _short(own.get("compute")),
-            "instances": sku.get("capacity") or (own.get("resources") or {}).get("instanceCount"),
+            "state": settings.get("provisioningState"),
+            "model": _short(settings.get("model")),
+            "runs_on": settings.get("instanceType") or _short(settings.get("compute")),
+            "instances": sku.get("capacity")
+            or (settings.get("resources") or {}).get("instanceCount"),
         }
 
 
@@ -301,8 +302,8 @@ def _short(reference: Data) -> str:
     """The name of what a reference is to, with its version."""
     if isinstance(reference, dict):
         reference = reference.get("assetId") or reference.get("path") or ""
-    named, _, version = str(reference or "").strip("/").partition("/versions/")
-    return named.rpartition("/")[2] + (f":{version}" if version else "")
+    path, _, version = str(reference or "").strip("/").partition("/versions/")
+    return path.rpartition("/")[2] + (f":{version}" if version else "")
 
 
 def logs(backend: Backend, endpoint: str, deployment: str) -> str:
@@ -322,11 +323,11 @@ def bill(watch: Watch) -> dict[str, Any] | None:
     if watch.local is None:
         return None
     totals = [row for row in _usage(watch) if row.kind == "total"]
-    known = all(row.cost is not None for row in totals)
+    complete = all(row.cost is not None for row in totals)
     return {
         "tiers": totals,
         "sum": sum(row.cost or 0.0 for row in totals),
-        "known": known,
+        "known": complete,
         "hours": sum(row.node_hours for row in totals),
     }
 
@@ -350,16 +351,16 @@ def series(watch: Watch, cluster: str) -> dict[str, Any]:
     now = control.now(watch.cloud.handle)
     chosen = [cluster] if cluster else list(history.nodes)
     points = [history.nodes[name] for name in chosen if name in history.nodes]
-    times = sorted({at for each in points for at in each.times} | {now})
+    times = sorted({at for series_ in points for at in series_.times} | {now})
     rows: list[list[float]] = [[] for _ in STATES]
     places = [0] * len(points)
     for at in times:
         totals = [0.0] * len(NodeState)
-        for number, each in enumerate(points):
-            while places[number] < len(each.times) and each.times[places[number]] <= at:
+        for number, series_ in enumerate(points):
+            while places[number] < len(series_.times) and series_.times[places[number]] <= at:
                 places[number] += 1
             if places[number]:
-                for state, count in enumerate(each.rows[places[number] - 1]):
+                for state, count in enumerate(series_.rows[places[number] - 1]):
                     totals[state] += count
         for row, state_name in zip(rows, STATES, strict=True):
             row.append(totals[NodeState[state_name.upper()]])

@@ -47,7 +47,7 @@ class Watch:
         self._folders = folders
         self._lock = threading.RLock()
         self._follower: replay.Follower | None = None
-        self._seen: object = None
+        self._version: object = None
         self._looked = 0.0
         self._saved = 0.0
         self._stop = threading.Event()
@@ -95,12 +95,12 @@ class Watch:
             with self._lock:
                 self.advance(min(elapsed, _MOST_STEP_S) * self.speed)
         with self.local.handle.store.read() as db:
-            seen = (
+            version = (
                 db.execute("PRAGMA data_version").fetchone(),
                 db.execute("SELECT now FROM world").fetchone(),
             )
-        if seen != self._seen:
-            self._seen = seen
+        if version != self._version:
+            self._version = version
             self.follow()
             self._change()
 

@@ -24,15 +24,15 @@ def human(document: Mapping[str, Data], *, color: bool = False) -> str:
     """The changes of a saved plan, its sums, and what was found, with a line break at the end."""
     styler = Styler(color)
     workspace = document["workspace"]
-    where = f"{workspace['resource_group']}/{workspace['workspace']}"
-    parts = [clean(f"A plan for the {document['backend']} backend, workspace {where}.")]
+    scope = f"{workspace['resource_group']}/{workspace['workspace']}"
+    parts = [clean(f"A plan for the {document['backend']} backend, workspace {scope}.")]
     parts += ["\n".join(_block(change, styler)) for change in pending(document)]
     summary = document["summary"]
     add, change, destroy = (summary[key] for key in ("add", "change", "destroy"))
     sums = f"Plan: {add} to add, {change} to change, {destroy} to destroy."
     parts.append(styler.apply(sums, Style.BOLD))
-    found = [_finding(diagnostic) for diagnostic in document["diagnostics"]]
-    parts += ["\n".join(found)] if found else []
+    findings = [_finding(diagnostic) for diagnostic in document["diagnostics"]]
+    parts += ["\n".join(findings)] if findings else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,8 +72,8 @@ def picture(document: Mapping[str, Data], steps: Sequence[tuple[str, str]]) -> P
         for address, change in changes.items()
     }
     arrows = [
-        Arrow(before, after)
-        for before, after in dict.fromkeys(steps)
-        if before in nodes and after in nodes and before != after
+        Arrow(first, second)
+        for first, second in dict.fromkeys(steps)
+        if first in nodes and second in nodes and first != second
     ]
     return Panel("plan", "an arrow leads to what comes later", nodes, tuple(arrows))
