@@ -207,10 +207,15 @@ def _backend_message(error: ServiceError) -> str:
 
 def _held_message(error: LeaseHeld) -> str:
     """Who applies now, and what to do about it."""
+    from mlctl.backends.ports.lease import FINISH
     from mlctl.render.apply.leases import facts
 
+    project = error.lease.project
     advice = (
-        "hint: wait for it with --lock-timeout 10m; `mlctl lock show` lists it, and"
+        f"hint: `mlctl finish show {project.removeprefix(FINISH)}` says how far it is; if that"
+        f" process is dead, `mlctl lock break --project {project}` frees it at once"
+        if project.startswith(FINISH)
+        else "hint: wait for it with --lock-timeout 10m; `mlctl lock show` lists it, and"
         " `mlctl lock break` ends one that is stuck"
     )
     return "\n  ".join([error.message, *facts(error.lease), advice])

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
+from mlctl.backends.ports.folders import Folders, SupportsFolders
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.finishing.controller import Look
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Run
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
-from mlctl.simulator.engine.model import Tier
+from mlctl.service_errors import NotFound, Permanent, Transient
+from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.workload import DEFAULT_NAME, Workload
 
+_T = TypeVar("_T")
 TWIN = "-dedicated"
 POLL_S = 30.0  # between two looks at a run of Azure: two requests a minute
-_ATTEMPTS = 5  # to start a run
+_PATIENCE_S, _LONGEST_PAUSE_S = 6 * HOUR, 300.0  # how long a service may be without an answer
+_UNSEEN = 10  # looks at which a job may not be there: one that was started is seen a little later
+# What of a deployment makes its results what they are.
+_VERSION = ("model", "codeConfiguration", "environmentId", "outputAction", "outputFileName")
 _COMPUTE = ("properties", "compute")
 # What a service says of a resource, and takes from nobody.
 _READ_ONLY = ("id", "systemData", "etag", "type", "name")
@@ -44,10 +54,68 @@ class WorkspaceCloud:
 
     def find(self, run: str) -> Look | None:
         """A run; None where there is none of that name."""
+        return self.patiently(lambda: self._find(run))
+
+    def _find(self, run: str) -> Look | None:
         try:
             return _look(self.jobs.show(run))
         except NotFound:
             return None
+
+    def patiently(self, ask: Callable[[], _T]) -> _T:
+        """What is asked; again where the service cannot answer now, for `_PATIENCE_S` at most.
+
+        What is asked must be able to happen twice.
+
+        Raises:
+            Transient: there is no answer after that time.
+            ServiceError: refused.
+        """
+        until, pause = self.now() + _PATIENCE_S, POLL_S
+        while True:
+            try:
+                return ask()
+            except Transient:
+                if self.now() >= until:
+                    raise
+            self.backend.wait(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    def upload(self, order: Order) -> None:
+        """Send the files of the job to the folders of its shards.
+
+        Raises:
+            ServiceError: refused; or the files are not here.
+        """
+        root = Path(order.source)
+        for shard in range(len(order.sizes)):
+            files = {name: root / name for name in order.names(shard)}
+            try:
+                self.patiently(partial(self._folders.write, order.folder(shard), files))
+            except OSError as error:
+                text = f"cannot read {error.filename}: {error.strerror}"
+                raise Permanent("ContentGone", text) from None
+
+    def discard(self, order: Order) -> None:
+        """Remove what was uploaded; nothing need be there."""
+        self.patiently(lambda: self._folders.remove(order.upload))
+
+    @property
+    def _folders(self) -> Folders:
+        if not isinstance(self.backend, SupportsFolders):
+            raise Permanent("NoFolders", f"the {self.backend.name} backend keeps no files for jobs")
+        return self.backend.folders
+
+    def version(self, order: Order) -> str:
+        """A hash of what the deployment runs, and of how it writes results.
+
+        Raises:
+            Permanent: it is gone.
+        """
+        address = Address("batch-deployment", order.deployment, order.endpoint)
+        properties = self.patiently(lambda: self._read(address))["properties"]
+        facts = json.dumps([properties.get(name) for name in _VERSION], sort_keys=True)
+        return sha256(facts.encode()).hexdigest()[:16]
 
     def submit(self, order: Order, run: Run) -> None:
         """Start a run under its name, which is taken for ever: so it cannot be started twice.
@@ -56,28 +124,30 @@ class WorkspaceCloud:
             ServiceError: refused, or no answer came as often as it was asked for.
         """
         deployment = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
-        for attempt in range(_ATTEMPTS):
+        workload = Workload(**{**order.workload, "files": order.sizes[run.shard]})
+        body, tries = self._body(order, run), count()
+
+        def start() -> None:
+            is_again = next(tries) > 0
+            if is_again and self._find(run.name) is not None:
+                return  # the answer was lost, and not the request
             try:
-                self.jobs.invoke(
-                    order.endpoint,
-                    deployment,
-                    self._body(order, run),
-                    Workload(**{**order.workload, "files": order.sizes[run.shard]}),
-                    DEFAULT_NAME,
-                )
-            except Transient:
-                self.backend.wait(POLL_S)
-                if self.find(run.name) is None and attempt + 1 < _ATTEMPTS:
-                    continue
-                if self.find(run.name) is None:
+                self.jobs.invoke(order.endpoint, deployment, body, workload, DEFAULT_NAME)
+            except Permanent:
+                if not is_again or self._find(run.name) is None:
                     raise
-            return
+
+        self.patiently(start)
 
     def _body(self, order: Order, run: Run) -> dict[str, Data]:
         """ARM's properties of a run."""
+        inputs = order.inputs
+        if order.folders:
+            [name] = inputs or ("UriFolder",)
+            inputs = {name: {"jobInputType": "UriFolder", "uri": order.folders[run.shard]}}
         return {
             "name": run.name,
-            "inputData": order.inputs,
+            "inputData": inputs,
             "properties": {"experimentName": order.name},
             "outputFileName": order.output_file,
         }
@@ -90,9 +160,13 @@ class WorkspaceCloud:
             if not job.ended and self.now() < moment:  # it stands still for good
                 self.backend.wait(moment - self.now())
             return _look(job)
+        missing = 0
         while True:
-            look = _look(self.jobs.show(run))
-            if look.ended or self.now() >= moment:
+            look = self.find(run)
+            missing = missing + 1 if look is None else 0
+            if missing > _UNSEEN:
+                return Look("Failed", reason="the job is not there any more")
+            if look is not None and (look.ended or self.now() >= moment):
                 return look
             self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
@@ -102,12 +176,17 @@ class WorkspaceCloud:
         Raises:
             ServiceError: refused.
         """
-        try:
-            job = self.jobs.cancel(run)
-        except ServiceError:
-            job = self.jobs.show(run)
-            if not job.ended:
-                raise
+
+        def cancelled() -> Job:
+            try:
+                return self.jobs.cancel(run)
+            except Permanent:
+                job = self.jobs.show(run)
+                if not job.ended:
+                    raise
+                return job
+
+        job = self.patiently(cancelled)
         return _look(job) if job.ended else self.watch(run, self.now() + 10 * POLL_S)
 
     def twins(self, order: Order) -> Mapping[str, Any]:
@@ -144,12 +223,12 @@ class WorkspaceCloud:
 
     def make(self, address: str, body: Any) -> None:
         """Create a part of the twin."""
-        self.backend.put(Address.parse(address), body).wait()
+        self.patiently(lambda: self.backend.put(Address.parse(address), body).wait())
 
     def remove(self, address: str) -> None:
         """Delete a part of the twin, unless it is gone."""
         try:
-            self.backend.delete(Address.parse(address)).wait()
+            self.patiently(lambda: self.backend.delete(Address.parse(address)).wait())
         except NotFound:
             return
 

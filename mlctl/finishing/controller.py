@@ -14,12 +14,17 @@ from mlctl.backends.ports.lease import LeaseLost
 from mlctl.dataclasses import dataclass, replace
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Outcome, Progress, Record, Run
+from mlctl.forecast.batch.policy import Way
 from mlctl.forecast.history import LONGEST_S
 from mlctl.service_errors import Permanent
 from mlctl.simulator.engine.model import Tier
 
 _ROUNDING_S = 1e-6
 GIVEN_UP = "given up by the policy"
+_CHANGED = (
+    "the deployment has been changed since the job began: the results of its shards would not be of"
+    " one kind; begin again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,23 @@ class Cloud(Protocol):
 
     def find(self, run: str) -> Look | None:
         """A run; None where there is none of that name."""
+
+    def upload(self, order: Order) -> None:
+        """Send the files of the job to the folders of its shards.
+
+        Raises:
+            ServiceError: refused.
+        """
+
+    def discard(self, order: Order) -> None:
+        """Remove what was uploaded; nothing need be there."""
+
+    def version(self, order: Order) -> str:
+        """What the deployment is now, in a word that changes with what it does.
+
+        Raises:
+            Permanent: it is gone.
+        """
 
     def submit(self, order: Order, run: Run) -> None:
         """Start a run of a shard under its name.
@@ -99,8 +121,7 @@ class Controller:
         """
         progress = self.progress
         if progress.outcome is None:
-            outcome, reason = self._work()
-            self._finish(outcome, reason)
+            self._finish(*(self._prepared() or self._work()))
         assert progress.outcome is not None
         return progress.outcome
 
@@ -108,43 +129,68 @@ class Controller:
         """Cancel what runs, and end the job as cancelled."""
         run = self.progress.under_way
         if run is not None:
-            self._note_end(run, self.cloud.cancel(run.name))
+            is_there = self.cloud.find(run.name) is not None
+            never = Look("Canceled", node_s=0.0, reason="it was not submitted")
+            self._note_end(run, self.cloud.cancel(run.name) if is_there else never)
         if self.progress.outcome is None:
             self._finish(Outcome.CANCELLED, "cancelled")
         return Outcome.CANCELLED
 
+    def _prepared(self) -> tuple[Outcome, str] | None:
+        """Send the files to where runs find them; how the job ends where that is refused."""
+        order = self.progress.order
+        if order.upload and not self.progress.uploaded:
+            try:
+                self.cloud.upload(order)
+            except LeaseLost:
+                raise
+            except Permanent as error:
+                return Outcome.IMPOSSIBLE, f"the files cannot be uploaded: {error.message}"
+            self._write("uploaded", files=len(order.files))
+        return None
+
     def _work(self) -> tuple[Outcome, str]:
-        progress, order = self.progress, self.progress.order
-        policy = order.recovery
+        progress = self.progress
         while True:
             run = progress.under_way
             if run is None:
-                if progress.is_done:
-                    return self._done()
-                if progress.failures >= order.give_up_after:
-                    why = progress.runs[-1].reason or "no reason is known"
-                    return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed alike: {why}"
-                elapsed = self.cloud.now() - progress.began
-                tier = policy.tier(
-                    elapsed, progress.losses, progress.files_left, progress.last_tier
-                )
-                cost = order.step_cost(progress.shard, tier)
-                if order.max_cost is not None and progress.spent + cost > order.max_cost:
-                    why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
-                    return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
-                if tier is Tier.DEDICATED and order.makes_twin:
-                    try:
-                        self._make_twin()
-                    except LeaseLost:
-                        raise
-                    except Permanent as error:
-                        return Outcome.IMPOSSIBLE, f"there is no dedicated twin: {error.message}"
-                run = self._noted(tier)
+                following = self._next()
+                if not isinstance(following, Run):
+                    return following
+                run = following
                 self._submit(run)
             elif self.cloud.find(run.name) is None:  # killed before it was submitted
                 self._submit(run)
             if not run.status:
                 self._watch(run)
+
+    def _next(self) -> Run | tuple[Outcome, str]:
+        """The next run, in the journal; or how the job ends."""
+        progress, order = self.progress, self.progress.order
+        policy = order.recovery
+        if progress.is_done:
+            return self._done()
+        if progress.failures >= order.give_up_after:
+            last = progress.runs[-1]
+            why = last.reason or f"see the logs: mlctl job download -n {last.name} --all"
+            return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed alike: {why}"
+        elapsed = self.cloud.now() - progress.began
+        tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
+        cost = order.step_cost(progress.shard, tier)
+        if order.max_cost is not None and progress.spent + cost > order.max_cost:
+            why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
+            return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
+        if self._has_changed():
+            return Outcome.IMPOSSIBLE, _CHANGED
+        refusal = self._make_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
+        return self._without_twin(refusal) if refusal else self._noted(tier)
+
+    def _without_twin(self, refusal: str) -> Run | tuple[Outcome, str]:
+        """What comes next where no quota allows a twin now, or what it is a twin of is gone."""
+        if self.progress.order.recovery.way is Way.DEDICATED:
+            return Outcome.IMPOSSIBLE, f"there is no dedicated twin: {refusal}"
+        self._write("no-twin", reason=refusal)
+        return self._noted(Tier.LOW_PRIORITY, to_its_end=True)
 
     def _done(self) -> tuple[Outcome, str]:
         order, progress = self.progress.order, self.progress
@@ -153,10 +199,21 @@ class Controller:
             return Outcome.LATE, f"done after {took:.0f} s, of {order.deadline_s:.0f}"
         return Outcome.DONE, ""
 
-    def _noted(self, tier: Tier) -> Run:
+    def _has_changed(self) -> bool:
+        """Whether the deployment is another one than it was; one that is gone refuses the run."""
+        order = self.progress.order
+        try:
+            return bool(order.version) and self.cloud.version(order) != order.version
+        except LeaseLost:
+            raise
+        except Permanent:
+            return False
+
+    def _noted(self, tier: Tier, *, to_its_end: bool = False) -> Run:
         progress = self.progress
         name = progress.order.run_name(len(progress.runs))
-        self._write("submit", run=name, shard=progress.shard, tier=tier.value)
+        facts = {"to_its_end": True} if to_its_end else {}
+        self._write("submit", run=name, shard=progress.shard, tier=tier.value, **facts)
         return progress.runs[-1]
 
     def _submit(self, run: Run) -> None:
@@ -172,7 +229,11 @@ class Controller:
         """Let a run go on to its end, or as long as the policy lets it."""
         progress, order = self.progress, self.progress.order
         elapsed = run.at - progress.began
-        limit = order.recovery.limit(run.tier, elapsed, progress.files_left, order.mini_batch_size)
+        limit = None
+        if not run.to_its_end:
+            limit = order.recovery.limit(
+                run.tier, elapsed, progress.files_left, order.mini_batch_size
+            )
         end_s = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
         look = self.cloud.watch(run.name, progress.began + end_s)
         while not look.ended:
@@ -190,11 +251,18 @@ class Controller:
             node_s = self.progress.order.nodes * (self.cloud.now() - run.at)
         self._write("ended", run=run.name, status=look.status, node_s=node_s, reason=look.reason)
 
-    def _make_twin(self) -> None:
-        for address, body in self.cloud.twins(self.progress.order).items():
-            if address not in self.progress.twins:
-                self._write("make", address=address)
-            self.cloud.make(address, body)
+    def _make_twin(self) -> str:
+        """Make what is not there of the twin; why that is refused, or "" where it is not."""
+        try:
+            for address, body in self.cloud.twins(self.progress.order).items():
+                if address not in self.progress.twins:
+                    self._write("make", address=address)
+                self.cloud.make(address, body)
+        except LeaseLost:
+            raise
+        except Permanent as error:
+            return error.message
+        return ""
 
     def _finish(self, outcome: Outcome, reason: str) -> None:
         """Settle what was billed after runs had ended, remove what was made, and say the end."""
@@ -205,6 +273,8 @@ class Controller:
         for address in reversed(self.progress.twins.copy()):
             self.cloud.remove(address)
             self._write("removed", address=address)
+        if self.progress.order.upload:
+            self.cloud.discard(self.progress.order)
         self._write("finished", outcome=outcome.value, reason=reason)
 
     def _write(self, event: str, **facts: Any) -> None:

@@ -18,9 +18,11 @@ class Order:
     `deployment` takes the runs on low priority, `dedicated` those that must not be lost. The latter
     is made where `makes_twin`, with a cluster of its own. `inputs` are ARM's, of the whole job;
     `files` are the names of its files in their order, where they are known, and `sizes` how many
-    each shard has of them. `workload` says what they take on a simulated cloud. Times are in
-    seconds, `node_s` is what a file takes of a node, `nodes` are those that a run works on, prices
-    are in USD an hour.
+    each shard has of them; where a shard has a folder of its own, `folders` are their URIs. Files
+    of the local folder `source` are first sent to the folder `upload` of the workspace's storage,
+    and removed from there at the end. `version` is what the deployment was when the order was made.
+    `workload` says what files take on a simulated cloud. Times are in seconds, `node_s` is what a
+    file takes of a node, `nodes` are those that a run works on, prices are in USD an hour.
     """
 
     name: str
@@ -43,11 +45,16 @@ class Order:
     workload: Mapping[str, Data]
     output_file: str = "predictions.csv"
     switch: Mapping[str, float] | None = None
+    folders: tuple[str, ...] = ()
+    source: str = ""
+    upload: str = ""
+    version: str = ""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Order:
         """Of JSON data, as `document` writes it."""
-        return cls(**{**data, "files": tuple(data["files"]), "sizes": tuple(data["sizes"])})
+        lists = {name: tuple(data.get(name) or ()) for name in ("files", "sizes", "folders")}
+        return cls(**{**data, **lists})
 
     def document(self) -> dict[str, Any]:
         """As JSON data."""
@@ -67,6 +74,15 @@ class Order:
         """What node-seconds of a tier cost, in USD."""
         price = self.dedicated_price if tier is Tier.DEDICATED else self.low_price
         return node_s * price / HOUR
+
+    def names(self, shard: int) -> tuple[str, ...]:
+        """The names of the files of a shard."""
+        first = sum(self.sizes[:shard])
+        return self.files[first : first + self.sizes[shard]]
+
+    def folder(self, shard: int) -> str:
+        """The folder of the workspace's storage to which the files of a shard are sent."""
+        return f"{self.upload}/shard-{shard + 1:04}"
 
     def run_name(self, number: int) -> str:
         """The name of the run with a number, from 0: chosen before the endpoint is called."""

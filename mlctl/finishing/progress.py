@@ -40,6 +40,7 @@ class Run:
     reason: str = ""
     node_s: float = 0.0
     ended: float | None = None
+    to_its_end: bool = False  # since there is no dedicated twin to change to
 
     @property
     def completed(self) -> bool:
@@ -60,6 +61,7 @@ class Progress:
     shard: int = 0  # the next one that is not done
     losses: int = 0  # of its runs, one after the other
     failures: int = 0  # equal ones
+    uploaded: bool = False
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Progress:
@@ -75,11 +77,15 @@ class Progress:
         match record["event"]:
             case "submit":
                 tier = Tier(record["tier"])
-                self.runs.append(Run(record["run"], record["shard"], tier, record["at"]))
+                run = Run(record["run"], record["shard"], tier, record["at"])
+                run.to_its_end = bool(record.get("to_its_end"))
+                self.runs.append(run)
             case "ended":
                 self._ended(record)
             case "settled":
                 self.runs[record["number"]].node_s = record["node_s"]
+            case "uploaded":
+                self.uploaded = True
             case "make":
                 self.twins.append(record["address"])
             case "removed":

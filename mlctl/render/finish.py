@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlctl.durations import elapsed
@@ -60,21 +60,30 @@ def event(record: Mapping[str, Any], began: float) -> str:
 
 
 def _happened(record: Mapping[str, Any]) -> str:
-    match record["event"]:
-        case "submit":
-            tier = _TIERS[record["tier"]]
-            return f"{record['run']}: shard {record['shard'] + 1} on {tier} nodes"
-        case "ended":
-            return f"{record['run']}: {_ended(record)}"
-        case "settled":
-            return f"run {record['number'] + 1} was billed {record['node_s']:.0f} node-seconds"
-        case "make":
-            return f"making {record['address']}"
-        case "removed":
-            return f"removed {record['address']}"
-        case _:  # the first record, or the last
-            reason = f": {record['reason']}" if record.get("reason") else ""
-            return f"{record.get('outcome', 'begun')}{reason}"
+    words = _EVENTS.get(record["event"])
+    if words is not None:
+        return words(record)
+    reason = (
+        f": {record['reason']}" if record.get("reason") else ""
+    )  # the first record, or the last
+    return f"{record.get('outcome', 'begun')}{reason}"
+
+
+def _submitted(record: Mapping[str, Any]) -> str:
+    return f"{record['run']}: shard {record['shard'] + 1} on {_TIERS[record['tier']]} nodes"
+
+
+_EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "uploaded": lambda record: f"sent {record['files']} files to the workspace's storage",
+    "submit": _submitted,
+    "ended": lambda record: f"{record['run']}: {_ended(record)}",
+    "settled": lambda record: (
+        f"run {record['number'] + 1} was billed {record['node_s']:.0f} node-seconds"
+    ),
+    "make": lambda record: f"making {record['address']}",
+    "no-twin": lambda record: f"no dedicated twin yet: {record['reason']}",
+    "removed": lambda record: f"removed {record['address']}",
+}
 
 
 def _ended(record: Mapping[str, Any]) -> str:

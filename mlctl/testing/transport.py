@@ -10,7 +10,7 @@ import requests
 import urllib3
 
 from mlctl.emulator import Emulator, Request
-from mlctl.emulator.http.messages import DROPPED
+from mlctl.emulator.http.messages import COMPLETE
 
 
 class InProcess:
@@ -33,7 +33,7 @@ class InProcess:
         )
         self.seen.append(message)
         answer = self.emulator(message)
-        if answer.cut == DROPPED:
+        if answer.cut is not COMPLETE:
             raise requests.ConnectionError("the connection was lost")
         raw: Any = urllib3.HTTPResponse(
             io.BytesIO(b"" if request.method == "HEAD" else answer.body),

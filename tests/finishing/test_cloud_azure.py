@@ -2,81 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.ports.lease import Holder, LeaseLost
-from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.controller import Controller
-from mlctl.finishing.progress import Outcome, Progress
-from mlctl.forecast.batch.policy import RecoveryPolicy, Way
-from mlctl.kinds.address import Scope
-from tests.builders.azure import SCOPE, Azure, ManualClock, azure, emulated
-from tests.builders.bodies import (
-    BLUE,
-    CPU,
-    ENDPOINT,
-    MODEL,
-    cluster,
-    deployment,
-    endpoint,
-    model,
-    put,
-)
-from tests.builders.emulator import Wall
+from mlctl.finishing.progress import Outcome
+from mlctl.kinds.address import Address
+from mlctl.service_errors import NotFound, Permanent
+from tests.builders.azure import Azure
+from tests.finishing.meeting import Meeting
 from tests.finishing.test_controller import Killed
-from tests.finishing.worlds import NAME, SURE, SURE_CPU, ordered, world
-
-
-class Meeting:
-    """An emulator on a clock that moves as its clients wait."""
-
-    def __init__(self, scope: Scope = SCOPE) -> None:
-        self.wall, self.scope = Wall(), scope
-        self.emulator = emulated(now=self.wall, pace=1.0)
-
-    def client(self) -> Azure:
-        """A client on a machine of its own."""
-        wall = self.wall
-
-        class Shared(ManualClock):
-            def sleep(self, seconds: float) -> None:
-                super().sleep(seconds)
-                wall.time += seconds
-
-        return azure(self.emulator, self.scope, wall=wall, clock=Shared(), limit=3600.0)
-
-    def controller(self, client: Azure, backend: Any = None) -> Controller:
-        """A controller that knows the journal."""
-        backend = backend or client.backend
-        journals = backend.journals
-        return Controller(
-            Progress.of(journals.read(NAME)),
-            WorkspaceCloud(backend, backend.jobs, self.wall),
-            lambda record: journals.append(NAME, record),
-        )
-
-
-@pytest.fixture
-def meeting() -> Meeting:
-    """A workspace on the emulator with a job that was ordered: three shards, all on a twin."""
-    there = Meeting()
-    backend = there.client().backend
-    settings = {"miniBatchSize": 2, "resources": {"instanceCount": 2}}
-    put(backend, CPU, cluster(nodes=2, tier="LowPriority"))
-    put(backend, MODEL, model())
-    put(backend, ENDPOINT, endpoint())
-    put(backend, BLUE, deployment(backend.scope, **settings))
-    order = ordered(
-        world(1, (), RecoveryPolicy(Way.DEDICATED, shards=3), None),
-        makes_twin=True,
-        inputs={"images": {"jobInputType": "UriFolder", "uri": "azureml://datastores/d/paths/i"}},
-    )
-    record = {"at": there.wall(), "event": "begun", "order": order.document()}
-    backend.journals.append(NAME, record)
-    return there
+from tests.finishing.worlds import NAME, SURE, SURE_CPU
 
 
 def test_a_job_is_finished_on_azure_and_leaves_nothing_behind(meeting: Meeting) -> None:
@@ -136,3 +77,96 @@ def test_a_broken_lease_ends_a_controller_on_azure_too(meeting: Meeting) -> None
     with pytest.raises(LeaseLost):
         controller.carry_out()
     assert not client.backend.jobs.list()
+
+
+FOLDER = "mlctl-finish/forecast"
+
+
+@pytest.fixture
+def sent(meeting: Meeting, tmp_path: Path) -> Meeting:
+    """The same job, whose files are in a local folder: two in the first shard, one in the others."""
+    names = ["a/f1.txt", "f2.txt", "f3.txt", "f4.txt"]
+    (tmp_path / "images" / "a").mkdir(parents=True)
+    for name in names:
+        (tmp_path / "images" / name).write_text(name)
+    base = f"azureml://datastores/workspaceblobstore/paths/{FOLDER}"
+    folders = tuple(f"{base}/shard-000{number}" for number in (1, 2, 3))
+    meeting.order(files=tuple(names), sizes=(2, 1, 1), folders=folders, upload=FOLDER)
+    meeting.order(source=str(tmp_path / "images"))
+    return meeting
+
+
+def stored(client: Azure) -> dict[str, str]:
+    """The files that are in the workspace's storage for the job, with their texts."""
+    container = Datastore(
+        client.backend.arm, client.backend.scope, client.backend.cloud
+    ).container()
+    names = [blob.name for blob in container.list_blobs(name_starts_with=FOLDER)]
+    return {name: container.download_blob(name).readall().decode() for name in names}
+
+
+def test_each_run_reads_a_folder_with_the_files_of_its_shard(sent: Meeting) -> None:
+    client = sent.client()
+    controller = sent.controller(client)
+    submit, seen = controller.cloud.submit, []
+
+    def noted(*facts: Any) -> None:
+        submit(*facts)
+        seen.append(stored(client))
+
+    controller.cloud.submit = noted  # type: ignore[assignment, method-assign]
+    assert controller.carry_out() is Outcome.DONE
+    shards = ["shard-0001/a/f1.txt", "shard-0001/f2.txt", "shard-0002/f3.txt", "shard-0003/f4.txt"]
+    texts = ["a/f1.txt", "f2.txt", "f3.txt", "f4.txt"]
+    assert seen == [{f"{FOLDER}/{at}": text for at, text in zip(shards, texts, strict=True)}] * 3
+    bodies = [json.loads(one.body) for one in client.transport.seen if one.path.endswith("/jobs")]
+    uris = [body["properties"]["inputData"]["images"]["uri"] for body in bodies[:3]]
+    assert [uri.rpartition("/")[2] for uri in uris] == ["shard-0001", "shard-0002", "shard-0003"]
+    assert not stored(client)
+
+
+def test_files_that_were_sent_need_not_be_on_the_machine_that_goes_on(sent: Meeting) -> None:
+    client = sent.client()
+    first = sent.controller(client)
+    submit = first.cloud.submit
+
+    def dying(*facts: Any) -> None:
+        submit(*facts)
+        raise Killed
+
+    first.cloud.submit = dying  # type: ignore[assignment, method-assign]
+    with pytest.raises(Killed):
+        first.carry_out()
+    sent.order(source="/another/machine")
+    sends = [one.path for one in client.transport.seen if "shard-0" in one.path]
+    assert len(sends) == 4
+    assert sent.controller(sent.client()).carry_out() is Outcome.DONE
+    assert not stored(client)
+
+
+def test_files_that_were_sent_are_removed_when_the_job_is_cancelled(sent: Meeting) -> None:
+    client = sent.client()
+    first = sent.controller(client)
+    first.cloud.submit = lambda *_: (_ for _ in ()).throw(Killed)  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        first.carry_out()
+    assert len(stored(client)) == 4
+    assert sent.controller(sent.client()).cancel() is Outcome.CANCELLED
+    assert not stored(client)
+
+
+def test_a_stored_folder_is_listed_by_each_of_its_names(sent: Meeting) -> None:
+    client = sent.client()
+    folders = client.backend.folders
+    root = Path(sent.progress().order.source)
+    folders.write("images", {"a/1.txt": root / "f3.txt", "b/2.txt": root / "f2.txt"})
+    uri = "azureml://datastores/workspaceblobstore/paths/images/"
+    assert folders.files(uri) == ["a/1.txt", "b/2.txt"]
+    data = {"properties": {"dataType": "uri_folder", "dataUri": uri}}
+    client.backend.put(Address("data", "images", None, "1"), data).wait()
+    for text in ("azureml:images:1", "azureml:images@latest"):
+        assert folders.files(folders.locate(text)) == ["a/1.txt", "b/2.txt"]
+    with pytest.raises(NotFound, match="no data asset `azureml:other:1`"):
+        folders.locate("azureml:other:1")
+    with pytest.raises(Permanent, match="cannot list its files"):
+        folders.files("https://elsewhere.blob.core.windows.net/c/images")

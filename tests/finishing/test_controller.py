@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.lease import Holder, LeaseHeld, LeaseLost
+from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.merge import merge
 from mlctl.finishing.progress import Outcome, Progress
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import LossScript, Poisson
-from tests.builders.bodies import BLUE, ENDPOINT
+from tests.builders.bodies import BLUE, ENDPOINT, deployment
 from tests.finishing.worlds import (
     NAME,
     SURE,
@@ -214,13 +215,53 @@ def test_runs_that_are_refused_are_failures() -> None:
     assert controller.progress.spent == 0
 
 
-def test_a_twin_that_no_quota_allows_ends_it_and_is_removed() -> None:
-    lost = world(1, LOST, RecoveryPolicy(Way.FALLBACK, 1, shards=2), None, sure=False)
+def test_a_twin_that_no_quota_allows_ends_a_job_that_runs_on_nothing_else() -> None:
+    lost = world(1, LOST, RecoveryPolicy(Way.DEDICATED, shards=2), None, sure=False)
     control.set_quotas(lost.backend.handle, lost.backend.location, {"total": 0})
     controller = begun(lost, ordered(lost, makes_twin=True))
     assert controller.carry_out() is Outcome.IMPOSSIBLE
     assert controller.progress.reason.startswith("there is no dedicated twin: ")
     assert not lost.backend.read([SURE_CPU, SURE])
+
+
+@pytest.mark.parametrize("policy", [RecoveryPolicy(Way.FALLBACK, 1, shards=2), EVENLY])
+def test_without_quota_for_a_twin_a_job_goes_on_with_low_priority(policy: RecoveryPolicy) -> None:
+    lost = world(1, LOST, policy, 3000.0, sure=False)
+    control.set_quotas(lost.backend.handle, lost.backend.location, {"total": 0})
+    controller = begun(lost, ordered(lost, 3000.0, makes_twin=True))
+    assert controller.carry_out() in (Outcome.DONE, Outcome.LATE)
+    assert {run.tier for run in controller.progress.runs} == {Tier.LOW_PRIORITY}
+    events = [record["event"] for record in lost.backend.journals.read(NAME)]
+    assert "no-twin" in events
+    assert not lost.backend.read([SURE_CPU, SURE])
+
+
+def test_cancelling_a_run_that_was_never_submitted_ends_the_job() -> None:
+    calm = stormy()
+    controller = begun(calm, ordered(calm, 4 * HOUR))
+    controller.cloud.submit = lambda *_: (_ for _ in ()).throw(Killed)  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        controller.carry_out()
+    assert resumed(calm.backend).cancel() is Outcome.CANCELLED
+    assert not calm.backend.jobs.list()
+
+
+def test_shards_of_a_deployment_that_is_changed_meanwhile_are_not_put_together() -> None:
+    calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=2), None)
+    there = WorkspaceCloud(calm.backend, calm.backend.jobs)
+    controller = begun(calm, ordered(calm, version=there.version(ordered(calm))))
+    watch = controller.cloud.watch
+
+    def changed(*facts: Any) -> Any:
+        look = watch(*facts)
+        body = deployment(calm.backend.scope, outputAction="SummaryOnly")
+        calm.backend.put(BLUE, body).wait()
+        return look
+
+    controller.cloud.watch = changed  # type: ignore[assignment, method-assign]
+    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert "the deployment has been changed since the job began" in controller.progress.reason
+    assert len(calm.backend.jobs.list()) == 1
 
 
 def test_a_job_done_after_its_deadline_is_late() -> None:

@@ -46,6 +46,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
 
 if TYPE_CHECKING:
+    from mlctl.backends.azure.folders import BlobFolders
     from mlctl.backends.azure.journals import BlobJournals
 
 _DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
@@ -345,6 +346,13 @@ class AzureBackend:
         from mlctl.backends.azure.journals import BlobJournals
 
         return BlobJournals(self._leases, self._lease)
+
+    @property
+    def folders(self) -> BlobFolders:
+        """Folders of files for jobs, in the workspace's own storage."""
+        from mlctl.backends.azure.folders import BlobFolders
+
+        return BlobFolders(self, self._check_lease)
 
     def under(self, lease: Lease) -> AzureBackend:
         """The backend as it writes under a lease, on the same connections."""

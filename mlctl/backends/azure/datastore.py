@@ -15,12 +15,16 @@ NAME = "workspaceblobstore"  # the first default; it can be neither renamed nor 
 
 
 class Datastore:
-    """The workspace's own container, as its datastore describes it when it is first asked for."""
+    """A container, as its datastore describes it when it is first asked for; the workspace's own.
 
-    def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud) -> None:
+    Raises:
+        NotFound: there is no such datastore.
+    """
+
+    def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud, name: str = NAME) -> None:
         self._arm = arm
         self._cloud = cloud
-        self._path = workspace_path(scope) + path_of("datastores", NAME)
+        self._path = workspace_path(scope) + path_of("datastores", name)
         self._properties = arm.get(self._path)["properties"]
 
     @property

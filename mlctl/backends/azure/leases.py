@@ -116,7 +116,7 @@ class BlobLeases:
             self.ask(lambda container: _client(container, lease).renew(**TIMES))
         except ServiceError as error:
             if _LOST.intersection(error.inner):
-                why = "it was broken" if _BROKEN in error.inner else "another apply has taken it"
+                why = "it was broken" if _BROKEN in error.inner else "another has taken it"
                 raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
             raise
         self._until[lease.id] = max(begun + lease.ends - lease.since, self._until.get(lease.id, 0))
@@ -214,7 +214,12 @@ class BlobLeases:
             ServiceError: the storage cannot be reached, or refuses.
         """
         if self._container is not None:
-            return _answer(lambda: ask(self._container))
+            try:
+                return _answer(lambda: ask(self._container))
+            except ServiceError as error:
+                if error.status != _FORBIDDEN:
+                    raise
+                self._container = None  # its secret has expired
         store = _answer(self._store)
         try:
             container = _answer(store.container)

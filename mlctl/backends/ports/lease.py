@@ -11,6 +11,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, Permanent
 
 LEASE_S = 60.0  # how long a lease lasts unless it is renewed; Azure Storage allows no more
+FINISH = "finish/"  # before the name of a job that is being finished: what its lease is called
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,11 @@ class LeaseHeld(Permanent):
     """Another holds the lease."""
 
     def __init__(self, lease: Lease) -> None:
-        super().__init__(
-            "LeaseHeld",
-            f"another apply of `{lease.project}` to this workspace is running",
-            status=CONFLICT,
-        )
+        text = f"another apply of `{lease.project}` to this workspace is running"
+        if lease.project.startswith(FINISH):
+            name = lease.project.removeprefix(FINISH)
+            text = f"another `mlctl finish` of `{name}` is at work in this workspace"
+        super().__init__("LeaseHeld", text, status=CONFLICT)
         self.lease = lease
 
 

@@ -10,14 +10,18 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mlctl.backends.ports.backend import Backend
+from mlctl import files
+from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
+from mlctl.backends.ports.folders import SupportsFolders
 from mlctl.backends.ports.jobs import Jobs
 from mlctl.backends.ports.journals import Journals, SupportsJournals
+from mlctl.backends.ports.lease import FINISH
 from mlctl.cli.az import invoke as batch_job
 from mlctl.cli.az.job_verify import write_outputs
 from mlctl.cli.az.jobs import jobs_of
@@ -29,18 +33,19 @@ from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.dataclasses import asdict, dataclass
+from mlctl.dataclasses import asdict, dataclass, replace
+from mlctl.files import expanded
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound, Permanent, ServiceError
+from mlctl.simulator.control_plane.state.clock import EPOCH
 
 if TYPE_CHECKING:
     from mlctl.finishing.order import Order
     from mlctl.finishing.progress import Outcome, Progress
+    from mlctl.finishing.split import Split
     from mlctl.forecast.batch.reading import Subject
-
-LEASE = "finish/"  # before the name of a job: what its lease is called
 
 
 class FinishFormat(StrEnum):
@@ -81,7 +86,11 @@ class OrderArgs:
     )
     input: str | None = flag("What to score: a local folder, or a URI.", metavar="URI")
     name: str | None = flag("What to call it, and its runs; made up.", metavar="NAME")
-    deadline: str | None = flag("When it has to be done, from now: 6h.", metavar="DURATION")
+    deadline: str | None = flag(
+        "When it has to be done: 6h from now, or 2026-11-24 06:00 (of this machine, unless a zone"
+        " is given).",
+        metavar="DURATION|DATE",
+    )
     max_cost: float | None = flag(
         "Stop before a step that would cost more in all.", min=0, metavar="USD"
     )
@@ -103,7 +112,7 @@ def finish(
     *,
     order_args: OrderArgs,
     work: BatchFlags,
-    files: FileArgs,
+    prices: FileArgs,
     delays: DelayArgs,
     cloud: CloudArgs,
     results: Results = None,
@@ -119,7 +128,10 @@ def finish(
     resume NAME` goes on, on any machine. Exits with 11 where the job is done late, 12 where it gets
     too dear, 13 where it cannot be done.
     """
-    deadline_s = duration(order_args.deadline) if order_args.deadline is not None else None
+    deadline_s = _deadline(session, order_args.deadline) if order_args.deadline else None
+    split = _split(session, order_args.input, work) if session.backend_name != "local" else None
+    if split is not None and split.files:
+        work = replace(work, files=len(split.files))
     with refusals():
         settings = settings_of(delays, cloud)
         about = (
@@ -128,7 +140,7 @@ def finish(
             else order_args.endpoint
         )
         subject_args = SubjectArgs(
-            **asdict(files),
+            **asdict(prices),
             deployment=about,
             mini_batches=None,
             input=_folder(order_args.input, work),
@@ -136,8 +148,9 @@ def finish(
         subject = read_subject(session, (), subject_args, work, settings, None)
         if subject is None:
             return Exit.ERROR
-        can_split = session.backend_name == "local"
-        order, compared = _order(order_args, work, subject, deadline_s, can_split=can_split)
+        order, compared = _order(order_args, work, subject, deadline_s, split)
+    if split is not None and split.reason and len(order.sizes) == 1 and order_args.shards == "auto":
+        session.note(f"one shard: the input cannot be split, since {clean(split.reason)}")
     if output is FinishFormat.HUMAN:
         session.out(render.offer(order.document(), compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
@@ -148,7 +161,11 @@ def finish(
             raise Permanent("NameTaken", f"`{order.name}` is there already: choose another --name")
         from mlctl.finishing.cloud import WorkspaceCloud
 
-        first = {"at": WorkspaceCloud(leased, jobs_of(leased)).now(), "event": "begun"}
+        there = WorkspaceCloud(leased, jobs_of(leased))
+        if there.find(order.name) is not None:
+            raise Permanent("NameTaken", f"there is a job `{order.name}`: choose another --name")
+        order = replace(order, version=there.version(order))
+        first = {"at": there.now(), "event": "begun"}
         record = {**first, "order": order.document(), "forecast": compared}
         journals.append(order.name, record)
         return _carry_out(session, leased, order.name, results, notify, output)
@@ -247,8 +264,7 @@ def _order(
     work: BatchFlags,
     subject: Subject,
     deadline_s: float | None,
-    *,
-    can_split: bool,
+    split: Split | None,
 ) -> tuple[Order, list[dict[str, Any]]]:
     from mlctl.finishing import begin
     from mlctl.forecast.batch.policy import WATCHFUL, parse
@@ -264,18 +280,17 @@ def _order(
     if deadline_s is None and policies[0].way in WATCHFUL:
         raise UsageError(f"--policy {policies[0]} needs a --deadline.")
     scenario = subject.scenario.under(weather_of(order_args.weather).processes())
-    shards = int(order_args.shards) if order_args.shards.isdecimal() else None if can_split else 1
-    if not can_split and shards != 1:
-        why = "mlctl cannot split an input of Azure yet: each run scores all of it"
-        raise InvalidValue(f"{why}; give 1, or auto", flag="--shards")
+    shards = int(order_args.shards) if order_args.shards.isdecimal() else None
+    if split is not None and not split.source:
+        shards = _folders(split, shards)
     compared = begin.options(
         scenario, policies, shards, deadline_s, makes_twin=order_args.sure is None
     )
-    address = subject.deployment.address
     name = order_args.name or f"{order_args.endpoint}-{secrets.token_hex(3)}"
     no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
     job = batch_job.BatchJobArgs(**{**no_flags, "input": order_args.input})  # type: ignore[arg-type]
     workload = workload_flags.workload_of(work)
+    address = subject.deployment.address
     order = begin.order_of(
         compared[0],
         deadline_s,
@@ -285,12 +300,89 @@ def _order(
         dedicated=order_args.sure or f"{address.name}-dedicated",
         makes_twin=order_args.sure is None,
         inputs=batch_job.body(batch_job.document(job))["inputData"],
-        files=_names(order_args.input),
+        files=split.files if split is not None else _names(order_args.input),
         max_cost=order_args.max_cost,
         give_up_after=order_args.give_up_after,
         workload={key: part for key, part in asdict(workload).items() if part is not None},
     )
+    if split is not None and split.source:
+        order = replace(order, source=split.source, upload=f"mlctl-finish/{name}")
+        at = "azureml://datastores/workspaceblobstore/paths/"
+        shards_at = tuple(at + order.folder(shard) for shard in range(len(order.sizes)))
+        order = replace(order, folders=shards_at)
+    elif split is not None and len(order.sizes) > 1:
+        order = replace(order, folders=split.folders, sizes=split.sizes)
     return order, [option.document() for option in compared]
+
+
+def _deadline(session: Session, text: str) -> float:
+    """Seconds from now until a deadline: after a duration, or at a date.
+
+    Raises:
+        InvalidValue: it is neither, or a date that has passed.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return duration(text)
+    with session.backend() as backend:
+        now = (
+            backend.now() + EPOCH.timestamp()
+            if isinstance(backend, SupportsVirtualTime)
+            else time()
+        )
+    seconds = moment.astimezone().timestamp() - now
+    if seconds <= 0:
+        raise InvalidValue(f"`{text}` has passed", flag="--deadline")
+    return seconds
+
+
+def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
+    """How an input that Azure reads can be split.
+
+    Raises:
+        ServiceError: its files cannot be listed, and no flag says how many there are.
+    """
+    from mlctl.finishing.split import Split, by_folders
+    from mlctl.kinds.resource import is_local, local_path
+    from mlctl.rehearsal.inputs import Inputs
+
+    if text is None:
+        return Split((), reason="there is none")
+    if is_local(text):
+        with refusals():
+            inputs = Inputs.find(expanded(local_path(text)))
+        return Split(inputs.names, str(inputs.root.resolve()))
+    try:
+        with session.backend() as backend:
+            assert isinstance(backend, SupportsFolders)  # as all but the simulated cloud
+            uri = backend.folders.locate(text)
+            return by_folders(uri, backend.folders.files(uri))
+    except Permanent as error:
+        if work.files is None:
+            text = f"{error.message}; --files N says how many there are, and they stay in one shard"
+            raise Permanent(error.code, text, status=error.status) from None
+        return Split((), reason=error.message)
+
+
+def _folders(split: Split, shards: int | None) -> int:
+    """How many shards a stored input has.
+
+    Raises:
+        InvalidValue: it cannot have so many.
+    """
+    if shards == 1:
+        return 1
+    if not split.folders:
+        if shards is None:
+            return 1
+        why = f"the input cannot be split, since {split.reason}"
+        hint = "give 1 or auto, a local folder, or put the files into folders beneath it"
+        raise InvalidValue(f"{why}; {hint}", flag="--shards")
+    if shards not in (None, len(split.folders)):
+        why = f"a shard is a folder beneath the input, of which there are {len(split.folders)}"
+        raise InvalidValue(f"{why}: give that number, 1 or auto", flag="--shards")
+    return len(split.folders)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -321,7 +413,7 @@ def _held(session: Session, backend: Backend, name: str) -> Iterator[Backend]:
     from mlctl.applying.lease import LeaseRequest, holder, under_lease
 
     me = holder(f"mlctl finish {name}", session.environment)
-    with under_lease(backend, LeaseRequest(LEASE + name, me), threading.Event()) as leased:
+    with under_lease(backend, LeaseRequest(FINISH + name, me), threading.Event()) as leased:
         yield leased
 
 
@@ -332,8 +424,12 @@ def _controller(backend: Backend, name: str, note: Callable[[Mapping[str, Any]],
 
     journals = _journals(backend)
     progress = Progress.of(_records(journals, name))
-    append = partial(journals.append, name)
-    return Controller(progress, WorkspaceCloud(backend, jobs_of(backend)), append, note)
+    there = WorkspaceCloud(backend, jobs_of(backend))
+
+    def append(record: Mapping[str, Any]) -> None:
+        there.patiently(lambda: journals.append(name, record))
+
+    return Controller(progress, there, append, note)
 
 
 def _carry_out(
@@ -352,6 +448,7 @@ def _carry_out(
             session.say(clean(render.live(record, _summary(controller.progress))))
 
     controller = _controller(backend, name, note)
+    _check_source(controller.progress)
     try:
         outcome: Outcome = controller.carry_out()
     except KeyboardInterrupt:
@@ -360,6 +457,9 @@ def _carry_out(
             return Exit.CANCELLED
         session.say(f"Left as it is: mlctl finish resume {name}")
         return Exit.CANCELLED
+    except ServiceError:
+        session.say(f"Left as it is, with what runs: mlctl finish resume {name}")
+        raise
     progress: Progress = controller.progress
     code = _CODES[outcome.value]
     if progress.is_done:
@@ -371,6 +471,22 @@ def _carry_out(
     if output is FinishFormat.HUMAN:
         session.out(render.summary(data))
     return code
+
+
+def _check_source(progress: Progress) -> None:
+    """Refuse to go on where files are to be sent that are on another machine.
+
+    Raises:
+        Permanent: so it is.
+    """
+    order = progress.order
+    is_whole = progress.uploaded or progress.outcome is not None
+    if order.upload and not is_whole and not files.is_folder(Path(order.source)):
+        text = (
+            f"the files of `{order.source}` were not all sent when the controller ended, and there"
+            f" is no such folder here: go on where it is, or `mlctl finish cancel {order.name}`"
+        )
+        raise Permanent("FilesElsewhere", text)
 
 
 _CODES = {

@@ -121,7 +121,7 @@ def check(db: Connection, workspace: WorkspaceHandle) -> None:
     if lease is not None and lease.id == workspace.fence.id:
         return
     is_taken = lease is not None and lease.token > workspace.fence.token
-    why = "another apply has taken it" if is_taken else "it was broken"
+    why = "another has taken it" if is_taken else "it was broken"
     message = f"the lease of `{workspace.fence.project}` is lost: {why}"
     raise Permanent(LOST, message, status=CONFLICT)
 
