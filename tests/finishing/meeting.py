@@ -55,7 +55,7 @@ class Meeting:
         """Order the job otherwise: its journal says so from its first record on."""
         journals = self.client().backend.journals
         first, *following = journals.read(NAME)
-        order = {**first["order"], **changes}  # type: ignore[dict-item]
+        order = {**first["order"], **changes}
         journals._lines[NAME] = b""
         for record in ({**first, "order": order}, *following):
             journals.append(NAME, record)

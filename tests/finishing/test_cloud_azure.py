@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.ports.lease import Holder, LeaseLost
 from mlctl.finishing.progress import Outcome
 from mlctl.kinds.address import Address
@@ -84,7 +83,7 @@ FOLDER = "mlctl-finish/forecast"
 
 @pytest.fixture
 def sent(meeting: Meeting, tmp_path: Path) -> Meeting:
-    """The same job, whose files are in a local folder: two in the first shard, one in the others."""
+    """The same job, with files in a local folder: two in the first shard, one in the others."""
     names = ["a/f1.txt", "f2.txt", "f3.txt", "f4.txt"]
     (tmp_path / "images" / "a").mkdir(parents=True)
     for name in names:
@@ -98,9 +97,7 @@ def sent(meeting: Meeting, tmp_path: Path) -> Meeting:
 
 def stored(client: Azure) -> dict[str, str]:
     """The files that are in the workspace's storage for the job, with their texts."""
-    container = Datastore(
-        client.backend.arm, client.backend.scope, client.backend.cloud
-    ).container()
+    container = client.backend.folders._container("workspaceblobstore")
     names = [blob.name for blob in container.list_blobs(name_starts_with=FOLDER)]
     return {name: container.download_blob(name).readall().decode() for name in names}
 
