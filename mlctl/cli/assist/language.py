@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from mlctl import schema, source
@@ -184,14 +185,27 @@ def declared_names(folder: Path) -> dict[str, list[str]]:
     """The references to what the files of a folder declare, by kind."""
     names: dict[str, list[str]] = {}
     for file in source.discover([str(folder)], Report())[:_MOST_FILES]:
-        data = _plain(file.path)
-        kind = by_schema(data) or infer(data)
-        if not isinstance(kind, Kind) or not isinstance(data.get("name"), str):
+        try:
+            status = Path(file.path).stat()
+        except OSError:
             continue
-        version = f":{data['version']}" if data.get("version") is not None else ""
-        latest = "@latest" if kind.versioned and not version else version
-        names.setdefault(kind.name, []).append(f"azureml:{data['name']}{latest}")
+        declared = _declared(file.path, status.st_mtime_ns, status.st_size)
+        if declared is not None:
+            kind, name = declared
+            names.setdefault(kind, []).append(name)
     return names
+
+
+@lru_cache(maxsize=4 * _MOST_FILES)
+def _declared(path: str, _modified: int, _size: int) -> tuple[str, str] | None:
+    """The kind that a file declares, and the reference to it; read again once it has changed."""
+    data = _plain(path)
+    kind = by_schema(data) or infer(data)
+    if not isinstance(kind, Kind) or not isinstance(data.get("name"), str):
+        return None
+    version = f":{data['version']}" if data.get("version") is not None else ""
+    latest = "@latest" if kind.versioned and not version else version
+    return kind.name, f"azureml:{data['name']}{latest}"
 
 
 def _plain(path: str) -> dict[str, Data]:

@@ -33,9 +33,15 @@ def server() -> LanguageServer:
             types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics)
         )
 
+    def names_of(folder: Path) -> dict[str, list[str]]:
+        if folder not in names:
+            names[folder] = language.declared_names(folder)
+        return names[folder]
+
     @serving.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
         check(params.text_document.uri)
+        names_of(_path(params.text_document.uri).parent)  # now, not at the first completion
 
     @serving.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
@@ -50,9 +56,7 @@ def server() -> LanguageServer:
         types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[":", " "])
     )
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
-        path = _path(params.text_document.uri)
-        if path.parent not in names:
-            names[path.parent] = language.declared_names(path.parent)
+        folder = _path(params.text_document.uri).parent
         text = serving.workspace.get_text_document(params.text_document.uri).source
         at = params.position
         return [
@@ -61,7 +65,7 @@ def server() -> LanguageServer:
                 detail=word.detail or None,
                 documentation=word.documentation or None,
             )
-            for word in language.completions(text, at.line, at.character, names[path.parent])
+            for word in language.completions(text, at.line, at.character, names_of(folder))
         ]
 
     @serving.feature(types.TEXT_DOCUMENT_HOVER)

@@ -40,6 +40,21 @@ def test_the_words_of_a_field_may_stand_behind_it() -> None:
     assert words(HEAD + "type: amlcompute\ntier: |\n") == ["dedicated", "low_priority"]
 
 
+def test_names_of_a_folder_are_read_again_only_where_a_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        (tmp_path / f"c{number}.yml").write_text(f"name: c{number}\ntype: amlcompute\nsize: a\n")
+    language.declared_names(tmp_path)
+    reads: list[str] = []
+    plain = language._plain
+    monkeypatch.setattr(language, "_plain", lambda path: reads.append(path) or plain(path))
+    (tmp_path / "c7.yml").write_text("name: renamed\ntype: amlcompute\nsize: a\n")
+    names = language.declared_names(tmp_path)
+    assert reads == [str(tmp_path / "c7.yml")]
+    assert "azureml:renamed" in names["compute"]
+
+
 def test_declared_names_may_stand_where_a_kind_is_named(tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml")
     names = language.declared_names(tmp_path)
