@@ -25,13 +25,16 @@ def with_cluster(backend: LocalBackend, name: str = "cpu", most: int = 4) -> Non
     backend.put(Address("compute", name), body).wait()
 
 
-def with_job(backend: LocalBackend, name: str, cluster: str = "cpu", steps: int = 60) -> None:
+def with_job(
+    backend: LocalBackend, name: str, cluster: str = "cpu", steps: int = 60, nodes: int = 1
+) -> None:
     """Submit a training job of steps of a minute."""
     properties = {
         "jobType": "Command",
         "displayName": name,
         "command": "python train.py",
         "computeId": Address("compute", cluster).id(backend.scope),
+        "resources": {"instanceCount": nodes},
         "environmentId": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
     }
     work = Workload(steps=steps, seconds_per_step=60.0)

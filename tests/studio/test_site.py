@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -243,3 +245,54 @@ def test_a_workspace_on_azure_is_read_and_never_changed(running: LocalBackend) -
     assert [get(path).status for path in ("happened", "cloud", "data/nodes")] == [404, 404, 403]
     assert [get(f"act/{name}", "POST").status for name in ("step", "play", "fault")] == [403] * 3
     assert running.read([Address("compute", "cpu")])
+
+
+@pytest.mark.slow
+def test_an_update_of_10_000_nodes_and_1_000_jobs_is_below_100_kb(
+    local: LocalBackend, ask: Ask
+) -> None:
+    local.set_quota(low_priority=10**7, computes=500)
+    for number in range(20):
+        with_cluster(local, f"c{number}x", most=500)
+    for number in range(1000):
+        with_job(local, f"job-{number}", f"c{number % 20}x", steps=600, nodes=10)
+    local.wait(1800)
+    charts: dict[str, list[tuple[str, dict[str, str]]]] = {
+        "": [("nodes", {"cluster": ""}), ("bill", {})],
+        "clusters": [("nodes", {"cluster": ""})],
+        "clusters/c3x": [("nodes", {"cluster": "c3x"})],
+        "jobs": [],
+        "jobs/job-3": [("metrics/job-3", {})],
+        "happened": [],
+    }
+    updates = {
+        path: len(ask(path, part="1").body)
+        + sum(len(ask(f"data/{name}", **query).body) for name, query in shown)
+        for path, shown in charts.items()
+    }
+    assert "running 10000" in text(ask, "")
+    assert max(updates.values()) < 100_000, updates
+
+
+def test_an_event_of_the_stream_comes_no_more_often_than_once_a_second(ask: Ask) -> None:
+    watch: Watch = ask.watch  # type: ignore[attr-defined]
+    times: list[float] = []
+
+    async def listen(stream: Any, sleeps: list[float]) -> None:
+        async for part in stream:
+            watch.revision += 1  # something changes all the time
+            if part:
+                times.append(sum(sleeps))
+            if len(times) == 5:
+                return
+
+    sleeps: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mlctl.studio.site.asyncio.sleep", sleep)
+        stream = ask("events").stream
+        asyncio.run(listen(stream, sleeps))
+    assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))

@@ -48,7 +48,12 @@ def test_names_of_a_folder_are_read_again_only_where_a_file_has_changed(
     language.declared_names(tmp_path)
     reads: list[str] = []
     plain = language._plain
-    monkeypatch.setattr(language, "_plain", lambda path: reads.append(path) or plain(path))
+
+    def read(path: str) -> dict[str, Any]:
+        reads.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(language, "_plain", read)
     (tmp_path / "c7.yml").write_text("name: renamed\ntype: amlcompute\nsize: a\n")
     names = language.declared_names(tmp_path)
     assert reads == [str(tmp_path / "c7.yml")]
