@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote
@@ -47,6 +48,7 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _BEAT_S, _QUIET_S = 0.25, 15.0  # of the stream: how often it looks, and when it says it lives
 _LEAST_S = 1.0  # between two events of the stream
 _FEW = 12  # events of the overview
+_PLAN_S = 5.0  # how long a plan of the same files is shown
 
 # In which part of the navigation a page is, where it is not called like that.
 _SECTIONS = {
@@ -54,6 +56,7 @@ _SECTIONS = {
     "cluster": "clusters",
     "job": "jobs",
     "forecast": "jobs",
+    "outputs": "jobs",
     "logs": "endpoints",
     "events": "happened",
 }
@@ -77,7 +80,7 @@ class Site:
         self._watch = watch
         self._token = token
         self._desk = desk
-        self._plan: tuple[object, Mapping[str, object]] | None = None
+        self._plan: tuple[object, float, Mapping[str, object]] | None = None
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -132,6 +135,7 @@ class Site:
             ("clusters", 2): self._cluster,
             ("jobs", 1): self._jobs,
             ("jobs", 2): self._job,
+            ("outputs", 2): self._outputs,
             ("endpoints", 1): self._endpoints,
             ("endpoints", 4): self._logs,
         }
@@ -212,6 +216,10 @@ class Site:
         lines = views.job_lines(self._watch, names[0]) if self._watch.local is not None else []
         return "job", names[0], {"job": job, "lines": lines}
 
+    def _outputs(self, names: list[str], _query: Query) -> Made:
+        files = views.outputs(self._watch.backend, names[0])
+        return "outputs", f"Outputs of {names[0]}", {"files": files, "name": names[0]}
+
     def _forecast(self, names: list[str], query: Query) -> Made:
         forecast = forecasts.beside(self._watch, names[0], query.get("weather") or forecasts.NOW)
         job = views.job(self._watch, names[0])
@@ -227,12 +235,13 @@ class Site:
         return "logs", "Logs", {"text": text, "endpoint": endpoint, "deployment": deployment}
 
     def _planned(self, _names: list[str], _query: Query) -> Made:
-        """The plan of the folder; the same until something has changed."""
+        """The plan of the folder, made again once a file is saved; of a changed cloud, later."""
         assert self._desk.plan is not None
-        revision = self._watch.revision
-        if self._plan is None or self._plan[0] != revision:
-            self._plan = revision, self._desk.plan()
-        return "plan", "Plan", {"plan": self._plan[1]}
+        now, version = time.monotonic(), self._watch.saved
+        if self._plan is None or self._plan[0] != version or now > self._plan[1]:
+            plan = self._desk.plan()
+            self._plan = version, time.monotonic() + _PLAN_S, plan
+        return "plan", "Plan", {"plan": self._plan[2]}
 
     def _events(self, _names: list[str], _query: Query) -> Made:
         return "events", "Events", {"lines": views.event_lines(self._watch, MOST_EVENTS)}

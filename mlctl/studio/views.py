@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsScoring
-from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, Jobs, SupportsJobs
+from mlctl.backends.ports.jobs import (
+    Job,
+    JobEvent,
+    JobListView,
+    Jobs,
+    SupportsJobs,
+    SupportsOutputs,
+)
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import Address
 from mlctl.pointer import Data
@@ -24,6 +32,7 @@ from mlctl.studio.watch import Watch
 STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")
 PAGE = 50  # rows of a table
 _MOST_LINES = 400  # of a job's events
+_MOST_FILES, _MOST_TEXT = 40, 20_000  # outputs of a job, and characters of each
 _ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-deployment"}
 _QUIET = ("MB_START", "MB_DONE")  # too many to print
 
@@ -244,6 +253,24 @@ def job_lines(watch: Watch, name: str) -> list[str]:
     update = next(job_events.follow(handle, name, 0.0, detail=True))
     events = [event for event in update.events if event.event not in _QUIET]
     return [_line(event.at, event.event, event.facts) for event in events[-_MOST_LINES:]]
+
+
+def outputs(backend: Backend, name: str) -> list[dict[str, Any]]:
+    """The files that a job leaves, logs first, each with its beginning; none where they are away.
+
+    Raises:
+        NotFound: there is no such job.
+    """
+    jobs: object = _jobs(backend)
+    files = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else iter(())
+    texts = [
+        (str(path), text.encode("utf-8", "replace").decode())
+        for path, text in islice(files, _MOST_FILES)
+    ]
+    return [
+        {"path": path, "text": text[:_MOST_TEXT], "size": len(text), "cut": len(text) > _MOST_TEXT}
+        for path, text in sorted(texts, key=lambda file: ("logs" not in file[0], file[0]))
+    ]
 
 
 def event_lines(watch: Watch, count: int) -> list[str]:

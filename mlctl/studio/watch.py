@@ -12,8 +12,10 @@ from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
+from mlctl import source
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
+from mlctl.diagnostics import Report
 from mlctl.schema.text import counted
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane import control, replay
@@ -25,7 +27,7 @@ PERIOD_S = 0.5  # between two looks
 AZURE_PERIOD_S = 15.0  # the same, where each look is a request across the network
 SPEEDS = (1, 10, 60, 600, 3600)  # virtual seconds in a real one
 _MOST_STEP_S = 5.0  # real seconds that one step of played time may stand for
-_MOST_FILES = 2000
+_SHARE = 20  # of the time, looking at the files takes one part at most
 
 
 class Watch:
@@ -49,7 +51,8 @@ class Watch:
         self._follower: replay.Follower | None = None
         self._version: object = None
         self._looked = 0.0
-        self._saved = 0.0
+        self.saved: object = None  # what tells one state of the files from another
+        self._next_stamp = 0.0
         self._stop = threading.Event()
 
     def start(self) -> None:
@@ -81,10 +84,7 @@ class Watch:
         Raises:
             ServiceError: the workspace cannot be read.
         """
-        files = _newest(self._folders)
-        if files != self._saved:
-            self._saved = files
-            self._change()
+        self._look_at_files()
         if self.local is None:
             self._looked += elapsed
             if self._looked >= AZURE_PERIOD_S:
@@ -102,6 +102,17 @@ class Watch:
         if version != self._version:
             self._version = version
             self.follow()
+            self._change()
+
+    def _look_at_files(self) -> None:
+        """See whether a file was saved; where that takes long, not at each look."""
+        begin = time.monotonic()
+        if begin < self._next_stamp:
+            return
+        stamp = _stamp(self._folders)
+        self._next_stamp = begin + _SHARE * (time.monotonic() - begin)
+        if stamp != self.saved:
+            self.saved = stamp
             self._change()
 
     def advance(self, seconds: float) -> None:
@@ -180,17 +191,11 @@ def _said(events: Collection[LoggedEvent]) -> str:
     return "; ".join(parts)
 
 
-def _newest(folders: Collection[str]) -> float:
-    """When a YAML file of the folders was saved last, and how many there are, as one number."""
-    newest, count = 0.0, 0
-    for folder in folders:
-        path = Path(folder)
-        for file in [path] if path.is_file() else path.rglob("*.y*ml"):
-            count += 1
-            if count > _MOST_FILES:
-                return newest
-            try:
-                newest = max(newest, file.stat().st_mtime)
-            except OSError:
-                continue
-    return newest + count
+def _stamp(folders: Collection[str]) -> object:
+    """Which files a plan of the folders reads, and when each was saved; None where none can be."""
+    stamps = []
+    for file in source.discover([*folders], Report()) if folders else ():
+        with suppress(OSError):
+            status = Path(file.path).stat()
+            stamps.append((file.path, status.st_mtime_ns, status.st_size))
+    return stamps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from itertools import pairwise
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -16,11 +17,21 @@ from mlctl.simulator.control_plane import control, disruptions
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.studio import views
 from mlctl.studio.history import MOST_POINTS, Points
-from mlctl.studio.site import Site
+from mlctl.studio.site import Desk, Site
 from mlctl.studio.watch import Watch
 from tests.studio.conftest import Ask, with_cluster, with_job
 
-PAGES = ["", "clusters", "clusters/cpu", "jobs", "jobs/train", "endpoints", "happened", "cloud"]
+PAGES = [
+    "outputs/train",
+    "",
+    "clusters",
+    "clusters/cpu",
+    "jobs",
+    "jobs/train",
+    "endpoints",
+    "happened",
+    "cloud",
+]
 
 
 @pytest.fixture
@@ -173,6 +184,41 @@ def test_a_forecast_stands_beside_what_happened(running: LocalBackend, ask: Ask)
     assert "the weather stress" in text(ask, "forecasts/train", weather="stress")
     assert ask("forecasts/train", weather="rainbow").status == 400
     assert ask("forecasts/nothing").status == 404
+
+
+def test_logs_and_outputs_of_a_job_are_shown_as_text(
+    running: LocalBackend, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [(PurePosixPath("artifacts/outputs/a.txt"), "x" * 30_000)]
+    files += [(PurePosixPath("artifacts/logs/std.txt"), f"{HOSTILE}\nnext\udcff")]
+    monkeypatch.setattr(type(running.jobs), "outputs", lambda _jobs, _name: iter(files))
+    page = text(ask, "outputs/train")
+    assert page.index("logs/std.txt") < page.index("outputs/a.txt")
+    assert "&lt;script&gt;alert(1)" in page
+    assert "next" in page
+    assert "x" * 20_001 not in page
+
+
+def test_a_plan_is_made_again_when_a_file_is_saved_and_not_at_each_look(
+    running: LocalBackend, tmp_path: Path
+) -> None:
+    file = tmp_path / "cpu.yml"
+    file.write_text("name: cpu")
+    made: list[int] = []
+
+    def plan() -> dict[str, object]:
+        made.append(1)
+        return {"error": f"plan {len(made)}", "summary": None, "findings": "", "text": ""}
+
+    watch = Watch(running, [str(tmp_path)])
+    site = Site(watch, "t", Desk(plan))
+    for _ in range(3):
+        watch.look(0.5)
+        assert b"plan 1" in site(Request("GET", "/t/plan")).body
+    file.write_text("name: other")
+    watch._next_stamp = 0.0
+    watch.look(0.5)
+    assert b"plan 2" in site(Request("GET", "/t/plan")).body
 
 
 def test_a_pipeline_is_drawn_in_the_order_of_its_data() -> None:
