@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from mlctl.cli.files.validate import Paths
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.dataclasses import replace
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent, ServiceError
@@ -25,7 +24,11 @@ _HOST = "127.0.0.1"
 
 def studio(
     session: Session,
-    paths: Paths,
+    paths: list[str] | None = argument(
+        "YAML files or folders whose plan is shown; this folder unless given.",
+        default=None,
+        metavar="PATH",
+    ),
     port: int = flag("The port; 0 takes a free one.", default=0, min=0, max=65535),
     no_browser: bool = flag("Print the address, and open no browser.", default=False),
 ) -> Exit:
@@ -42,9 +45,9 @@ def studio(
     from mlctl.studio.site import Desk, Site
     from mlctl.studio.watch import Watch
 
-    token = secrets.token_urlsafe(24)
+    token, folders = secrets.token_urlsafe(24), paths or ["."]
     with session.backend() as backend, _listener(port) as listener:
-        watch = Watch(backend, paths)
+        watch = Watch(backend, folders)
         url = f"http://{_HOST}:{listener.getsockname()[1]}"
         scope = backend.scope
         mine = EmulatorInstance(
@@ -68,7 +71,7 @@ def studio(
             if sys.stdout.isatty() and not no_browser:
                 _open(f"{url}/{token}/")
 
-        desk = Desk(plan=lambda: _plan(session, watch.backend, paths))
+        desk = Desk(plan=lambda: _plan(session, watch.backend, folders))
         hint = "The studio is for this machine alone: open the address that it printed."
         answer = host_check.with_host_check(Site(watch, token, desk), _HOST, (), hint)
         try:

@@ -111,8 +111,11 @@ class Site:
                 return _text("The studio answers GET and POST.", 405)
             return self._get(names, request.query)
         except ServiceError as error:
-            page = self._page("error", "Error", {"message": error.message}, {})
-            return Response(error.status, page.headers, page.body)
+            status, message = error.status, error.message
+        except Exception as error:  # noqa: BLE001 - one bad request must not end the server
+            status, message = 500, f"this is a bug in mlctl: {type(error).__name__}: {error}"
+        page = self._page("error", "Error", {"message": message}, query={})
+        return Response(status, page.headers, page.body)
 
     def _get(self, names: list[str], query: Query) -> Response:
         if names[0] == "static":

@@ -221,6 +221,17 @@ def test_a_plan_is_made_again_when_a_file_is_saved_and_not_at_each_look(
     assert b"plan 2" in site(Request("GET", "/t/plan")).body
 
 
+def test_a_bug_is_a_page_and_ends_nothing(
+    running: LocalBackend, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(views, "endpoints", lambda _backend: 1 / 0)
+        answer = ask("endpoints")
+    assert answer.status == 500
+    assert b"this is a bug in mlctl: ZeroDivisionError" in answer.body
+    assert ask("endpoints").status == 200
+
+
 def test_a_pipeline_is_drawn_in_the_order_of_its_data() -> None:
     parts = [{"name": name, "title": f"step {name}"} for name in ("c", "a", "b", "d")]
     needs = {"b": ["a"], "c": ["a", "b"], "a": ["elsewhere"]}
