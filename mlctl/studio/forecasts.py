@@ -26,7 +26,7 @@ from mlctl.studio.watch import Watch
 
 RUNS = 200
 NOW = "as it is now"  # the weather of the cloud
-_QUANTILES = (0.1, 0.5, 0.9)
+_QUANTILES = {0.1: "1 in 10 below", 0.5: "half below", 0.9: "9 in 10 below"}
 _Run = tuple[JobStatus, float, float]  # how a history ended, after how long, with what node-seconds
 
 
@@ -74,10 +74,17 @@ def beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:
     return {
         "weather": weather_name,
         "runs": len(runs),
+        "columns": ("time until completed", "cost"),
         "rows": [
-            {"name": "Time until completed", "cells": [*_cells(times, elapsed), happened]},
-            {"name": "Cost", "cells": [*_cells(costs, lambda usd: f"${usd:,.2f}"), spent]},
+            {"name": name, "cells": cells}
+            for name, *cells in zip(
+                _QUANTILES.values(),
+                _cells(times, elapsed),
+                _cells(costs, lambda usd: f"${usd:,.2f}"),
+                strict=True,
+            )
         ],
+        "happened": (happened, spent),
         "outcomes": [
             {"name": status.value, "share": sum(run[0] is status for run in runs) / len(runs)}
             for status in dict.fromkeys(run[0] for run in runs)

@@ -248,11 +248,11 @@ def _needs(watch: Watch, job: Job, parts: Sequence[dict[str, Any]]) -> dict[str,
 
 
 def job_lines(watch: Watch, name: str) -> list[str]:
-    """The last events of a job of the simulated cloud, a line each, as `job stream` prints them."""
+    """The last events of a job of the simulated cloud, the newest first, as of `job stream`."""
     handle = watch.cloud.handle
     update = next(job_events.follow(handle, name, 0.0, detail=True))
     events = [event for event in update.events if event.event not in _QUIET]
-    return [_line(event.at, event.event, event.facts) for event in events[-_MOST_LINES:]]
+    return [_line(event.at, event.event, event.facts) for event in events[:-_MOST_LINES:-1]]
 
 
 def outputs(backend: Backend, name: str) -> list[dict[str, Any]]:
