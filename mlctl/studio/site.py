@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -281,7 +281,7 @@ class Site:
             return _text(clean(error.message), error.status)
         return _text(clean(text))
 
-    async def _stream(self) -> AsyncIterator[bytes]:
+    async def _stream(self) -> AsyncGenerator[bytes, None]:
         """Server-sent events: one for each change, but no more than one a second."""
         watch = self._watch
         revision, silent_s, waited_s = 0, 0.0, _LEAST_S

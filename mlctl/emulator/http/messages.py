@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from mlctl.dataclasses import dataclass, field, replace
@@ -69,7 +69,7 @@ class Response:
     body: bytes = b""
     wait: float = 0.0
     cut: int | None = COMPLETE
-    stream: AsyncIterator[bytes] | None = None
+    stream: AsyncGenerator[bytes, None] | None = None
 
     def with_headers(self, headers: Mapping[str, str]) -> Response:
         """This response with more headers; its own take precedence."""

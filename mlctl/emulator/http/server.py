@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -66,8 +67,9 @@ def serve(
     """
     certificate, key = tls or (None, None)
     protocol: Any = connection.protocol
+    application = Application(answer, threads=threads)
     config = uvicorn.Config(
-        Application(answer, threads=threads),
+        application,
         http=protocol,
         ws="none",
         lifespan="off",
@@ -82,6 +84,7 @@ def serve(
         ssl_keyfile=key,
     )
     server: Any = uvicorn.Server(config)
+    application.is_ending = lambda: bool(server.should_exit)
     begin = server.startup
 
     async def startup(sockets: list[socket.socket] | None = None) -> None:
@@ -116,6 +119,7 @@ class Application:
         self._answer = answer
         self._timeout = timeout
         self._threads = threads
+        self.is_ending: Callable[[], bool] = lambda: False  # then streams end, too
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """One request."""
@@ -127,7 +131,7 @@ class Application:
         if response.wait:
             await asyncio.sleep(response.wait)
         if response.stream is not None:
-            await _send_stream(response, response.stream, receive, send)
+            await self._send_stream(response, response.stream, receive, send)
             return
         if request.method == "HEAD":
             response = replace(response, headers=_with_length(response), body=b"")
@@ -147,6 +151,22 @@ class Application:
         if runs_code or self._threads:
             return await asyncio.to_thread(self._answer, whole)
         return self._answer(whole)
+
+    async def _send_stream(
+        self, response: Response, stream: AsyncGenerator[bytes, None], receive: Receive, send: Send
+    ) -> None:
+        await _send_head(response.status, response.headers, send)
+        end = asyncio.ensure_future(receive())  # the body was read: only its end can come
+        try:
+            async with aclosing(stream):
+                async for part in stream:
+                    if end.done() or self.is_ending():
+                        break
+                    if part:
+                        await send({"type": "http.response.body", "body": part, "more_body": True})
+        finally:
+            end.cancel()
+        await send({"type": "http.response.body", "body": b""})
 
 
 def _is_refused_upload(request: Request, largest: int) -> bool:
@@ -190,22 +210,6 @@ async def _body(receive: Receive, largest: int, timeout: float) -> bytes | None:
             parts.clear()
         if not message.get("more_body"):
             return b"".join(parts) if size <= largest else None
-
-
-async def _send_stream(
-    response: Response, stream: AsyncIterator[bytes], receive: Receive, send: Send
-) -> None:
-    await _send_head(response.status, response.headers, send)
-    gone = asyncio.ensure_future(receive())  # the body was read: only its end can come
-    try:
-        async for part in stream:
-            if gone.done():
-                break
-            if part:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-    finally:
-        gone.cancel()
-    await send({"type": "http.response.body", "body": b""})
 
 
 async def _send_head(status: int, headers: Mapping[str, str], send: Send) -> None:
