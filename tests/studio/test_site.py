@@ -156,7 +156,7 @@ def test_nodes_are_preempted_and_weather_is_set(running: LocalBackend, ask: Ask)
 
 
 def test_faults_are_set_listed_and_cleared(running: LocalBackend, ask: Ask) -> None:
-    assert act(ask, "fault", "trouble=throttle&operation=get&target=*&times=3")[0] == 200
+    assert act(ask, "fault", "trouble=throttle&operation=any&target=*&times=3")[0] == 200
     assert len(control.status(running.handle).faults) == 1
     for path in PAGES:
         ask(path)  # who looks on is not struck, and not counted
