@@ -40,6 +40,7 @@ class History:
     """The nodes of the clusters of one workspace over time, and its last events."""
 
     def __init__(self, workspace_id: int) -> None:
+        self.workspace = workspace_id
         self.prefix = f"{workspace_id}/"
         self._counter = NodeCounter()
         self.nodes: dict[str, Points] = {}

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -155,29 +156,31 @@ class Watch:
         """
         handle = self.cloud.handle
         with self._lock:
-            if self._follower is None:
-                self._follower = replay.Follower(handle.store, detail=False)
-            if self.history is None or self._follower.was_reset():
-                with handle.store.read() as db:
-                    self.history = History(handle.state(db).id)
-            first = not self.history.bill.times
-            events = self.history.add(self._follower.events(), self._spent)
-            self.history.bill.add(control.now(handle), (self._spent(),))
-            if not first:
+            with handle.store.read() as db:
+                workspace = handle.state(db).id  # another one once the workspace is made
+            history, follower = self.history, self._follower
+            is_other = history is None or history.workspace != workspace
+            if history is None or is_other or follower is None or follower.was_reset():
+                history = self.history = History(workspace)
+                follower = self._follower = replay.Follower(handle.store, detail=False)
+            is_first = not history.bill.times
+            spent = partial(_spent, follower, history.prefix)
+            events = history.add(follower.events(), spent)
+            history.bill.add(control.now(handle), (spent(),))
+            if not is_first:
                 self.says = _said(events) or self.says
-            return self.history
-
-    def _spent(self) -> float:
-        """What the clusters and pools of the workspace have cost, where prices are known."""
-        world = self._follower.world if self._follower is not None else None
-        assert world is not None
-        assert self.history is not None
-        billed = takewhile(lambda row: row.kind != usage.JOB, usage.usage(world))
-        return sum(row.cost or 0.0 for row in billed if row.name.startswith(self.history.prefix))
+            return history
 
     def _change(self, text: str = "") -> None:
         self.says = text or self.says
         self.revision += 1
+
+
+def _spent(follower: replay.Follower, prefix: str) -> float:
+    """What the clusters and pools of a workspace have cost, where prices are known."""
+    assert follower.world is not None
+    billed = takewhile(lambda row: row.kind != usage.JOB, usage.usage(follower.world))
+    return sum(row.cost or 0.0 for row in billed if row.name.startswith(prefix))
 
 
 def _said(events: Collection[LoggedEvent]) -> str:

@@ -287,6 +287,17 @@ def test_a_cloud_that_is_reset_has_a_new_history(running: LocalBackend, ask: Ask
     assert watch.follow().nodes == {}
 
 
+def test_a_workspace_that_is_made_later_has_its_whole_history(
+    local: LocalBackend, ask: Ask
+) -> None:
+    assert "No cluster." in text(ask, "")
+    with_cluster(local)
+    with_job(local, "train")
+    local.wait(600)
+    assert "node 0" in text(ask, "clusters/cpu")
+    assert "READY" in text(ask, "happened")
+
+
 def test_a_workspace_on_azure_is_read_and_never_changed(running: LocalBackend) -> None:
     watch = Watch(running)
     watch.local = None
