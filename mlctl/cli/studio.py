@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mlctl.backends.ports.backend import Backend
 
 _HOST = "127.0.0.1"
+_ROOM = 60_000  # bytes of a plan's changes
 
 
 def studio(
@@ -129,7 +130,7 @@ def _plan(session: Session, backend: Backend, paths: Sequence[str]) -> Mapping[s
             "to destroy": summary.destroy,
         }
         report.extend((*result.errors, *result.warnings))
-        plan["text"] = blocks.human(result, color=False, width=110)
+        plan["text"] = blocks.human(result, color=False, width=110, room=_ROOM)
     except InvalidFiles:
         plan["error"] = "The files have errors: there is no plan."
     except ProjectError as error:

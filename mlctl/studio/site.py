@@ -189,13 +189,14 @@ class Site:
             "clusters": clusters,
             "counts": views.node_states(clusters),
             "jobs": views.jobs(self._watch, {}),
-            "endpoints": views.endpoints(self._watch.backend),
+            "endpoints": views.endpoints(self._watch.backend, {}),
             "lines": views.event_lines(self._watch, _FEW) if simulated else [],
         }
         return "overview", "Overview", values
 
-    def _clusters(self, _names: list[str], _query: Query) -> Made:
-        return "clusters", "Clusters", {"clusters": views.clusters(self._watch)}
+    def _clusters(self, _names: list[str], query: Query) -> Made:
+        clusters = views.paged(views.clusters(self._watch), query)
+        return "clusters", "Clusters", {"clusters": clusters}
 
     def _cluster(self, names: list[str], query: Query) -> Made:
         matching = [cluster for cluster in views.clusters(self._watch) if cluster.name == names[0]]
@@ -214,8 +215,8 @@ class Site:
     def _jobs(self, _names: list[str], query: Query) -> Made:
         return "jobs", "Jobs", {"jobs": views.jobs(self._watch, query)}
 
-    def _job(self, names: list[str], _query: Query) -> Made:
-        job = views.job(self._watch, names[0])
+    def _job(self, names: list[str], query: Query) -> Made:
+        job = views.job(self._watch, names[0], query)
         lines = views.job_lines(self._watch, names[0]) if self._watch.local is not None else []
         return "job", names[0], {"job": job, "lines": lines}
 
@@ -225,12 +226,13 @@ class Site:
 
     def _forecast(self, names: list[str], query: Query) -> Made:
         forecast = forecasts.beside(self._watch, names[0], query.get("weather") or forecasts.NOW)
-        job = views.job(self._watch, names[0])
+        job = views.job(self._watch, names[0], {})
         values = {"forecast": forecast, "job": job, "now": forecasts.NOW}
         return "forecast", "Forecast", values
 
-    def _endpoints(self, _names: list[str], _query: Query) -> Made:
-        return "endpoints", "Endpoints", {"endpoints": views.endpoints(self._watch.backend)}
+    def _endpoints(self, _names: list[str], query: Query) -> Made:
+        endpoints = views.endpoints(self._watch.backend, query)
+        return "endpoints", "Endpoints", {"endpoints": endpoints}
 
     def _logs(self, names: list[str], _query: Query) -> Made:
         endpoint, _, deployment = names

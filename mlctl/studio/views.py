@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsScoring
 from mlctl.backends.ports.jobs import (
@@ -27,10 +27,13 @@ from mlctl.simulator.control_plane.jobs import job_events
 from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import GroupJob
 from mlctl.simulator.engine.state import NodeState
+from mlctl.studio.history import MOST_POINTS
 from mlctl.studio.watch import Watch
 
+T = TypeVar("T")
 STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")
 PAGE = 50  # rows of a table
+_MOST_JOBS = 200  # of a workspace on Azure
 _MOST_LINES = 400  # of a job's events
 _MOST_FILES, _MOST_TEXT = 40, 20_000  # outputs of a job, and characters of each
 _ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-deployment"}
@@ -136,7 +139,8 @@ def _share(run: Mapping[str, Any]) -> float | None:
 def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
     """A page of the jobs, newest first, that `status` and `q` of the query leave; how many."""
     backend_jobs = _jobs(watch.backend)
-    every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE)
+    limit = None if watch.local is not None else _MOST_JOBS  # each page of them is a request
+    every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE, limit=limit)
     statuses = Counter(job.status for job in every)
     text = query.get("q", "").casefold()
     chosen = [
@@ -170,7 +174,7 @@ def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def job(watch: Watch, name: str) -> dict[str, Any]:
+def job(watch: Watch, name: str, query: Mapping[str, str]) -> dict[str, Any]:
     """A job, its parts in their order, its events, and what it has logged.
 
     Raises:
@@ -193,8 +197,8 @@ def job(watch: Watch, name: str) -> dict[str, Any]:
         "tags": properties.get("tags") or {},
         "reason": run.get("reason"),
         "warning": run.get("warning"),
-        "parts": parts,
-        "stages": _stages(parts, _needs(watch, shown, parts)) if parts else [],
+        "parts": paged(parts, query),
+        "stages": _stages(parts, _needs(watch, shown, parts)) if 0 < len(parts) <= PAGE else [],
         "compute": str(properties.get("computeId") or "").rpartition("/")[2],
         "deployment": properties.get("deploymentName"),
         "studio_url": ((properties.get("services") or {}).get("Studio") or {}).get("endpoint"),
@@ -284,26 +288,34 @@ def _line(at: float, event: str, facts: Mapping[str, object]) -> str:
 
 
 def metric_points(watch: Watch, name: str) -> list[tuple[float, int]]:
-    """What a training job has logged: seconds since it was submitted, and the step."""
+    """What a training job has logged: seconds since it was submitted, and the step; thinned."""
     backend_jobs = _jobs(watch.backend)
     assert backend_jobs is not None
-    return [(point.at, point.step) for point in backend_jobs.metrics(name)]
+    return [(point.at, point.step) for point in _thinned(backend_jobs.metrics(name))]
 
 
-def endpoints(backend: Backend) -> list[dict[str, Any]]:
-    """The endpoints, online ones first, each with its deployments and which traffic they get."""
-    return [
+def _thinned(points: Sequence[T]) -> list[T]:
+    """No more than twice as many points as a chart shows, evenly chosen; the last one stays."""
+    step = max(len(points) // MOST_POINTS, 1)
+    return [*points[:-1:step], *points[-1:]]
+
+
+def endpoints(backend: Backend, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of the endpoints, online ones first, each with its deployments and their traffic."""
+    every = [(kind, live) for kind in _ENDPOINTS for live in backend.list(kind)]
+    page = paged(every, query)
+    rows = [
         {
             "name": live.address.name,
             "kind": kind.partition("-")[0],
             "state": live.body["properties"].get("provisioningState"),
             "auth": live.body["properties"].get("authMode"),
             "uri": live.body["properties"].get("scoringUri"),
-            "deployments": list(_deployments(backend, live, child)),
+            "deployments": list(_deployments(backend, live, _ENDPOINTS[kind])),
         }
-        for kind, child in _ENDPOINTS.items()
-        for live in backend.list(kind)
+        for kind, live in page["rows"]
     ]
+    return {**page, "rows": rows}
 
 
 def _deployments(backend: Backend, endpoint: Live, kind: str) -> Iterator[dict[str, Any]]:
@@ -378,7 +390,7 @@ def series(watch: Watch, cluster: str) -> dict[str, Any]:
     now = control.now(watch.cloud.handle)
     chosen = [cluster] if cluster else list(history.nodes)
     points = [history.nodes[name] for name in chosen if name in history.nodes]
-    times = sorted({at for series_ in points for at in series_.times} | {now})
+    times = _thinned(sorted({at for series_ in points for at in series_.times} | {now}))
     rows: list[list[float]] = [[] for _ in STATES]
     places = [0] * len(points)
     for at in times:

@@ -221,11 +221,29 @@ def test_a_plan_is_made_again_when_a_file_is_saved_and_not_at_each_look(
     assert b"plan 2" in site(Request("GET", "/t/plan")).body
 
 
+def test_a_long_training_and_many_clusters_make_no_longer_chart(
+    local: LocalBackend, ask: Ask
+) -> None:
+    with_cluster(local)
+    with_job(local, "train", steps=50_000)
+    local.wait(60.0 * 60_000)
+    steps = json.loads(ask("data/metrics/train").body)["data"]
+    assert len(steps[0]) <= 2 * MOST_POINTS
+    assert steps[1][-1] == 50_000
+    history = ask.watch.follow()  # type: ignore[attr-defined]
+    for number in range(50):
+        points = history.nodes[f"c{number}"] = Points()
+        for at in range(500):
+            points.add(at + number / 50, (0, 0, 0, 1, 0, 0, 0))
+    nodes = json.loads(ask("data/nodes", cluster="").body)["data"]
+    assert len(nodes[0]) <= 2 * MOST_POINTS
+
+
 def test_a_bug_is_a_page_and_ends_nothing(
     running: LocalBackend, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(views, "endpoints", lambda _backend: 1 / 0)
+        patch.setattr(views, "endpoints", lambda _backend, _query: 1 / 0)
         answer = ask("endpoints")
     assert answer.status == 500
     assert b"this is a bug in mlctl: ZeroDivisionError" in answer.body
