@@ -20,7 +20,8 @@ class Order:
     `files` are the names of its files in their order, where they are known, and `sizes` how many
     each shard has of them; where a shard has a folder of its own, `folders` are their URIs. Files
     of the local folder `source` are first sent to the folder `upload` of the workspace's storage,
-    and removed from there at the end. `version` is what the deployment was when the order was made.
+    and removed from there at the end. `version` is what the deployment was when the order was made,
+    `weather` the name of what the forecast reckons with.
     `workload` says what files take on a simulated cloud. Times are in seconds, `node_s` is what a
     file takes of a node, `nodes` are those that a run works on, prices are in USD an hour.
     """
@@ -49,6 +50,7 @@ class Order:
     source: str = ""
     upload: str = ""
     version: str = ""
+    weather: str = ""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Order:

@@ -7,10 +7,10 @@ from typing import Any
 
 from mlctl.durations import elapsed
 from mlctl.render.page import html
-from mlctl.render.page.svg import Lane, Spell
+from mlctl.render.page.svg import Axis, Curve, Lane, Spell
 from mlctl.render.terminal.terminal import clean
 
-_TIERS = {"low_priority": "low priority", "dedicated": "dedicated"}
+TIERS = {"low_priority": "low priority", "dedicated": "dedicated"}
 _HEADS = ("policy", "until done", "95 %", "cost", "late", "runs")
 _STATES = {"Completed": "running", "Failed": "failed", "Canceled": "lost", "": "running"}
 
@@ -48,7 +48,7 @@ def _option(option: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         str(option["policy"]),
         *("never" if seconds is None else elapsed(seconds) for seconds in times),
-        _usd(option["cost"]),
+        usd(option["cost"]),
         late,
         f"{option['runs']:.1f}",
     )
@@ -70,7 +70,7 @@ def _happened(record: Mapping[str, Any]) -> str:
 
 
 def _submitted(record: Mapping[str, Any]) -> str:
-    return f"{record['run']}: shard {record['shard'] + 1} on {_TIERS[record['tier']]} nodes"
+    return f"{record['run']}: shard {record['shard'] + 1} on {TIERS[record['tier']]} nodes"
 
 
 _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
@@ -96,7 +96,7 @@ def live(record: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     stands = ""
     if record["event"] == "ended":
         shards = data["shards"]
-        stands = f"  [{shards['done']}/{shards['total']} shards, {_usd(data['spent'])}]"
+        stands = f"  [{shards['done']}/{shards['total']} shards, {usd(data['spent'])}]"
     return event(record, data["began"]) + stands
 
 
@@ -110,7 +110,7 @@ def summary(data: Mapping[str, Any]) -> str:
     return clean(
         f"{data['name']}: {state}{reason}; {shards['done']} of {_count(shards['total'], 'shard')},"
         f" {_count(len(runs), 'run')}, {lost} lost, {_count(data['switches'], 'change')} of tier,"
-        f" {_usd(data['spent'])}, {elapsed(last - data['began'])}"
+        f" {usd(data['spent'])}, {elapsed(last - data['began'])}"
     )
 
 
@@ -118,13 +118,30 @@ def human(data: Mapping[str, Any]) -> str:
     """A job with its runs."""
     rows = "\n".join(
         clean(
-            f"  {run['name']}: shard {run['shard'] + 1}, {_TIERS[run['tier']]},"
-            f" {run['status'].lower() or 'under way'}, {_usd(run['usd'])}"
+            f"  {run['name']}: shard {run['shard'] + 1}, {TIERS[run['tier']]},"
+            f" {run['status'].lower() or 'under way'}, {usd(run['usd'])}"
         )
         for run in data["runs"]
     )
+    if data["outlook"]:
+        rows += "\n" + clean(f"  left: {left(data, data['outlook'], data['now'], data['now'])}")
     twin = f"\n  made for it: {', '.join(data['made'])}" if data["made"] else ""
     return f"{summary(data)}\n{rows}{twin}"
+
+
+def left(
+    data: Mapping[str, Any], outlook: Mapping[str, float | None], now: float, as_of: float
+) -> str:
+    """What is still to come of a job, by an outlook of the moment `as_of`."""
+    gone = now - as_of
+    median, slow = (
+        elapsed(max((outlook[key] or 0.0) - gone, 0.0)) for key in ("left_s", "left_p95_s")
+    )
+    words = f"about {median}, with 95 % at most {slow}"
+    if outlook["late"] is None:
+        return words
+    until = elapsed(max(data["began"] + data["deadline_s"] - now, 0))
+    return f"{words}; {until} until the deadline, late with {outlook['late']:.1%}"
 
 
 def page(data: Mapping[str, Any]) -> str:
@@ -135,6 +152,12 @@ def page(data: Mapping[str, Any]) -> str:
     options = tuple(map(_option, data["forecast"]))
     parts = (
         html.Timeline("Runs by shard and tier", length, tuple(_lanes(data, end)), ticks),
+        _spending(data, end),
+        html.Table(
+            "What was lost",
+            ("run", "shard", "tier", "ended", "because", "USD"),
+            tuple(_losses(data)),
+        ),
         html.Table(
             "What was spent",
             ("run", "shard", "tier", "ended", "USD", "USD so far"),
@@ -148,7 +171,7 @@ def page(data: Mapping[str, Any]) -> str:
 def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
     began = data["began"]
     for shard in range(data["shards"]["total"]):
-        for tier, words in _TIERS.items():
+        for tier, words in TIERS.items():
             spells = tuple(
                 Spell(_STATES[run["status"]], run["at"] - began, (run["ended"] or end) - began)
                 for run in data["runs"]
@@ -156,6 +179,41 @@ def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
             )
             if spells:
                 yield Lane(f"{shard + 1}, {words}", spells)
+
+
+def _spending(data: Mapping[str, Any], end: float) -> html.Curves:
+    """What was spent as time went on, beside what the forecast had, spent evenly until done."""
+    began, option = data["began"], (data["forecast"] or [None])[0]
+    curves, total, spent = [], 0.0, [(0.0, 0.0)]
+    for run in data["runs"]:
+        total += run["usd"]
+        spent.append(((run["ended"] or end) - began, total))
+    curves.append(("spent", spent))
+    if option is not None and option["cost"] is not None:
+        for name, key in (("forecast, median", "time_s"), ("forecast, slowest 5 %", "time_p95_s")):
+            steps = [part / _PARTS for part in range(_PARTS + 1)]
+            places = [(option[key] * step, option["cost"] * step) for step in steps]
+            curves.append((name, places))
+    most = max((usd_ for _, places in curves for _, usd_ in places), default=0.0) or 1.0
+    longest = max(at for _, places in curves for at, _ in places)
+    rows = tuple(
+        Curve(name, tuple((at, amount / most) for at, amount in places)) for name, places in curves
+    )
+    x = Axis("time since it began", "0", elapsed(longest))
+    deadline = data["deadline_s"]
+    line = ("deadline", deadline) if deadline is not None and deadline <= 2 * longest else None
+    return html.Curves("Cost", rows, x, line, up=f"USD: 0 to {most:.3g}")
+
+
+def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for run in data["runs"]:
+        if run["status"] in ("Canceled", "Failed"):
+            at = elapsed(run["ended"] - data["began"])
+            facts = (run["name"], str(run["shard"] + 1), TIERS[run["tier"]], at)
+            yield (*facts, run["reason"] or run["status"].lower(), f"{run['usd']:.4f}")
+
+
+_PARTS = 40  # of a curve
 
 
 def _costs(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -166,14 +224,15 @@ def _costs(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         yield (
             run["name"],
             str(run["shard"] + 1),
-            _TIERS[run["tier"]],
+            TIERS[run["tier"]],
             status,
             f"{run['usd']:.4f}",
             f"{total:.4f}",
         )
 
 
-def _usd(amount: float | None) -> str:
+def usd(amount: float | None) -> str:
+    """An amount in words; None: it is never reached."""
     return (
         "never" if amount is None else f"{amount:,.2f} USD" if amount >= 1 else f"{amount:.3g} USD"
     )

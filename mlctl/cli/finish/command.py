@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl import files
@@ -43,9 +43,11 @@ from mlctl.simulator.control_plane.state.clock import EPOCH
 
 if TYPE_CHECKING:
     from mlctl.finishing.order import Order
+    from mlctl.finishing.outlook import Outlook
     from mlctl.finishing.progress import Outcome, Progress
     from mlctl.finishing.split import Split
     from mlctl.forecast.batch.reading import Subject
+    from mlctl.forecast.scenario import Scenario
 
 
 class FinishFormat(StrEnum):
@@ -205,7 +207,7 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
     """Show how a job stands: shards, runs by tier, what is spent."""
     with session.backend() as backend:
         records = _records(_journals(backend), name)
-        data = _document(records, jobs_of(backend), backend)
+        data = _document(records, jobs_of(backend), backend, forecasts=True)
     match output:
         case ShowFormat.JSON:
             session.out_data(json.dumps(data, indent=2))
@@ -303,6 +305,7 @@ def _order(
         files=split.files if split is not None else _names(order_args.input),
         max_cost=order_args.max_cost,
         give_up_after=order_args.give_up_after,
+        weather=order_args.weather,
         workload={key: part for key, part in asdict(workload).items() if part is not None},
     )
     if split is not None and split.source:
@@ -440,17 +443,17 @@ def _carry_out(
     notify: str | None,
     output: FinishFormat,
 ) -> Exit:
-
     def note(record: Mapping[str, Any]) -> None:
         if output is FinishFormat.JSON:
             session.out_data(json.dumps(record))
         else:
-            session.say(clean(render.live(record, _summary(controller.progress))))
+            tell(record)
 
     controller = _controller(backend, name, note)
     _check_source(controller.progress)
     try:
-        outcome: Outcome = controller.carry_out()
+        with _shown(session, backend, controller, output) as tell:
+            outcome: Outcome = controller.carry_out()
     except KeyboardInterrupt:
         if sys.stdin.isatty() and session.confirmed("\nCancel what runs? (n leaves it running)"):
             controller.cancel()
@@ -471,6 +474,65 @@ def _carry_out(
     if output is FinishFormat.HUMAN:
         session.out(render.summary(data))
     return code
+
+
+@contextmanager
+def _shown(
+    session: Session, backend: Backend, controller: Any, output: FinishFormat
+) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """What shows each record to people: a line, and on a terminal how the job stands then."""
+    progress: Progress = controller.progress
+
+    def line(record: Mapping[str, Any]) -> str:
+        return clean(render.live(record, _summary(progress)))
+
+    if output is FinishFormat.JSON or not sys.stderr.isatty():
+        yield lambda record: session.say(line(record))
+        return
+    from mlctl.render.finish_view import viewing
+
+    with viewing(sys.stderr, controller.cloud.now) as view:
+        scenario = _scenario(backend, progress.order)
+        looked, last = -_LOOK_S, None
+
+        def show(record: Mapping[str, Any]) -> None:
+            nonlocal looked, last
+            view.say(line(record))
+            if monotonic() - looked >= _LOOK_S:
+                last = _outlook(scenario, progress, controller.cloud.now())
+                looked = monotonic()
+            view.show(_summary(progress), last)
+
+        yield show
+
+
+_LOOK_S = 1.0  # between two outlooks, which take a while
+
+
+def _outlook(scenario: Scenario | None, progress: Progress, now: float) -> Outlook | None:
+    from mlctl.finishing.outlook import outlook
+
+    return outlook(scenario, progress, now) if scenario is not None else None
+
+
+def _scenario(backend: Backend, order: Order) -> Scenario | None:
+    """What the forecast knows of the job, as its deployment is now; None where it knows nothing."""
+    from mlctl.cli.forecast.subject import with_live
+    from mlctl.config.graph import Graph
+    from mlctl.forecast.batch.reading import Wanted, read
+    from mlctl.forecast.fields import ForecastError, StatedPrices
+    from mlctl.kinds import Address
+    from mlctl.workload import Workload
+
+    address = Address("batch-deployment", order.deployment, order.endpoint)
+    workload = Workload(**{**order.workload, "files": sum(order.sizes)})
+    prices = StatedPrices(order.dedicated_price, order.low_price / order.dedicated_price)
+    try:
+        graph = with_live(Graph({}, ()), backend, address)
+        subject = read(graph, Wanted(workload, deployment=address, prices=prices))
+        return subject.scenario.under(weather_of(order.weather).processes())
+    except (ForecastError, ServiceError, UsageError, ZeroDivisionError):
+        return None
 
 
 def _check_source(progress: Progress) -> None:
@@ -528,13 +590,19 @@ def _merged(session: Session, backend: Backend, progress: Progress, folder: Path
     return Exit.ERROR if findings else None
 
 
-def _document(records: list[Mapping[str, Any]], jobs: Jobs, backend: Backend) -> dict[str, Any]:
+def _document(
+    records: list[Mapping[str, Any]], jobs: Jobs, backend: Backend, *, forecasts: bool = False
+) -> dict[str, Any]:
+    """A job as data; with `forecasts` what is still to come of one that goes on."""
     from mlctl.finishing.cloud import WorkspaceCloud
     from mlctl.finishing.progress import Progress
 
-    data = _summary(Progress.of(records))
-    data["forecast"] = records[0].get("forecast") or []
-    data["now"] = WorkspaceCloud(backend, jobs).now()
+    progress = Progress.of(records)
+    data, now = _summary(progress), WorkspaceCloud(backend, jobs).now()
+    data |= {"forecast": records[0].get("forecast") or [], "now": now, "outlook": None}
+    if forecasts and progress.outcome is None:
+        coming = _outlook(_scenario(backend, progress.order), progress, now)
+        data["outlook"] = coming._asdict() if coming is not None else None
     return data
 
 
@@ -548,6 +616,7 @@ def _summary(progress: Progress) -> dict[str, Any]:
         "policy": order.policy,
         "deadline_s": order.deadline_s,
         "max_cost": order.max_cost,
+        "nodes": order.nodes,
         "began": progress.began,
         "shards": {"total": len(order.sizes), "done": progress.shard},
         "files": {"total": sum(order.sizes), "left": progress.files_left},

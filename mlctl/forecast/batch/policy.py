@@ -102,17 +102,27 @@ class Switch:
 Limit = Callable[[int], float]
 
 
+class Past(NamedTuple):
+    """What came of a job before a history begins: seconds, lost runs, and the tier of the last."""
+
+    elapsed_s: float = 0.0
+    losses: int = 0
+    tier: Tier | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class RecoveryPolicy:
     """A way, its number of tries (`fallback`), and when to change to dedicated (`deadline`).
 
-    With `shards`, the files are that many jobs, one after the other; a lost run loses its shard.
+    Of a job that goes on, `past` is what came before; a history is of the rest. With `shards`,
+    the files are that many jobs, one after the other; a lost run loses its shard.
     """
 
     way: Way = Way.RESUBMIT
     tries: int = 1
     switch: Switch | None = None
     shards: int | None = None
+    past: Past = Past()
 
     def __str__(self) -> str:
         return f"{self.way.value}:{self.tries}" if self.way is Way.FALLBACK else self.way.value
@@ -219,7 +229,9 @@ def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
 
 def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
     """One history of the job under a policy."""
-    began, total, tries, losses, most = cloud.now, files, 0, 0, 0
+    past = policy.past
+    began, total, tries, losses, most = cloud.now, files, 0, past.losses, 0
+    origin = began - past.elapsed_s
     keeps = policy.way in _KEEPING
     waited, hopeless = is_out(cloud.scenario.processes), False
     at_once = cloud.scenario.job.instance_count * cloud.scenario.job.concurrency
@@ -227,14 +239,14 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     if policy.shards:
         shards = sizes(files, policy.shards, mini_batch_size)
     first: Try | None = None
-    tier: Tier | None = None
+    tier = past.tier
     while True:
-        elapsed = cloud.now - began
+        elapsed = cloud.now - origin
         tier = policy.tier(elapsed, losses, files, tier)
         limit = None
         if policy.switch is not None:
             limit = policy.limit(tier, elapsed, files, mini_batch_size)
-        last = _run(cloud, shards[0] if policy.shards else files, tier, began, limit)
+        last = _run(cloud, shards[0] if policy.shards else files, tier, origin, limit)
         first, tries = first or last, tries + 1
         if last.status is _COMPLETED:
             if len(shards) == 1:

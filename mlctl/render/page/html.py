@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mlctl.dataclasses import dataclass
 from mlctl.render.page import svg
-from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Swing, text
+from mlctl.render.page.svg import DONE, Axis, Bar, Curve, Lane, Point, Swing, text
 
 # States of a node, in the order of the legend, with what they are called there.
 STATES = (
@@ -97,6 +97,7 @@ class Curves:
     x: Axis
     line: tuple[str, float] | None = None
     note: str = ""
+    up: str = DONE
 
 
 Part = Prose | Table | Histogram | Timeline | Tornado | Scatter | Curves
@@ -145,7 +146,7 @@ def _part(part: Part) -> str:
         case Tornado():
             inside = svg.tornado(part.base, part.rows) + _note(part.note)
         case Curves():
-            inside = svg.curves(part.rows, part.x, part.line) + _note(part.note)
+            inside = svg.curves(part.rows, part.x, part.line, part.up) + _note(part.note)
         case Scatter():
             inside = svg.scatter(part.points, part.x, part.y) + _note(part.note)
     head = f"<h2>{text(part.title)}</h2>" if part.title else ""

@@ -175,15 +175,20 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
     )
 
 
-def curves(rows: Sequence[Curve], x: Axis, line: tuple[str, float] | None = None) -> str:
+DONE = "share of the jobs that are done: 0 to 100 %"
+
+
+def curves(
+    rows: Sequence[Curve], x: Axis, line: tuple[str, float] | None = None, up: str = DONE
+) -> str:
     """Cumulative curves with their names beneath, and a line upright at a place of x."""
     places = [place for row in rows for place, _ in row.places] + ([line[1]] if line else [])
     across = _scale(places, _MARGIN, _PLOT_WIDTH - _MARGIN)
-    up = _scale([0.0, 1.0], _PLOT_HEIGHT - _MARGIN, _MARGIN)
+    rises = _scale([0.0, 1.0], _PLOT_HEIGHT - _MARGIN, _MARGIN)
     drawn = [f'<path class="frame" d="M1 0V{_PLOT_HEIGHT - 1}H{_PLOT_WIDTH}"/>']
     for number, row in enumerate(rows):
-        path = "".join(f"H{across(place):.1f}V{up(share):.1f}" for place, share in row.places)
-        begin = f"M{across(row.places[0][0]) if row.places else 0:.1f} {up(0.0):.1f}"
+        path = "".join(f"H{across(place):.1f}V{rises(share):.1f}" for place, share in row.places)
+        begin = f"M{across(row.places[0][0]) if row.places else 0:.1f} {rises(0.0):.1f}"
         title = f"<title>{text(row.label)}</title>"
         drawn.append(
             f'<path class="curve curve{number % _COLOURS}" d="{begin}{path}">{title}</path>'
@@ -201,9 +206,9 @@ def curves(rows: Sequence[Curve], x: Axis, line: tuple[str, float] | None = None
         for number, row in enumerate(rows)
     )
     return (
-        f'<div class="plot"><p class="up">share of the jobs that are done: 0 to 100 %</p>'
+        f'<div class="plot"><p class="up">{text(up)}</p>'
         f'<svg viewBox="0 0 {_PLOT_WIDTH} {_PLOT_HEIGHT}" role="img"'
-        f' aria-label="share done by {text(x.label)}">{"".join(drawn)}</svg>'
+        f' aria-label="{text(up)} by {text(x.label)}">{"".join(drawn)}</svg>'
         f'<p class="along"><span>{text(x.low)}</span><span>{text(x.label)}</span>'
         f'<span>{text(x.high)}</span></p><p class="legend">{names}</p></div>'
     )

@@ -1,0 +1,71 @@
+"""What is still to come of a job, by the forecast, from what has happened so far."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mlctl.dataclasses import replace
+from mlctl.finishing.progress import Progress
+from mlctl.forecast.batch.policy import History, Past
+from mlctl.forecast.batch.study import Study
+from mlctl.forecast.scenario import Scenario
+from mlctl.simulator.engine.model import HOUR
+
+_RUNS, _LEAST = 200, 20  # histories; of those that fit the run under way
+_ATTEMPTS = 60_000  # of mini-batches in all histories, by the event engine
+
+
+class Outlook(NamedTuple):
+    """Seconds until the job is done (median, 95 %), its whole cost in USD, and how likely late.
+
+    `late` is None without a deadline.
+    """
+
+    left_s: float
+    left_p95_s: float
+    cost: float
+    late: float | None
+
+
+def outlook(scenario: Scenario, progress: Progress, now: float) -> Outlook | None:
+    """The outlook of a job at a moment; None where it is done, or no history ends.
+
+    Histories are of the files that are left, by the policy of the order with its own line to the
+    deadline. They begin when the run under way was submitted; those in which it has ended by now
+    do not fit what is seen, and are left out.
+    """
+    order, run = progress.order, progress.under_way
+    if progress.is_done or progress.outcome is not None:
+        return None
+    before = progress.runs[:-1] if run is not None else progress.runs
+    last = before[-1] if before else None
+    since = run.at if run is not None else now
+    if last is not None and last.completed and (run is None or run.tier is last.tier):
+        # A history begins without nodes; those of the run before are there.
+        since -= scenario.settings.allocation_s + scenario.settings.preparation_s
+    past = Past(since - progress.began, progress.losses, last.tier if last is not None else None)
+    shards = len(order.sizes) - progress.shard
+    policy = replace(order.recovery, shards=shards, past=past)
+    job = replace(scenario.job, files=progress.files_left)
+    study = Study(replace(scenario, job=job), policy, f"outlook/{progress.shard}")
+    runs = max(min(_RUNS, _ATTEMPTS // study.scenario.mini_batches), _LEAST)
+    histories, gone = study.histories(range(runs)), now - since
+    fitting = [history for history in histories if history.time_s >= gone]
+    if len(fitting) < _LEAST:  # it goes on for longer than any forecast has it
+        fitting = histories
+    done = sorted(history.done_s for history in fitting if history.done)
+    if not done:
+        return None
+    late = None
+    if order.deadline_s is not None:
+        left_s = order.deadline_s - past.elapsed_s
+        misses = sum(not history.done or history.done_s > left_s for history in fitting)
+        late = misses / len(fitting)
+
+    def cost(history: History) -> float:
+        low, dedicated = history.low_s, history.dedicated_s
+        return (low * order.low_price + dedicated * order.dedicated_price) / HOUR
+
+    ahead = sum(map(cost, fitting)) / len(fitting)
+    median, slow = done[len(done) // 2], done[min(len(done) * 95 // 100, len(done) - 1)]
+    return Outlook(max(median - gone, 0.0), max(slow - gone, 0.0), progress.spent + ahead, late)

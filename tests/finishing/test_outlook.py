@@ -1,0 +1,97 @@
+"""What is still to come of a job, from what has happened so far."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlctl.finishing.controller import Controller
+from mlctl.finishing.outlook import Outlook, outlook
+from mlctl.finishing.progress import Progress
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
+from mlctl.simulator.engine.model import HOUR
+from mlctl.simulator.engine.processes import Poisson
+from tests.finishing.worlds import World, begun, ordered, world
+
+
+def seen(
+    of: World, deadline_s: float | None, only: int | None = None
+) -> list[tuple[float, Outlook | None]]:
+    """The outlook at each record of a job that is carried out (or at one), and when that was."""
+    order = ordered(of, deadline_s)
+    looks = []
+    controller: Controller = begun(of, order)
+
+    def look(_: object) -> None:
+        now, is_asked = of.backend.now(), only in (None, len(looks))
+        coming = outlook(of.study.scenario, controller.progress, now) if is_asked else None
+        looks.append((now, coming))
+
+    controller._note = look
+    controller.carry_out()
+    return looks
+
+
+def test_where_nothing_is_left_to_chance_it_is_what_then_happens() -> None:
+    calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=4), None)
+    looks = seen(calm, 2 * HOUR)
+    (ended, last), submits = looks[-2], looks[:-2:2]
+    assert last is None  # it is done
+    assert len(submits) == 4
+    for at, coming in submits:
+        assert coming is not None
+        assert coming.left_s == pytest.approx(ended - at, abs=1)
+        assert coming.late == 0
+
+
+def test_what_happens_moves_how_likely_it_is_late() -> None:
+    policy, deadline_s = RecoveryPolicy(Way.REMAINING, shards=4), 1.5 * HOUR
+    for seed, is_late in ((1, True), (4, False)):
+        stormy = world(seed, (Poisson(1.0),), policy, None, nodes=1)
+        looks = seen(stormy, deadline_s)
+        late = [
+            coming.late for _, coming in looks if coming is not None and coming.late is not None
+        ]
+        assert 0.1 < late[0] < 0.25  # the same for both: nothing has happened yet
+        assert (late[-1] == 1.0) if is_late else (late[-1] < 0.05)
+
+
+@pytest.mark.slow
+def test_of_jobs_that_are_late_with_some_chance_so_many_are() -> None:
+    policy, deadline_s = RecoveryPolicy(Way.REMAINING, shards=4), 1.4 * HOUR
+    expected, late = [], 0
+    for seed in range(120):
+        stormy = world(seed, (Poisson(1.0),), policy, None, nodes=1)
+        looks = seen(stormy, deadline_s, only=2)
+        coming = looks[2][1]  # the second shard, or the first one again, was submitted
+        assert coming is not None
+        assert coming.late is not None
+        expected.append(coming.late)
+        late += looks[-1][0] - looks[0][0] > deadline_s
+    variance = sum(chance * (1 - chance) for chance in expected)
+    assert late == pytest.approx(sum(expected), abs=3 * variance**0.5)
+
+
+def test_histories_in_which_the_run_under_way_has_ended_do_not_count() -> None:
+    stormy = world(3, (Poisson(2.0),), RecoveryPolicy(Way.REMAINING, shards=1), None, nodes=1)
+    order = ordered(stormy)
+    progress = Progress(order, 0.0)
+    progress.add({"event": "submit", "run": "a", "shard": 0, "tier": "low_priority", "at": 0.0})
+    first = outlook(stormy.study.scenario, progress, 0.0)
+    later = outlook(stormy.study.scenario, progress, 1800.0)
+    assert first is not None
+    assert later is not None
+    assert later.left_s < first.left_s  # half an hour without a loss is half an hour less
+
+
+def test_the_policy_goes_on_by_its_own_line_to_the_deadline() -> None:
+    deadline_s = 2.5 * HOUR
+    policy = RecoveryPolicy(Way.UNIFORM_PROGRESS, shards=4)
+    there = world(3, (Poisson(3.0),), policy, deadline_s, nodes=1)
+    progress = Progress(ordered(there, deadline_s), 0.0)
+    outlooks = [outlook(there.study.scenario, progress, at) for at in (0.0, 1.3 * HOUR)]
+    first, later = outlooks
+    assert first is not None
+    assert later is not None
+    assert later.cost > first.cost  # what is behind its line goes on dedicated nodes
+    assert first.late is not None
+    assert first.late <= 0.05
