@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -14,8 +14,7 @@ from mlctl.durations import elapsed
 from mlctl.render.finish import TIERS, left, usd
 from mlctl.render.terminal.terminal import clean
 
-if TYPE_CHECKING:
-    from mlctl.finishing.outlook import Outlook
+Coming = Mapping[str, float | None]  # an outlook as data
 
 _BAR = 24  # characters
 _LIKELY = 0.05  # from here on, late is a warning
@@ -39,14 +38,14 @@ class FinishView:
     def __init__(self, console: Console, now: Callable[[], float]) -> None:
         self._console, self._now = console, now
         self._data: Mapping[str, Any] | None = None
-        self._outlook: Outlook | None = None
+        self._outlook: Coming | None = None
         self._as_of = 0.0
 
     def say(self, line: str) -> None:
         """Print a line above the view."""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def show(self, data: Mapping[str, Any], outlook: Outlook | None) -> None:
+    def show(self, data: Mapping[str, Any], outlook: Coming | None) -> None:
         """The job stands so now, and this is to come."""
         self._data, self._outlook, self._as_of = data, outlook, self._now()
 
@@ -60,7 +59,7 @@ class FinishView:
 
 
 def standing(
-    data: Mapping[str, Any], outlook: Outlook | None, now: float, as_of: float
+    data: Mapping[str, Any], outlook: Coming | None, now: float, as_of: float
 ) -> Iterator[str]:
     """How a job stands; the outlook is of the moment `as_of`."""
     shards, runs = data["shards"], data["runs"]
@@ -74,12 +73,12 @@ def standing(
         nodes = f"{data['nodes']} {TIERS[run['tier']]} node{'s' if data['nodes'] > 1 else ''}"
         yield f"now    {run['name']}: shard {run['shard'] + 1} on {nodes}, for {took}"
     spent = f"{usd(data['spent'])} spent"
-    spent += f" of about {usd(outlook.cost)}" if outlook is not None else ""
+    spent += f" of about {usd(outlook['cost'])}" if outlook is not None else ""
     budget = f"; the budget is {usd(data['max_cost'])}" if data["max_cost"] is not None else ""
     yield f"cost   {spent}{budget}"
     if outlook is not None:
-        yield f"left   {left(data, outlook._asdict(), now, as_of)}"
+        yield f"left   {left(data, outlook, now, as_of)}"
 
 
-def _is_risky(outlook: Outlook | None) -> bool:
-    return outlook is not None and outlook.late is not None and outlook.late > _LIKELY
+def _is_risky(outlook: Coming | None) -> bool:
+    return outlook is not None and (outlook["late"] or 0.0) > _LIKELY

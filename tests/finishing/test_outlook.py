@@ -18,7 +18,7 @@ def seen(
 ) -> list[tuple[float, Outlook | None]]:
     """The outlook at each record of a job that is carried out (or at one), and when that was."""
     order = ordered(of, deadline_s)
-    looks = []
+    looks: list[tuple[float, Outlook | None]] = []
     controller: Controller = begun(of, order)
 
     def look(_: object) -> None:

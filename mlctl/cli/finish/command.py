@@ -493,7 +493,8 @@ def _shown(
 
     with viewing(sys.stderr, controller.cloud.now) as view:
         scenario = _scenario(backend, progress.order)
-        looked, last = -_LOOK_S, None
+        looked: float = -_LOOK_S
+        last: Outlook | None = None
 
         def show(record: Mapping[str, Any]) -> None:
             nonlocal looked, last
@@ -501,7 +502,7 @@ def _shown(
             if monotonic() - looked >= _LOOK_S:
                 last = _outlook(scenario, progress, controller.cloud.now())
                 looked = monotonic()
-            view.show(_summary(progress), last)
+            view.show(_summary(progress), last._asdict() if last is not None else None)
 
         yield show
 
