@@ -125,7 +125,10 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """What came of a node: seconds, its folder, what it logged, why it failed, in a sentence."""
+    """What came of a node: seconds, its folder, what it logged, why it failed, in a sentence.
+
+    `trials` are those of a sweep.
+    """
 
     status: RunStatus
     folder: Path
@@ -134,6 +137,7 @@ class NodeResult:
     why: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, Data] = field(default_factory=dict)
+    trials: tuple[NodeResult, ...] = ()
 
     @property
     def log(self) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,13 +49,9 @@ def run(
 
     with ThreadPoolExecutor(max(1, min(at_once, sweep.at_once))) as pool:
         results = list(pool.map(trial, range(len(drawn))))
-    parameters = dict(enumerate(drawn))
-    return _best(
-        node,
-        sweep,
-        [replace(result, parameters=parameters[number]) for number, result in enumerate(results)],
-        folder,
-    )
+    pairs = zip(results, drawn, strict=True)
+    results = [replace(result, parameters=parameters) for result, parameters in pairs]
+    return replace(_best(node, sweep, results, folder), trials=tuple(results))
 
 
 def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -74,11 +71,13 @@ def _trial(
     trial = replace(node, name=f"{node.name}_{stopping.number}", trials=None)
     commands.lay_out(place, node.code, node.outputs, conditions.interpreter.python)
     command = commands.bind(node.command, {**values, **commands.output_places(node, place)})
+    began = time.monotonic()
     watched = replace(conditions, cancelled=lambda: conditions.cancelled() or stopping.now())
     status, why = commands.run(trial, command, place, watched)
     if stopping.stopped:
         why = "the policy of early termination stopped it"
-    return NodeResult(status, place, why=why, metrics=commands.metrics(place))
+    seconds = time.monotonic() - began
+    return NodeResult(status, place, seconds, why=why, metrics=commands.metrics(place))
 
 
 class _Stopping:

@@ -11,11 +11,14 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 
 from mlctl import files
 from mlctl.dataclasses import dataclass, replace
@@ -27,6 +30,7 @@ from mlctl.rehearsal.inputs import Inputs, RehearsalError
 from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
+from mlctl.serving import job_plans, jobs
 from mlctl.serving.deployments import CodeSettings, asset_uri, located, of_body
 from mlctl.serving.servers import ScriptError, Worker, load_failure
 from mlctl.simulator.control_plane import local_paths, service
@@ -42,7 +46,7 @@ _PIPELINE = "PipelineComponent"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What came of a mini-batch: its rows and seconds, or the error that it ended with."""
+    """What came of a mini-batch: its rows and seconds (of a try), or the error that it ended with."""
 
     rows: tuple[str, ...]
     seconds: float
@@ -63,9 +67,10 @@ class Settings:
     @classmethod
     def of(cls, deployment: Mapping[str, Data], job: Mapping[str, Data]) -> Settings:
         """The settings of a deployment's ARM properties, those of the job over them."""
-        merged = {**deployment, **{key: value for key, value in job.items() if value is not None}}
-        retry = {**(deployment.get("retrySettings") or {}), **(job.get("retrySettings") or {})}
-        nodes = int(get(merged, ("resources", "instanceCount")) or 1)
+        merged = {**_set_of(deployment), **_set_of(job)}
+        retry = _set_of(deployment.get("retrySettings")) | _set_of(job.get("retrySettings"))
+        compute = _set_of(deployment.get("resources")) | _set_of(job.get("compute"))
+        nodes = int(compute.get("instanceCount") or 1)
         return cls(
             size=int(merged.get("miniBatchSize") or 10),
             tries=1 + int(retry.get("maxRetries", 3)),
@@ -78,12 +83,16 @@ class Settings:
         )
 
 
+def _set_of(section: Data) -> dict[str, Data]:
+    """What a section of ARM's sets."""
+    items = section.items() if isinstance(section, Mapping) else ()
+    return {key: value for key, value in items if value is not None}
+
+
 def invoke(
     workspace: WorkspaceHandle, invocation: Invocation, code: CodeSettings
 ) -> tuple[JobRecord, str]:
     """Run the code of a deployment on the inputs, and submit the job; a note on what failed.
-
-    A deployment of a pipeline is submitted as it is.
 
     Raises:
         NotFound: there is no such endpoint or deployment.
@@ -92,25 +101,40 @@ def invoke(
     address, body = _deployment(workspace, invocation)
     configured = get(body, ("properties", "deploymentConfiguration")) or {}
     if configured.get("deploymentConfigurationType") == _PIPELINE:
-        return creation.invoke(workspace, invocation), ""
+        return _invoke_pipeline(workspace, invocation, configured, code), ""
     settings = Settings.of(body["properties"], invocation.body)
     deployment = of_body(workspace, address, body, code)
     paths = [path for uri in _uris(workspace, invocation.body) for path in _paths(uri, code)]
     if not paths:
         raise Permanent("NoInputs", "the job has no input with files: there is nothing to score")
     mini_batches = [paths[at : at + settings.size] for at in range(0, len(paths), settings.size)]
-    results = _results_folder(workspace)
+    results = jobs.results_folder(workspace, "batch-")
     try:
         scored = _Scoring(deployment, settings, code, _cache(workspace), results).run(mini_batches)
+        rows = [mini_batch.rows for mini_batch in scored]
+        artifacts.write_results(results, rows, settings.appends)
+        return _submit(workspace, invocation, results, settings, mini_batches, scored)
     except ScriptError as error:
         shutil.rmtree(results, ignore_errors=True)
         raise load_failure(address, error) from None
-    artifacts.write_results(results, [mini_batch.rows for mini_batch in scored], settings.appends)
+    except BaseException:
+        shutil.rmtree(results, ignore_errors=True)
+        raise
+
+
+def _submit(
+    workspace: WorkspaceHandle,
+    invocation: Invocation,
+    results: Path,
+    settings: Settings,
+    mini_batches: list[list[str]],
+    scored: list[Scored],
+) -> tuple[JobRecord, str]:
     failed = [len(batch) for batch, out in zip(mini_batches, scored, strict=True) if out.error]
     fails = 0 <= settings.threshold < sum(failed)
     workload = replace(
         invocation.workload,
-        files=len(paths),
+        files=sum(map(len, mini_batches)),
         times=tuple(max(_LEAST_S, mini_batch.seconds) for mini_batch in scored),
         fail_probability=1.0 if fails else invocation.workload.fail_probability,
     )
@@ -118,6 +142,25 @@ def invoke(
     first = next((mini_batch.error for mini_batch in scored if mini_batch.error), "")
     count = f"{len(failed)} of {len(scored)} mini-batches failed; the first"
     return job, f"{count}: {first}" if first else ""
+
+
+def _invoke_pipeline(
+    workspace: WorkspaceHandle,
+    invocation: Invocation,
+    configured: Mapping[str, Data],
+    code: CodeSettings,
+) -> JobRecord:
+    """Run the code of a pipeline that is deployed, and submit its job."""
+    properties = {
+        "componentId": get(configured, ("componentId", "assetId")),
+        "settings": configured.get("settings") or {},
+        "inputs": invocation.body.get("inputData") or {},
+    }
+    plan = job_plans.plan(workspace, "pipeline", properties, code, Path())
+    ran = jobs.run(workspace, plan, code)
+    job = creation.invoke(workspace, replace(invocation, ran=ran))
+    jobs.keep_outputs(workspace, job, ran)
+    return job
 
 
 def _deployment(
@@ -165,13 +208,6 @@ def _paths(uri: str, code: CodeSettings) -> list[str]:
     return [str(inputs.root / name) for name in inputs.names]
 
 
-def _results_folder(workspace: WorkspaceHandle) -> Path:
-    beside = local_paths.code_folder(workspace.store)
-    if beside is not None:
-        beside.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="batch-", dir=beside))
-
-
 def _cache(workspace: WorkspaceHandle) -> Path | None:
     beside = local_paths.code_folder(workspace.store)
     return beside / "cache" if beside is not None else None
@@ -192,6 +228,7 @@ class _Scoring:
         self.cache, self.results = cache, results
         self.folder = Path(tempfile.mkdtemp(prefix="mlctl-batch-"))
         self.workers: list[Worker] = []
+        self.numbers, self.guard = count(), Lock()
         self.idle: SimpleQueue[Worker] = SimpleQueue()
         self.key = _digest_of(deployment, settings, code)
 
@@ -205,7 +242,7 @@ class _Scoring:
         known = [Scored(*before[name]) if name in before else None for name in names]
         try:
             for _ in range(min(self.settings.workers, known.count(None))):
-                self._start()
+                self.idle.put(self._start())
             with ThreadPoolExecutor(max(1, len(self.workers))) as threads:
                 scored = list(threads.map(self._score, mini_batches, known))
             for worker in self.workers:
@@ -219,30 +256,39 @@ class _Scoring:
             self._keep({name: score for name, score in pairs if not score.error})
         return scored
 
-    def _start(self) -> None:
-        number = len(self.workers)
+    def _start(self) -> Worker:
+        with self.guard:
+            number = next(self.numbers)
         log = self.results / f"process{number:03}.txt"
         worker = Worker(self.deployment, self.folder / str(number), log, self.code)
         self.workers.append(worker)
-        self.idle.put(worker)
+        return worker
 
     def _score(self, mini_batch: list[str], known: Scored | None) -> Scored:
         if known is not None:
             return known
-        worker, error = self.idle.get(), ""
+        worker, error, began = self.idle.get(), "", time.monotonic()
         try:
             for _ in range(self.settings.tries):
                 try:
                     answer = worker.ask(self.settings.timeout, run=mini_batch)
                 except TooLate:
                     error = f"run() takes longer than {self.settings.timeout:g} s"
+                    worker = self._replace(worker)
                 except ScriptError as failure:
                     error = str(failure)
+                    if not failure.trace:  # its process has ended
+                        worker = self._replace(worker)
                 else:
                     return Scored(tuple(answer["rows"]), float(answer["seconds"]))
         finally:
             self.idle.put(worker)
-        return Scored((), 0.0, error)
+        return Scored((), (time.monotonic() - began) / self.settings.tries, error)
+
+    def _replace(self, worker: Worker) -> Worker:
+        """A worker in the place of one that has ended, or that will not end its mini-batch."""
+        worker.end()
+        return self._start()
 
     def _name(self, mini_batch: list[str]) -> str:
         """By what a mini-batch is kept: its files as they are."""
@@ -269,7 +315,7 @@ def _digest_of(deployment: Deployment, settings: Settings, code: CodeSettings) -
     """A hash of what a prediction depends on beside its files."""
     digest = hashlib.sha256(repr((deployment, settings.size, code.python)).encode())
     for root in (deployment.code, deployment.model):
-        for path in sorted(root.rglob("*")) if root is not None else ():
+        for path in sorted((root, *root.rglob("*"))) if root is not None else ():
             if files.is_file(path) and "__pycache__" not in path.parts:
                 digest.update(str(path).encode() + _stamp(path))
     return f"{digest.hexdigest()[:32]}.json"

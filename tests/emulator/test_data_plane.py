@@ -94,3 +94,22 @@ def test_without_the_flag_the_scoring_uri_leads_here_and_no_code_lives() -> None
     uri = cloud.get(LIVE).data["properties"]["scoringUri"]
     assert uri == f"{BASE}/online/sub/rg/ws/live/score"
     assert cloud.get(f"{BASE}/online/sub/rg/ws/live").status == 404
+
+
+def test_a_command_job_that_is_put_runs_its_code(here: World) -> None:
+    here.put(f"{STORE}/h/src/main.py", b"print(open('x.txt', 'w').write('four') * 'a')")
+    here.made(f"{WS}/codes/main/versions/1", {"properties": {"codeUri": f"{STORE}/h/src"}})
+    properties: Data = {
+        "jobType": "Command",
+        "command": "python main.py; cp x.txt ${{outputs.o}}; exit ${{inputs.code}}",
+        "codeId": f"{WS}/codes/main/versions/1",
+        "inputs": {"code": {"jobInputType": "literal", "value": "3"}},
+        "outputs": {"o": {"jobOutputType": "uri_folder"}},
+    }
+    here.made(f"{WS}/jobs/j", {"properties": properties})
+    while (status := here.get(f"{WS}/jobs/j").data["properties"]["status"]) != "Failed":
+        assert status != "Completed"
+    details = here.get(f"{BASE}/history/v1.0{WS}/runs/j/details").data
+    assert "exit code 3" in details["error"]["error"]["message"]
+    log = here.get(details["logFiles"]["user_logs/std_log.txt"])
+    assert log.response.body == b"aaaa\n"

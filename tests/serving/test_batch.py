@@ -109,3 +109,40 @@ def test_a_job_without_the_flag_has_made_up_rows(mlctl: Run, here: Path) -> None
     mlctl("job", "stream", "-n", name)
     text = (downloaded(mlctl, here, name) / "predictions.csv").read_text()
     assert "simulated" in text
+
+
+HANGS = """\
+import os, time
+from pathlib import Path
+
+def run(mini_batch):
+    name = Path(mini_batch[0]).name
+    if name == "f0.txt":
+        time.sleep(60)
+    if name == "f1.txt":
+        os._exit(3)
+    return [name]
+"""
+
+
+@pytest.mark.slow
+def test_a_mini_batch_that_hangs_or_ends_its_process_takes_no_other_with_it(
+    mlctl: Run, here: Path
+) -> None:
+    retry = {"retry_settings": {"max_retries": 0, "timeout": 1}}
+    deploy(mlctl, here, HANGS, mini_batch_size=1, max_concurrency_per_instance=1, **retry)
+    name, said = job_of(mlctl)
+    rows = (downloaded(mlctl, here, name) / "predictions.csv").read_text().splitlines()
+    files = sorted(path.name for path in (here / "data").iterdir())
+    assert rows == [file for file in files if file not in ("f0.txt", "f1.txt")]
+    assert "2 of" in said
+    assert not list((here / ".mlctl" / "code").glob("*/tmp*"))
+
+
+def test_a_job_that_is_refused_leaves_no_results(mlctl: Run, here: Path) -> None:
+    deploy(mlctl, here)
+    name, _ = job_of(mlctl)
+    before = sorted((here / ".mlctl" / "code").iterdir())
+    again = ("--input", "data", "--run-code", "--job-name", name)
+    assert mlctl("batch-endpoint", "invoke", "-n", "scoring", *again).code != 0
+    assert sorted((here / ".mlctl" / "code").iterdir()) == before

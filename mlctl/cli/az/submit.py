@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mlctl.backends.ports.backend import Backend, SupportsUpload
+from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
@@ -15,6 +17,7 @@ from mlctl.cli.az.stream import stream
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import OutputArgs, Query
 from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
@@ -51,6 +54,7 @@ def create(
     _policy: PolicyArgs,
     workload: WorkloadName = DEFAULT_NAME,
     work: TrainingFlags,
+    running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
     """Submit a job: a command, a pipeline or a sweep in a YAML file, with what is typed over it.
@@ -58,6 +62,8 @@ def create(
     On the simulated cloud no command is run: it is a number of equal steps, with checkpoints in
     `outputs`. Preempted, it is started again from the last complete one. The jobs of a pipeline run
     in the order of their data; one takes what the workload of its own name says. A sweep is trials.
+    With --run-code its code is run here, once: the job takes what it took, and has its outputs,
+    logs and metrics.
     """
     asked = workload_flags.workload_of(work)
     with session.backend() as backend:
@@ -71,7 +77,12 @@ def create(
         for asset in assets:
             _register(backend, asset)
         body = _body(resource, backend.scope)
-        job = runs.create(args.name or resource.get("name"), body, asked, workload)
+        python = python_of(session, running) if backend_is_local(session, running) else None
+        request = (args.name or resource.get("name"), body, asked, workload)
+        if python is None:
+            job = runs.create(*request)
+        else:
+            job = _run(session, runs, python, request, resource.document.folder)
         if args.save_as:
             data = {**resource.document.data, "name": job.name}
             jobs.write(expanded(args.save_as), [dump(data)])
@@ -81,6 +92,28 @@ def create(
         if args.web:
             jobs.show_page(session, shown)
     return stream(session, job.name, None) if args.stream else Exit.OK
+
+
+def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
+    """Run the code of a job whose file is in a folder, and submit it with what came of it.
+
+    Raises:
+        ServiceError: refused, or the code cannot be run here.
+    """
+    from functools import partial
+
+    from mlctl.serving import jobs as serving_jobs
+    from mlctl.serving.deployments import CodeSettings
+    from mlctl.simulator.control_plane import local_paths
+    from mlctl.simulator.control_plane.jobs.workloads import JobRequest
+
+    handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
+    code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
+    name, body, *work = request
+    record = serving_jobs.create(
+        handle, JobRequest(name, body["properties"], *work), code, folder.absolute()
+    )
+    return Job(record.row.name, record.body(handle.scope))
 
 
 def submit(

@@ -14,7 +14,7 @@ def on(
         "The Python with what the code imports; mlctl's own unless given.", metavar="EXE"
     ),
 ) -> Exit:
-    """Run the code of deployments where they are invoked, as `--run-code` does once.
+    """Run the code of jobs and of deployments that are invoked, as `--run-code` does once.
 
     It runs on this machine, with your rights. The setting is yours, for this state file: files of
     a repository cannot make it.

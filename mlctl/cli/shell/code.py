@@ -25,7 +25,7 @@ class CodeArgs:
     """Whether code is run, and by what."""
 
     run_code: bool = flag(
-        "Run the deployment's own code on this machine, with your rights.", default=False
+        "Run the user's own code on this machine, with your rights.", default=False
     )
     python: str | None = flag(
         "The Python with what the code imports; mlctl's own unless given.", metavar="EXE"

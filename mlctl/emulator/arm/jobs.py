@@ -20,6 +20,7 @@ from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.serving import batch
+from mlctl.serving import jobs as code_jobs
 from mlctl.simulator.control_plane import control, schedules
 from mlctl.simulator.control_plane.jobs import creation, job_events, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
@@ -82,7 +83,12 @@ def create(call: Call) -> Response:
             job = records.change(call.handle, name, changes)
         return json_response(job_body(call, job))
     properties = call.data.get("properties") or {}
-    new_job = creation.create(call.handle, JobRequest(name, properties))
+    servers, request = call.settings.servers, JobRequest(name, properties)
+    if servers is None:
+        new_job = creation.create(call.handle, request)
+    else:
+        code = servers.settings(partial(materials.locate, call))
+        new_job = code_jobs.create(call.handle, request, code)
     at = {"location": call.url(call.request.path)}
     first = "Preparing" if new_job.view.members is not None else "Starting"
     return json_response(job_body(call, new_job, status=first), 201, at)

@@ -5,11 +5,13 @@ The simulated cloud keeps no copy: what is at the path when code is run is what 
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from pathlib import Path, PurePosixPath
 
 from mlctl.simulator.control_plane.state.store import MEMORY, Store
 
 _TABLE = "CREATE TABLE IF NOT EXISTS local_paths (uri TEXT PRIMARY KEY, path TEXT NOT NULL)"
+_OF_JOB = re.compile(r"^azureml://(?:.*/)?jobs/([^/]+)/outputs/([^/]+)(?:/paths(?:/(.*))?)?$")
 _CLEARED = """CREATE TRIGGER IF NOT EXISTS local_paths_cleared AFTER UPDATE OF seed ON world
   BEGIN DELETE FROM local_paths; END"""
 
@@ -23,17 +25,27 @@ def note(store: Store, uri: str, path: str) -> None:
 
 
 def find(store: Store, uri: str) -> Path | None:
-    """Where the files of a URI are; None where nobody has written it down."""
+    """Where the files of a URI are, or of a folder above it; None where nobody has written it."""
+    key = PurePosixPath(_key(uri))
     with store.read() as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'local_paths'").fetchone():
             return None
-        row = db.execute("SELECT path FROM local_paths WHERE uri = ?", (_key(uri),)).fetchone()
-    return Path(row[0]) if row else None
+        for folder in (key, *key.parents):
+            query = "SELECT path FROM local_paths WHERE uri = ?"
+            row = db.execute(query, (str(folder),)).fetchone()
+            if row is not None and ".." not in key.parts:
+                return Path(row[0], key.relative_to(folder))
+    return None
 
 
 def _key(uri: str) -> str:
-    """A URI without its workspace, which has several spellings: uploads are named by a hash."""
-    return uri.rpartition("/datastores/")[2]
+    """A URI without its workspace, which has several spellings: uploads are named by a hash.
+
+    That of an output of a job (`azureml://jobs/NAME/outputs/model/paths/MLmodel`) as a path.
+    """
+    job = _OF_JOB.search(uri)
+    key = "/".join(filter(None, ("jobs", *job.groups()))) if job else uri
+    return key.rpartition("/datastores/")[2].rstrip("/")
 
 
 def code_folder(store: Store) -> Path | None:

@@ -8,6 +8,7 @@ overwritten" (hi-ml, Using Cheap Low Priority VMs).
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -24,16 +25,19 @@ File = tuple[PurePosixPath, str]
 
 def files_of(job: JobRecord) -> Iterator[File]:
     """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
-    view = job.view
-    if view.members is not None:
+    view, results = job.view, job.row.note.get("results")
+    if results and view.mini_batches is None:
+        yield from _run_files(job, Path(str(results)))
+    elif view.members is not None:
         yield from _pipeline_files(job, view.members)
     elif view.mini_batches is not None:
         lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(view.mini_batches))
         yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
         completed = view.mini_batches.completed
-        results = job.row.note.get("results")
         if results:
-            yield from _read_results(Path(str(results)), completed, _file_name(job))
+            ended = view.status is JobStatus.COMPLETED  # those that failed have no rows
+            upto = view.mini_batches.total if ended else completed
+            yield from _read_results(Path(str(results)), upto, _file_name(job))
             return
         rows = "".join(f"mini-batch {number},simulated\n" for number in range(completed))
         for output in job.row.note.get("outputs") or {SCORES: None}:
@@ -71,6 +75,34 @@ def _read_results(folder: Path, completed: int, name: str) -> Iterator[File]:
         yield PurePosixPath(ARTIFACTS, _LOGS, f"{path.stem}.stdout.txt"), _text(path)
 
 
+def _run_files(job: JobRecord, folder: Path) -> Iterator[File]:
+    """What the code of a job or step has printed, once it began, and what it has left at its end.
+
+    `./outputs` and `./logs` are kept of a job that failed, too; its named outputs are not.
+    """
+    view = job.view
+    if view.members is not None:
+        yield from _executionlogs(view.members)
+    elif view.started is not None and (folder / "log.txt").is_file():
+        place = PurePosixPath(ARTIFACTS, "user_logs")
+        for log in sorted(folder.glob("log*.txt")):  # those of further processes have their rank
+            yield place / f"std_{log.name}", _text(log)
+    if view.ended is None:
+        return
+    roots = {ARTIFACTS: folder / ARTIFACTS}
+    if view.status is JobStatus.COMPLETED:
+        roots[OUTPUTS] = folder / "outputs"
+    for name, root in roots.items():
+        for path in sorted(_below(root)):
+            yield PurePosixPath(name, path.relative_to(root).as_posix()), _text(path)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder, those behind links among them: outputs of jobs are links."""
+    for at, _, names in os.walk(folder, followlinks=True):
+        yield from (Path(at, name) for name in names if Path(at, name).is_file())
+
+
 def _text(path: Path) -> str:
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
@@ -84,11 +116,15 @@ def _file_name(job: JobRecord) -> str:
 
 def _pipeline_files(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
     """Of a pipeline how its steps stand, and once it has completed its outputs."""
-    lines = (f"{resource_name(name)}: {status.value}\n" for name, status in statuses.items())
-    yield PurePosixPath(ARTIFACTS, "logs", "azureml", "executionlogs.txt"), "".join(lines)
+    yield from _executionlogs(statuses)
     if job.view.status is JobStatus.COMPLETED:
         for name in job.row.note.get("outputs") or {}:
             yield PurePosixPath(OUTPUTS, _base_name(name), "output.txt"), "simulated\n"
+
+
+def _executionlogs(statuses: Mapping[str, JobStatus]) -> Iterator[File]:
+    lines = (f"{resource_name(name)}: {status.value}\n" for name, status in statuses.items())
+    yield PurePosixPath(ARTIFACTS, "logs", "azureml", "executionlogs.txt"), "".join(lines)
 
 
 def _base_name(name: object) -> str:

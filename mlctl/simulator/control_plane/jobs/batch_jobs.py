@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from mlctl import pointer
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, field
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, Reference, kind_of
 from mlctl.pointer import Data
@@ -32,7 +32,8 @@ class Invocation:
 
     `body` has ARM's properties of a batch job, which override the deployment's. `workload` says how
     much work there is; the stored workload `workload_name` says the rest. `results` is the folder
-    with what the user's own code has predicted, where that was run.
+    with what the user's own code has predicted, where that was run; `ran` is as in `JobRequest`,
+    for a deployment of a pipeline.
     """
 
     endpoint: str
@@ -41,6 +42,7 @@ class Invocation:
     workload: Workload = Workload()
     workload_name: str = DEFAULT_NAME
     results: str = ""
+    ran: Mapping[str, workloads.CodeResult] = field(default_factory=dict)
 
 
 def invoke(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
@@ -38,17 +39,39 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
+    with replay.transaction(workspace.store) as transaction:
+        return _create(transaction, workspace, request)
+
+
+class _Checked(Exception): ...
+
+
+def check(workspace: WorkspaceHandle, request: JobRequest) -> str:
+    """The name of the job that `create` would submit; nothing of it is kept.
+
+    Raises:
+        ServiceError: as `create`.
+    """
+    name = ""
+    with suppress(_Checked), replay.transaction(workspace.store) as transaction:
+        name = _create(transaction, workspace, request).row.name
+        raise _Checked
+    return name
+
+
+def _create(
+    transaction: replay.EngineTransaction, workspace: WorkspaceHandle, request: JobRequest
+) -> JobRecord:
     kind = str(request.properties.get("jobType"))
     if kind not in _SUBMIT:
         text = f"The simulated cloud runs {_enumerate(_SUBMIT)} jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
     prefix, submit = _SUBMIT[kind]
     workloads.check(request.workload)
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        name = request.name or records.new_name(transaction.db, state, prefix)
-        row = JobRow(name, kind, None, None, state.now, {})
-        return submit(transaction, state, row, request)
+    state = ensure_workspace(transaction.db, workspace)
+    name = request.name or records.new_name(transaction.db, state, prefix)
+    row = JobRow(name, kind, None, None, state.now, {})
+    return submit(transaction, state, row, request)
 
 
 def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
@@ -83,7 +106,13 @@ def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
             transaction,
             state,
             row,
-            JobRequest(row.name, properties, invocation.workload, invocation.workload_name),
+            JobRequest(
+                row.name,
+                properties,
+                invocation.workload,
+                invocation.workload_name,
+                invocation.ran,
+            ),
         )
 
 

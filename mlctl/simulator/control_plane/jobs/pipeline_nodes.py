@@ -169,15 +169,17 @@ def sort_steps(steps: Mapping[str, Data]) -> list[str]:
 
 
 def leaf(
-    run: NodeContext, node: PipelineNode, workload: Workload
+    run: NodeContext, node: PipelineNode, workload: Workload, *, ran: bool = False
 ) -> tuple[TrainingSpec | BatchSpec, ClusterSpec | None]:
     """What the engine runs for a command or parallel step, and its own cluster if it has one.
+
+    A parallel step whose code `ran` is measured as a whole, as a command is.
 
     Raises:
         ServiceError: its cluster does not exist (404), or a value is not valid.
     """
     properties = training_properties(run, node)
-    if node.kind != "parallel":
+    if ran or node.kind != "parallel":
         spec = training_jobs.training_spec(
             run.transaction, run.state, run.name, properties, workload
         )

@@ -49,12 +49,14 @@ def submit(
         arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    plan = _Plan(transaction, state, request, row.name, reuse.is_allowed(state, settings))
+    reuses = not request.ran and reuse.is_allowed(state, settings)
+    plan = _Plan(transaction, state, request, row.name, reuses)
     group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
     outputs = arm_body.section(component, "outputs") | arm_body.section(properties, "outputs")
     declared = {key: value for key, value in properties.items() if key != "status"}
     note = {**declared, **row.note}
     note |= {"outputs": outputs, "displayName": note.get("displayName") or row.name}
+    note |= request.ran[""].note if request.ran else {}
     note["properties"] = {
         **_run_properties(settings, compute),
         **arm_body.section(note, "properties"),
@@ -142,16 +144,21 @@ class _Plan:
         )
         stored = workloads.part_workload(self.transaction.db, step, self.request.workload_name)
         workload = self.request.workload.over(stored)
+        ran = self.request.ran.get(path[1:].replace("/", "."))
+        if ran is not None:
+            row = replace(row, note={**row.note, **ran.note})
+            workload = ran.workload
         if node.kind == "sweep":
             trials, rows = sweeps.trials(
-                run, name, sweeps.sweep_of_node(run, node), workload, self.state.now
+                run, name, sweeps.sweep_of_node(run, node), workload, self.state.now, ran
             )
             self.rows += [row, *rows]
             return MemberSpec(trials, needed_names)
-        spec, own_cluster = pipeline_nodes.leaf(run, node, workload)
-        figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
-        work = workloads.describe(self.transaction.db, self.request.source, figures, step)
-        row = replace(row, note={**row.note, "work": work})
+        spec, own_cluster = pipeline_nodes.leaf(run, node, workload, ran=ran is not None)
+        if ran is None:
+            figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
+            work = workloads.describe(self.transaction.db, self.request.source, figures, step)
+            row = replace(row, note={**row.note, "work": work})
         reused = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
         self.rows.append(reuse.note_reuse(row, keys[step], reused))
         return MemberSpec(spec, needed_names, own_cluster, reused=reused is not None)

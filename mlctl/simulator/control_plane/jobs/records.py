@@ -23,12 +23,18 @@ from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
 from mlctl.simulator.engine.commands import CancelJob, Command, EngineError
+from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR
 from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.views import JobView
 
 _JOB = "SELECT name, kind, endpoint, deployment, created, note, parent FROM jobs "
-_OWN = ("changed", "reuseKey", "results")  # of what is noted of a job, what is not of its body
+_OWN = (
+    "changed",
+    "reuseKey",
+    "results",
+    "failure",
+)  # of what is noted of a job, what is not of its body
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 
 DEFAULT_FILE = "predictions.csv"  # of the rows of a batch job, unless something names another
@@ -320,8 +326,11 @@ def round_figure(number: float | None) -> float | None:
 
 
 def job_record(world: World, workspace_id: int, row: JobRow) -> JobRecord:
-    """A job with the engine's view of it."""
-    return JobRecord(row, views.job(world, command_log.engine_name(workspace_id, row.name)))
+    """A job with the engine's view of it; where the user's code failed, with its own reason."""
+    view = views.job(world, command_log.engine_name(workspace_id, row.name))
+    if view.status is JobStatus.FAILED and row.note.get("failure"):
+        view = replace(view, reason=str(row.note["failure"]))
+    return JobRecord(row, view)
 
 
 def _row(read: tuple[Any, ...]) -> JobRow:

@@ -20,7 +20,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import pipeline_nodes, records, training_jobs, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.workloads import JobRequest
+from mlctl.simulator.control_plane.jobs.workloads import CodeResult, JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -62,9 +62,11 @@ def submit(
     )
     stored = workloads.part_workload(transaction.db, row.name, request.workload_name)
     workload = request.workload.over(stored)
-    group, rows = trials(run, row.name, _sweep_of_job(properties), workload, state.now)
+    ran = request.ran.get("")
+    group, rows = trials(run, row.name, _sweep_of_job(properties), workload, state.now, ran)
     note = {key: value for key, value in properties.items() if key != "status"}
     note.setdefault("displayName", row.name)
+    note |= ran.note if ran is not None else {}
     return records.submit(transaction, state, replace(row, note=note), SubmitGroup(group), rows)
 
 
@@ -81,9 +83,16 @@ def sweep_of_node(run: pipeline_nodes.NodeContext, node: pipeline_nodes.Pipeline
 
 
 def trials(
-    run: pipeline_nodes.NodeContext, name: str, sweep: Sweep, workload: Workload, now: float
+    run: pipeline_nodes.NodeContext,
+    name: str,
+    sweep: Sweep,
+    workload: Workload,
+    now: float,
+    ran: CodeResult | None = None,
 ) -> tuple[GroupSpec, list[JobRow]]:
     """The trials of the sweep `name` as a job of the engine, and their rows.
+
+    Where the user's code `ran`, they are its trials with what it measured.
 
     Raises:
         ServiceError: a limit or the search space is not valid.
@@ -92,16 +101,20 @@ def trials(
     at_once = _limit(sweep, "max_concurrent_trials") or total
     rows: list[JobRow] = []
     members: list[MemberSpec] = []
-    for number, values in enumerate(itertools.islice(samples(run.state.seed, name, sweep), total)):
+    drawn = itertools.islice(samples(run.state.seed, name, sweep), total)
+    for number, values in enumerate(drawn if ran is None else ({} for _ in ran.trials)):
         trial = f"{name}_{number}"
+        measured = ran.trials[number] if ran is not None else None
         spec = training_jobs.training_spec(
             run.transaction,
             run.state,
             command_log.engine_name(run.state.id, trial),
             {**sweep.job, "limits": {"timeout": _time(sweep, "trial_timeout")}},
-            workload,
+            measured.workload if measured is not None else workload,
         )
-        steps = _steps_until_stopped(run.state.seed, trial, sweep, spec.steps)
+        steps = spec.steps
+        if measured is None:
+            steps = _steps_until_stopped(run.state.seed, trial, sweep, spec.steps)
         stopped = {"azureml.early_terminated": "true"} if steps < spec.steps else {}
         members.append(MemberSpec(replace(spec, steps=steps)))
         note: dict[str, Data] = {
@@ -110,6 +123,7 @@ def trials(
             "properties": {"azureml.moduleName": trial, **stopped},
             "tags": {},
             "parameters": values,
+            **(measured.note if measured is not None else {}),
         }
         rows.append(JobRow(trial, "Command", None, None, now, note, name))
     timeout = _time(sweep, "timeout")

@@ -37,6 +37,9 @@ def submit(
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
     _check_environment(transaction, state, request.properties)
+    ran = request.ran.get("")
+    if ran is not None:
+        request = replace(request, workload=ran.workload)
     workload = request.workload.over(workloads.get(transaction.db, request.workload_name))
     engine_name = command_log.engine_name(state.id, row.name)
     spec = training_spec(transaction, state, engine_name, request.properties, workload)
@@ -44,6 +47,7 @@ def submit(
     note.setdefault("displayName", row.name)
     note["checkpointEvery"] = spec.checkpoint_every
     note["work"] = workloads.describe(transaction.db, request.source, workloads.TRAINING)
+    note |= ran.note if ran is not None else {}
     return records.submit(transaction, state, replace(row, note=note), SubmitTraining(spec))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from sqlite3 import Connection
 
-from mlctl.dataclasses import dataclass, fields
+from mlctl.dataclasses import dataclass, field, fields
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
@@ -49,17 +49,31 @@ class WorkloadSource:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeResult:
+    """What came of the user's own code of a job or step: its work as measured, and what is noted.
+
+    `note` has the folder of its `results`, and the text of a `failure`. `trials` are of a sweep.
+    """
+
+    workload: Workload
+    note: Mapping[str, Data]
+    trials: tuple[CodeResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class JobRequest:
     """A job to submit: its name (None: one is made up), ARM's properties, how much work there is.
 
     A step of a pipeline has the workload that is stored under its name, or else `workload_name`;
-    `workload` goes over both.
+    `workload` goes over both. `ran` is what came of the user's own code, where that was run, by the
+    path of a step (`prepare.clean`); of the job itself by "".
     """
 
     name: str | None
     properties: Mapping[str, Data]
     workload: Workload = Workload()
     workload_name: str = DEFAULT_NAME
+    ran: Mapping[str, CodeResult] = field(default_factory=dict)
 
     @property
     def source(self) -> WorkloadSource:

@@ -1,0 +1,294 @@
+"""A job of the simulated cloud, as ARM has it, as nodes that are run here with their inputs bound.
+
+Steps of pipelines have the spelling of components (`search_space`), jobs that of ARM
+(`searchSpace`): a job is first put into that of steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from mlctl import files
+from mlctl.config.pipelines import Part
+from mlctl.dataclasses import dataclass
+from mlctl.diagnostics import SourceText
+from mlctl.durations import parse_iso
+from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, find, only
+from mlctl.kinds.resource import is_local, local_path
+from mlctl.pointer import Data
+from mlctl.rehearsal.scoring.parallel import ParallelStep
+from mlctl.running.model import JobPlan, Literal, LocalData, RunNode, StepOutput, Trials, Value
+from mlctl.service_errors import Permanent
+from mlctl.serving.deployments import CodeSettings, asset_uri, located
+from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.jobs import batch_jobs, pipeline_nodes
+from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
+from mlctl.simulator.control_plane.resources import arm_body
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.source import Document
+
+_PLAIN = ("literal", "string", "number", "integer", "boolean", "enum")
+_RUN = ("command", "sweep", "parallel", "pipeline")
+_MOST_TRIALS = 1000  # reference-yaml-job-sweep
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_AS_STEPS = {  # what ARM's names of jobs become, beside their spelling
+    "codeId": "code",
+    "environmentId": "environment",
+    "distributionType": "type",
+    "samplingAlgorithmType": "type",
+    "policyType": "type",
+}
+_OF_USERS = ("environmentVariables", "searchSpace", "inputs", "outputs")  # their keys are names
+
+
+def plan(
+    workspace: WorkspaceHandle,
+    name: str,
+    properties: Mapping[str, Data],
+    code: CodeSettings,
+    base: Path,
+) -> JobPlan:
+    """What there is to run of the job `name`; local paths in it are relative to `base`.
+
+    Raises:
+        Permanent: code, data or a component of it is not here, or it is of a kind that is not run.
+    """
+    reader = _Reader(workspace, code, base)
+    component = reader.component(properties.get("componentId"))
+    steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
+    if steps:
+        inputs = reader.inputs("the job", properties, component, {}, {})
+        nodes, outputs = reader.pipeline("", steps, inputs)
+        settings = arm_body.section(properties, "settings")
+        goes_on = str(settings.get("continue_on_step_failure", True)).casefold() != "false"
+        return JobPlan(name, nodes, outputs, goes_on)
+    step = {
+        **_as_step(properties),
+        "inputs": properties.get("inputs") or {},
+        "outputs": properties.get("outputs") or {},
+        "type": str(properties.get("jobType") or "command").casefold(),
+    }
+    node = reader.node(name, PipelineNode(name, step, {}, {}), {}, {})
+    return JobPlan(name, {name: node}, {key: StepOutput(name, key) for key in node.outputs})
+
+
+def _as_step(data: Mapping[str, Data]) -> dict[str, Data]:
+    """ARM's properties in the spelling of steps."""
+    step: dict[str, Data] = {}
+    for key, value in data.items():
+        name = _AS_STEPS.get(key) or _CAMEL.sub("_", key).casefold()
+        nested = isinstance(value, Mapping) and key not in _OF_USERS
+        step[name] = _as_step(value) if nested else value
+    return step
+
+
+@dataclass(frozen=True)
+class _Reader:
+    workspace: WorkspaceHandle
+    code: CodeSettings
+    base: Path
+
+    @cached_property
+    def state(self) -> WorkspaceState:
+        with self.workspace.store.read() as db:
+            return self.workspace.state(db)
+
+    def component(self, reference: Data) -> Mapping[str, Data]:
+        """The spec of a component of the workspace; empty where none is named.
+
+        Raises:
+            Permanent: it is of a registry.
+        """
+        if isinstance(reference, Mapping):
+            return reference
+        if not reference:
+            return {}
+        address = batch_jobs.address_in(self.state, str(reference), "component")
+        stored = service.read(self.workspace, [address]).get(address) if address else None
+        if stored is None:
+            why = f"the code of the component `{reference}` is not on this machine"
+            raise Permanent("NoFiles", f"{why}: register it in the workspace from its file")
+        return arm_body.section(stored.body["properties"], "componentSpec")
+
+    def pipeline(
+        self, prefix: str, steps: Mapping[str, Data], inputs: Mapping[str, Value]
+    ) -> tuple[dict[str, RunNode], dict[str, StepOutput]]:
+        """The nodes of a pipeline, and where its outputs come from."""
+        nodes: dict[str, RunNode] = {}
+        produced: dict[str, Mapping[str, StepOutput]] = {}
+        outputs: dict[str, StepOutput] = {}
+        for step in pipeline_nodes.sort_steps(steps):
+            data, path = steps[step], f"{prefix}{step}"
+            if not isinstance(data, Mapping):
+                raise Permanent("InvalidPipeline", f"The step `{step}` is no object.")
+            trial = arm_body.section(data, "trial")
+            reference = data.get("componentId") or data.get("component") or trial.get("componentId")
+            node = PipelineNode(step, data, {**trial, **self.component(reference)}, {})
+            if arm_body.section(node.component, "jobs"):
+                bound = self.inputs(f"`{path}`", data, node.component, inputs, produced)
+                inner, produced[step] = self.pipeline(f"{path}.", node.component["jobs"], bound)
+                nodes |= inner
+            else:
+                nodes[path] = self.node(path, node, inputs, produced)
+                produced[step] = {key: StepOutput(path, key) for key in nodes[path].outputs}
+            for key, item in arm_body.section(data, "outputs").items():
+                expression = only(str(item.get("value"))) if isinstance(item, Mapping) else None
+                if expression and expression.path[:2] == (PARENT, OUTPUTS):
+                    outputs[expression.path[2]] = produced[step][key]
+        return nodes, outputs
+
+    def node(
+        self,
+        name: str,
+        node: PipelineNode,
+        outer: Mapping[str, Value],
+        produced: Mapping[str, Mapping[str, StepOutput]],
+    ) -> RunNode:
+        """A command, sweep or parallel step."""
+        kind = node.kind.casefold()
+        if kind not in _RUN:
+            why = f"`{name}` is of the type `{kind}`, whose code is not run here"
+            raise Permanent("NotRun", f"{why}; {', '.join(_RUN)} are")
+        trial, task = arm_body.section(node.data, "trial"), node.section("task")
+        command = str(trial.get("command") or node.setting("command") or "")
+        if not command and not task:
+            raise Permanent("NotRun", f"`{name}` has no command: there is no code to run")
+        code = task.get("code") or trial.get("code") or node.setting("code")
+        folder = self.files("code", str(code)) if code else None
+        distribution = node.section("distribution") or arm_body.section(trial, "distribution")
+        each = int(str(distribution.get("process_count_per_instance") or 1))
+        nodes = int(str(node.section("resources").get("instance_count") or 1))
+        limits = node.section("limits")
+        variables = {**node.section("environment_variables")}
+        variables |= arm_body.section(trial, "environment_variables")
+        return RunNode(
+            name,
+            f"`{name}`",
+            command,
+            folder,
+            self.inputs(f"`{name}`", node.data, node.component, outer, produced),
+            {key: _type(node, key, item) for key, item in node.declared_outputs.items()},
+            variables={str(key): str(value) for key, value in variables.items()},
+            processes=nodes * each if distribution else 1,
+            distribution=str(distribution.get("type") or "").casefold(),
+            timeout=_seconds(limits.get("trial_timeout" if kind == "sweep" else "timeout")),
+            reusable=False,
+            trials=_trials(node) if kind == "sweep" else None,
+            parallel=_parallel(name, node, folder) if task and folder else None,
+        )
+
+    def inputs(
+        self,
+        label: str,
+        data: Mapping[str, Data],
+        component: Mapping[str, Data],
+        outer: Mapping[str, Value],
+        produced: Mapping[str, Mapping[str, StepOutput]],
+    ) -> dict[str, Value]:
+        """The inputs that have a value: given, or the default of the component."""
+        declared, bound = arm_body.section(component, INPUTS), {}
+        given = arm_body.section(data, INPUTS)
+        for key in {**declared, **given}:
+            port, item = arm_body.section(declared, key), given.get(key)
+            if isinstance(item, Mapping):
+                text = item.get("value", item.get("uri"))
+                kind = item.get("jobInputType") or item.get("job_input_type") or port.get("type")
+            else:
+                text, kind = item, port.get("type")
+            text = port.get("default") if text is None else text
+            value = None
+            if text is not None:
+                value = self.value(label, str(text), str(kind or "literal"), outer, produced)
+            if value is not None:
+                bound[key] = value
+            elif str(port.get("optional", False)).casefold() != "true":
+                raise Permanent("MissingInput", f"the input `{key}` of {label} has no value")
+        return bound
+
+    def value(
+        self,
+        label: str,
+        text: str,
+        kind: str,
+        outer: Mapping[str, Value],
+        produced: Mapping[str, Mapping[str, StepOutput]],
+    ) -> Value | None:
+        """What the text of an input stands for; None: an input of the pipeline without a value."""
+        expression = only(text)
+        if expression is not None:
+            match expression.path:
+                case ("parent", "inputs", name):
+                    return outer.get(name)
+                case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
+                    return produced[step][name]
+            raise Permanent("InvalidPipeline", f"`{text}` of {label} leads nowhere")
+        if kind.casefold() not in _PLAIN:
+            return LocalData(self.files("data", text))
+        for inside in reversed(list(find(text))):
+            value = outer.get(inside.path[-1]) if inside.path[:2] == (PARENT, INPUTS) else None
+            if isinstance(value, Literal):
+                text = text[: inside.start] + value.text + text[inside.end :]
+        return Literal(text)
+
+    def files(self, kind: str, text: str) -> Path:
+        """The file or folder that a path, a URI or the id of an asset names.
+
+        Raises:
+            Permanent: it is not here.
+        """
+        if is_local(text) and not text.startswith("/subscriptions/"):
+            path = files.real(self.base / local_path(text))
+            if not path.exists():
+                raise Permanent("NoFiles", f"there is no `{text}` in `{self.base}`")
+            return path
+        reference = text if text.startswith("azureml://") else text.removeprefix("azureml:")
+        uri = text
+        if reference.startswith("/subscriptions/") or text.startswith("azureml:"):
+            is_asset = "://" not in reference
+            uri = asset_uri(self.workspace, kind, f"azureml:{reference}") if is_asset else text
+        return files.real(located(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
+
+
+def _type(node: PipelineNode, key: str, item: Data) -> str:
+    port = arm_body.section(arm_body.section(node.component, OUTPUTS), key)
+    said = item if isinstance(item, Mapping) else {}
+    kinds = (said.get("jobOutputType"), said.get("job_output_type"), port.get("type"))
+    return str(next((kind for kind in kinds if kind), "uri_folder")).casefold()
+
+
+def _seconds(value: Data) -> float | None:
+    text = pipeline_nodes.seconds_of(value)
+    return None if text is None else parse_iso(text)
+
+
+def _trials(node: PipelineNode) -> Trials:
+    limits, objective = node.section("limits"), node.section("objective")
+    algorithm = node.setting("sampling_algorithm")
+    kind = algorithm.get("type") if isinstance(algorithm, Mapping) else algorithm
+    most = int(str(limits.get("max_total_trials") or _MOST_TRIALS))
+    early = _as_step(node.section("early_termination"))
+    early["type"] = _CAMEL.sub("_", str(early.get("type") or early.get("policy_type") or ""))
+    return Trials(
+        arm_body.section(node.data, "search_space"),
+        str(kind or "random"),
+        str(objective.get("primary_metric") or ""),
+        str(objective.get("goal") or "").casefold() == "maximize",
+        most,
+        int(str(limits.get("max_concurrent_trials") or most)),
+        early if early["type"] else {},
+    )
+
+
+def _parallel(name: str, node: PipelineNode, folder: Path) -> ParallelStep:
+    """A parallel step whose code is in a folder here."""
+    data = {**node.component, **node.data}
+    data["task"] = {**node.section("task"), "code": str(folder)}
+    for key, value in data.items():
+        if isinstance(value, str) and value.lstrip("-").isdecimal():
+            data[key] = int(value)  # components have numbers as texts
+    part = Part(Document(SourceText(name, ""), data), (), data)
+    return ParallelStep(name, part, part)
