@@ -46,7 +46,7 @@ _PIPELINE = "PipelineComponent"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What came of a mini-batch: its rows and seconds (of a try), or the error that it ended with."""
+    """What came of a mini-batch: its rows and seconds (of a try), or the error that ended it."""
 
     rows: tuple[str, ...]
     seconds: float
