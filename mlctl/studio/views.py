@@ -320,14 +320,14 @@ def endpoints(backend: Backend, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _deployments(backend: Backend, endpoint: Live, kind: str) -> Iterator[dict[str, Any]]:
     properties: Mapping[str, Any] = endpoint.body["properties"]
-    traffic, default = properties.get("traffic") or {}, properties.get("defaults") or {}
+    traffic, default = properties.get("traffic"), properties.get("defaults") or {}
     for live in backend.list(kind, endpoint.address.name):
         settings: Mapping[str, Any] = live.body["properties"]
         sku = live.body.get("sku") or {}
         name = live.address.name
         yield {
             "name": name,
-            "share": traffic.get(name, 0) if kind == "online-deployment" else None,
+            "share": None if traffic is None else traffic.get(name, 0),  # of online endpoints alone
             "default": default.get("deploymentName") == name,
             "state": settings.get("provisioningState"),
             "model": _short(settings.get("model")),

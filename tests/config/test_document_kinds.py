@@ -119,7 +119,7 @@ def test_a_file_of_another_tool_takes_no_component_away(mlctl: Run, tmp_path: Pa
         f"{SCHEMAS}/commandComponent.schema.json\nname: prepare\nversion: 1\ntype: command\n"
         "command: echo\nenvironment: azureml:e:1\n"
     )
-    assert mlctl("graph", ".").out.startswith("prepare (component)\n")
+    assert mlctl("graph", ".").out.startswith("prepare:1 (component)\n")
 
 
 def test_what_others_make_is_one_line_a_kind_and_an_error_where_it_is_named(

@@ -39,6 +39,7 @@ def leaves(data: Any) -> Iterator[Any]:
         yield data
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_a_form_has_no_value(data: Any) -> None:
     assert set(leaves(form(data))) <= WORDS

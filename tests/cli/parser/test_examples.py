@@ -39,7 +39,7 @@ STAGE = (
     "mlctl apply samples/training/cluster.yml --yes",
     "mlctl job create -f samples/training/job.yml -n train --steps 20",
 )
-FOREVER = ("emulator",)  # `emulator start` runs until it is stopped
+FOREVER = ("emulator", "studio")  # they run until they are stopped
 ONLINE = ("catalog", "refresh")  # asks Azure
 SLOW = {"simulate", "advise", "rehearse", "finish"}  # many histories, or processes of their own
 EXAMPLES = [
