@@ -1,13 +1,14 @@
 """Finds the files that paths, folders and globs name, and reads their documents."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
-# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH207, PTH208
+# ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH119, PTH120, PTH207
 
 from __future__ import annotations
 
 import errno
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from mlctl.dataclasses import dataclass
@@ -45,10 +46,13 @@ def read(
         return load(name, content, report, explicit=explicit)
     try:
         with open_any(Path(path)) if explicit else open_regular(Path(path)) as file:
-            if os.fstat(file.fileno()).st_size > MAX_BYTES:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_BYTES:
                 report.add(too_big(name))
                 return []
-            raw = file.read(MAX_BYTES + 1)  # pipes and devices have no size
+            raw = file.read(size + 1)
+            if len(raw) > size:  # pipes and devices have no size; a file may have grown
+                raw += file.read(MAX_BYTES + 1 - len(raw))
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         report.add(_unreadable(name, error))
         return []
@@ -64,11 +68,12 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
     a named file that cannot be read is one of `read`.
     """
     files_by_path: dict[str, SourceFile] = {}
+    real_folder = cache(os.path.realpath)
     for path in paths:
         matches = list(_matches(path, report, own=own))
         root = checkout(path) if os.path.isdir(path) else None
         for match in matches:
-            identity = match.path if match.path == STDIN else os.path.realpath(match.path)
+            identity = match.path if match.path == STDIN else _real(match.path, real_folder)
             if root is not None and not identity.startswith(root):
                 report.add(left_checkout(match.path))
                 continue
@@ -79,6 +84,14 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
             hint = "folders are searched for *.yml and *.yaml"
             report.add(Diagnostic(UNREADABLE, f"`{path}` matches no file", None, hint))
     return list(files_by_path.values())
+
+
+def _real(path: str, real_folder: Callable[[str], str]) -> str:
+    """`os.path.realpath`, which looks at each folder of each path again."""
+    folder, name = os.path.split(path)
+    if name in ("", os.curdir, os.pardir) or os.path.islink(path):
+        return os.path.realpath(path)
+    return os.path.join(real_folder(folder), name)
 
 
 def expanded(path: str) -> list[str]:
@@ -133,22 +146,23 @@ def _walk(folder: str, report: Report, *, own: bool) -> Iterator[str]:
             if (about.st_dev, about.st_ino) in entered or about.st_dev in kernels:
                 continue
             entered.add((about.st_dev, about.st_ino))
-            names = os.listdir(current)
+            with os.scandir(current) as listing:
+                held = list(listing)
         except OSError as error:
             report.add(_unreadable(current, error))
             continue
-        if not own and current != folder and any(name.endswith(CASES) for name in names):
+        if not own and current != folder and any(entry.name.endswith(CASES) for entry in held):
             continue
-        entries += len(names)
+        entries += len(held)
         if entries > MAX_ENTRIES:
             why = f"`{folder}` holds more than {MAX_ENTRIES:,} files and folders"
             report.add(Diagnostic(UNREADABLE, why, None, "name the folder in it that is meant"))
             return
-        for name in names:
-            path = name if current == os.curdir else os.path.join(current, name)
-            if name.startswith("."):
+        for entry in held:
+            if entry.name.startswith("."):
                 continue
-            if os.path.isdir(path):
+            path = entry.name if current == os.curdir else os.path.join(current, entry.name)
+            if os.path.isdir(path) if entry.is_symlink() else entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
             else:
                 yield path

@@ -292,6 +292,12 @@ def test_a_loop_of_links_ends(folder: Path) -> None:
     assert found(["."]) == (["a.yml", "b.yaml", "deep/c.yml"], [])
 
 
+def test_a_file_and_a_link_to_it_are_read_once(folder: Path) -> None:
+    (folder / "z.yml").symlink_to(folder / "a.yml")
+    (folder / "deep" / "z.yml").symlink_to("../b.yaml")
+    assert len(found(["."])[0]) == 3
+
+
 def test_links_to_what_a_folder_is_in_and_to_the_kernel_are_not_followed(
     folder: Path,
 ) -> None:
