@@ -304,6 +304,12 @@ class AzureBackend:
         return scoring.credentials(self.arm, self.scope, self.cloud, endpoint)
 
     @answers_decoded()
+    def regenerate_key(self, endpoint: Address, key_type: str) -> AzureOperation:
+        """Begin to replace a key of an endpoint: 202 with a Location alone, as recorded."""
+        at = f"{resource_path(endpoint, self.scope)}/regenerateKeys"
+        return self.arm.begin("POST", at, {"keyType": key_type})
+
+    @answers_decoded()
     def logs(self, deployment: Address, lines: int, container: str) -> str:
         """The last lines of the logs of a deployment's container."""
         from mlctl.backends.azure import scoring

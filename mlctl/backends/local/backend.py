@@ -299,6 +299,11 @@ class LocalBackend(
 
         return scoring.credentials(self.handle, endpoint)
 
+    def regenerate_key(self, endpoint: Address, key_type: str) -> LocalOperation:
+        from mlctl.simulator.control_plane import scoring
+
+        return LocalOperation(self.handle, scoring.regenerate(self.handle, endpoint, key_type))
+
     def logs(self, deployment: Address, lines: int, container: str) -> str:  # noqa: ARG002
         from mlctl.simulator.control_plane import scoring
 

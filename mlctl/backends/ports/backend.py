@@ -202,6 +202,13 @@ class SupportsScoring(Protocol):
             NotFound: there is no such endpoint.
         """
 
+    def regenerate_key(self, endpoint: Address, key_type: str) -> Operation:
+        """Begin to replace the `Primary` or `Secondary` key of an endpoint.
+
+        Raises:
+            NotFound: there is no such endpoint.
+        """
+
     def logs(self, deployment: Address, lines: int, container: str) -> str:
         """The last lines of the logs of a deployment; `container` in ARM's words.
 

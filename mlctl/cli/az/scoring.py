@@ -25,6 +25,13 @@ from mlctl.service_errors import Permanent
 _Endpoint = Annotated[str, flag("Name of the online endpoint.", "--name", "-n", metavar="NAME")]
 
 
+class KeyType(StrEnum):
+    """A key of an online endpoint."""
+
+    PRIMARY = "primary"
+    SECONDARY = "secondary"
+
+
 class Container(StrEnum):
     """A container of a deployment."""
 
@@ -32,6 +39,7 @@ class Container(StrEnum):
     INITIALIZER = "storage-initializer"
 
 
+_KEYS = {KeyType.PRIMARY: "Primary", KeyType.SECONDARY: "Secondary"}
 _WIRE = {Container.SERVER: "InferenceServer", Container.INITIALIZER: "StorageInitializer"}
 
 
@@ -84,6 +92,22 @@ def get_credentials(
     return Exit.OK
 
 
+def regenerate_keys(
+    session: Session,
+    name: _Endpoint,
+    key_type: KeyType = flag("The key to replace.", default=KeyType.PRIMARY),
+    no_wait: bool = flag("Return once it is accepted.", "--no-wait", default=False),
+    *,
+    _policy: PolicyArgs,
+) -> Exit:
+    """Replace a key of an online endpoint; the old one is refused from then on."""
+    with _scoring(session) as backend:
+        operation = backend.regenerate_key(Address("online-endpoint", name), _KEYS[key_type])
+        if not no_wait:
+            operation.wait()
+    return Exit.OK
+
+
 def get_logs(
     session: Session,
     name: Annotated[str, flag("Name of the online deployment.", "--name", "-n", metavar="NAME")],
@@ -131,6 +155,10 @@ def _request(file: Path) -> Data:
 
 # Beyond the commands that all kinds have, by kind.
 COMMANDS: Mapping[str, Commands] = {
-    "online-endpoint": {"invoke": invoke, "get-credentials": get_credentials},
+    "online-endpoint": {
+        "invoke": invoke,
+        "get-credentials": get_credentials,
+        "regenerate-keys": regenerate_keys,
+    },
     "online-deployment": {"get-logs": get_logs},
 }

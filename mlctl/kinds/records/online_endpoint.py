@@ -26,7 +26,6 @@ _LOCAL = (
     " at once"
 )
 _VERBS = ("create", "delete", "get-credentials", "invoke", "list", "show", "update")
-_KEYS = "mlctl renews no keys: `az ml online-endpoint regenerate-keys` does"
 
 
 def _claims(_value: Effective, region: str) -> Claims:
@@ -76,7 +75,6 @@ KIND = Kind(
         create_flags=(flag("--auth-mode", "auth_mode"),),
         update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
         not_here={
-            "regenerate-keys": _KEYS,
             **{f"{verb} --local": _LOCAL for verb in _VERBS},
         },
     ),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.kinds.address import Address
+from tests.builders.azure import azure, emulated
 from tests.builders.shell import Run
 
 NAME = ("-n", "scores")
@@ -71,6 +73,29 @@ def test_keys_are_made_on_first_use_and_stay(mlctl: Run, request_file: str) -> N
     assert len({*first.values()}) == len(first) == 2
     assert first["primaryKey"] not in mlctl("online-endpoint", "show", *NAME).out
     assert mlctl("online-endpoint", "get-credentials", "-n", "none").code == 3
+
+
+def test_a_key_is_replaced_and_the_other_one_stays(mlctl: Run, request_file: str) -> None:
+    line = ("online-endpoint", "regenerate-keys", *NAME)
+    first = mlctl("online-endpoint", "get-credentials", *NAME).json
+    assert mlctl(*line).code == 0
+    second = mlctl("online-endpoint", "get-credentials", *NAME).json
+    assert mlctl(*line, "--key-type", "secondary").code == 0
+    third = mlctl("online-endpoint", "get-credentials", *NAME).json
+    assert [second[name] == first[name] for name in sorted(first)] == [False, True]
+    assert [third[name] == second[name] for name in sorted(first)] == [True, False]
+    assert mlctl("online-endpoint", "regenerate-keys", "-n", "none").code == 3
+
+
+def test_a_key_is_replaced_on_azure() -> None:
+    backend = azure(emulated()).backend
+    endpoint = Address("online-endpoint", "scores")
+    backend.put(endpoint, {"properties": {"authMode": "Key"}, "location": "eastus"}).wait()
+    first = backend.credentials(endpoint)
+    backend.regenerate_key(endpoint, "Secondary").wait()
+    second = backend.credentials(endpoint)
+    assert second["primaryKey"] == first["primaryKey"]
+    assert second["secondaryKey"] != first["secondaryKey"]
 
 
 def test_an_endpoint_of_tokens_gives_a_token_in_full(mlctl: Run) -> None:

@@ -49,7 +49,6 @@ def test_a_workspace_that_is_not_there_exits_with_3(mlctl: Run) -> None:
     [
         ("workspace diagnose -n ws", "mlctl doctor"),
         ("workspace list-keys", "log in with an identity"),
-        ("online-endpoint regenerate-keys -n e", "renews no keys"),
         ("feature-set list", "of feature stores"),
         ("compute attach -n c", "made elsewhere"),
     ],
