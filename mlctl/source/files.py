@@ -73,7 +73,7 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
         matches = list(_matches(path, report, own=own))
         root = checkout(path) if os.path.isdir(path) else None
         for match in matches:
-            identity = match.path if match.path == STDIN else _real(match.path, real_folder)
+            identity = _real(match, real_folder)
             if root is not None and not identity.startswith(root):
                 report.add(left_checkout(match.path))
                 continue
@@ -86,11 +86,13 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
     return list(files_by_path.values())
 
 
-def _real(path: str, real_folder: Callable[[str], str]) -> str:
-    """`os.path.realpath`, which looks at each folder of each path again."""
-    folder, name = os.path.split(path)
-    if name in ("", os.curdir, os.pardir) or os.path.islink(path):
-        return os.path.realpath(path)
+def _real(file: SourceFile, real_folder: Callable[[str], str]) -> str:
+    """`os.path.realpath` of a file, which would look at each folder of each of them again."""
+    if file.path == STDIN:
+        return STDIN
+    if file.explicit or os.path.islink(file.path):
+        return os.path.realpath(file.path)
+    folder, name = os.path.split(file.path)
     return os.path.join(real_folder(folder), name)
 
 
