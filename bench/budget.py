@@ -30,6 +30,8 @@ from bench.commands import CLUSTER, PLENTY, ROOT
 
 PYTHON = (3, 11)
 FILES = 400
+# Commands look for `.git` and `mlctl.yml` in every folder above: as deep on every machine.
+SCRATCH = "/tmp" if Path("/tmp").is_dir() else None
 SAMPLE = ROOT / "samples" / "low-priority-batch"
 EXTRAS = ("azure", "uvicorn", "cryptography")
 # Threads are profiled each on its own: the profiler of Python 3.11 sees only its own thread.
@@ -144,7 +146,7 @@ def measured(word: str) -> Iterator[tuple[str, int]]:
     """The rows whose name has a word, and what was counted."""
     for topic, rows in TOPICS.items():
         if word in topic:
-            with tempfile.TemporaryDirectory() as scratch:
+            with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch:
                 yield from rows(Path(scratch))
 
 

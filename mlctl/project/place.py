@@ -39,9 +39,15 @@ def project_file(paths: Iterable[str | Path]) -> Path | None:
 
 
 def nearest(folder: str) -> str | None:
-    """The nearest `mlctl.yml` at or above a folder."""
-    files = (os.path.join(place, PROJECT_FILE) for place in _up(folder))
-    return next((place for place in files if os.path.lexists(place)), None)
+    """The nearest `mlctl.yml` at or above a folder; relative where the folder is."""
+    try:
+        start = os.path.abspath(folder)
+        now = os.getcwd()
+    except OSError:  # the current folder is gone
+        return None
+    files = (os.path.join(place, PROJECT_FILE) for place in _up(start, now))
+    file = next((file for file in files if os.path.lexists(file)), None)
+    return file if file is None or os.path.isabs(folder) else os.path.relpath(file, now)
 
 
 def _projects_of(path: str) -> Iterator[str]:
@@ -54,29 +60,18 @@ def _projects_of(path: str) -> Iterator[str]:
             yield from projects_below(entry)
 
 
-def _up(folder: str) -> Iterator[str]:
-    """A folder and those above it that may have its `mlctl.yml`; relative where it is."""
-    try:
-        start = os.path.abspath(folder)
-        now = os.getcwd()
-    except OSError:  # the current folder is gone
-        return
-    every = [start, *map(str, Path(start).parents)]
-    roots = (
-        end
-        for end, ancestor in enumerate(every, 1)
-        if os.path.lexists(os.path.join(ancestor, ".git"))
-    )
-    end = next(roots, None)
-    if end is None:
-        open_ = (
-            end
-            for end, ancestor in enumerate(every)
-            if end and ancestor != now and _is_open(ancestor)
-        )
-        end = next(open_, len(every))
-    for ancestor in every[:end]:
-        yield ancestor if os.path.isabs(folder) else os.path.relpath(ancestor, now)
+def _up(start: str, now: str) -> Iterator[str]:
+    """A folder and those above it that may have its `mlctl.yml`, seen from the current folder."""
+    every = [start]
+    while (above := os.path.dirname(every[-1])) != every[-1]:
+        every.append(above)
+    for end, ancestor in enumerate(every, 1):
+        if os.path.lexists(os.path.join(ancestor, ".git")):
+            return iter(every[:end])
+    for end, ancestor in enumerate(every):
+        if end and ancestor != now and _is_open(ancestor):
+            return iter(every[:end])
+    return iter(every)
 
 
 def _is_open(folder: str) -> bool:
