@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from mlctl.dataclasses import dataclass
@@ -33,8 +34,9 @@ def usage(world: World) -> Iterator[NodeUsage]:
     for bill in world.bills:
         due = cost(bill.node_s, bill.price)
         yield NodeUsage(bill.kind, bill.name, bill.tier, bill.node_s, due, gone=True)
-    for cluster in world.clusters.values():
-        spec, used = cluster.spec, cluster.billed_s + _unbilled_s(world, cluster, None)
+    unbilled = {name: _unbilled_s(world, cluster) for name, cluster in world.clusters.items()}
+    for cluster_name, cluster in world.clusters.items():
+        spec, used = cluster.spec, cluster.billed_s + sum(unbilled[cluster_name].values())
         yield NodeUsage("cluster", spec.name, spec.tier, used, cost(used, spec.price), gone=False)
     for pool in world.pools.values():
         up = (world.now - vm.billed_from for vm in pool.vms.values() if vm.billed_until is not None)
@@ -43,7 +45,7 @@ def usage(world: World) -> Iterator[NodeUsage]:
         yield NodeUsage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
     for job in ended_jobs.every_job(world):
         if isinstance(job, ClusterJob):
-            used = job_node_seconds(world, job)
+            used = job.billed_node_s + unbilled.get(job.cluster_name, {}).get(job.name, 0.0)
             due = cost(used, job.price)
             yield NodeUsage(JOB, job.name, job.tier, used, due, gone=job.ended is not None)
 
@@ -56,7 +58,7 @@ def job_node_seconds(world: World, job: AnyJob) -> float:
     """
     cluster = world.clusters.get(job.cluster_name) if isinstance(job, ClusterJob) else None
     return job.billed_node_s + (
-        _unbilled_s(world, cluster, job.name) if cluster is not None else 0.0
+        _unbilled_s(world, cluster).get(job.name, 0.0) if cluster is not None else 0.0
     )
 
 
@@ -89,10 +91,10 @@ def cost(node_s: float, price: float | None) -> float | None:
     return None if price is None else node_s / HOUR * price
 
 
-def _unbilled_s(world: World, cluster: Cluster, payer: str | None) -> float:
-    """Node-seconds of billing nodes that are not booked yet (of one payer)."""
-    return sum(
-        world.now - node.billed_until
-        for node in cluster.nodes.values()
-        if node.billed_until is not None and payer in (None, node.payer)
-    )
+def _unbilled_s(world: World, cluster: Cluster) -> dict[str | None, float]:
+    """Node-seconds of billing nodes that are not booked yet, by payer (None: the cluster)."""
+    seconds: defaultdict[str | None, float] = defaultdict(float)
+    for node in cluster.nodes.values():
+        if node.billed_until is not None:
+            seconds[node.payer] += world.now - node.billed_until
+    return seconds
