@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from mlctl.cli.shell import Exit, Session
@@ -18,7 +19,9 @@ def lsp(session: Session) -> Exit:
     except ImportError:
         raise _absent("lsp") from None
     _note(session, "an editor")
-    server().start_io()
+    # It closes what it writes to, which the command's own standard output must survive.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+        server().start_io(stdout=answers)
     return Exit.OK
 
 

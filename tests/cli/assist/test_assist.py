@@ -123,6 +123,11 @@ def editor(folder: Path) -> Iterator[Any]:
 
     try:
         yield send, receive
+        send(id=0, method="shutdown")
+        while receive().get("id") != 0:
+            pass
+        send(method="exit")
+        assert process.wait(30) == 0
     finally:
         process.kill()
         process.wait()
