@@ -12,6 +12,7 @@ from mlctl.simulator.control_plane.state.store import MEMORY, Store
 
 _TABLE = "CREATE TABLE IF NOT EXISTS local_paths (uri TEXT PRIMARY KEY, path TEXT NOT NULL)"
 _OF_JOB = re.compile(r"^azureml://(?:.*/)?jobs/([^/]+)/outputs/([^/]+)(?:/paths(?:/(.*))?)?$")
+_RUNS = "runs:/"
 _CLEARED = """CREATE TRIGGER IF NOT EXISTS local_paths_cleared AFTER UPDATE OF seed ON world
   BEGIN DELETE FROM local_paths; END"""
 
@@ -43,6 +44,9 @@ def _key(uri: str) -> str:
 
     That of an output of a job (`azureml://jobs/NAME/outputs/model/paths/MLmodel`) as a path.
     """
+    if uri.startswith(_RUNS):  # MLflow's spelling of an artifact: `runs:/NAME/model`
+        run, _, path = uri.removeprefix(_RUNS).partition("/")
+        uri = f"azureml://jobs/{run}/outputs/artifacts/paths/{path}"
     job = _OF_JOB.search(uri)
     key = "/".join(filter(None, ("jobs", *job.groups()))) if job else uri
     return key.rpartition("/datastores/")[2].rstrip("/")

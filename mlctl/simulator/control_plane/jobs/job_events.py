@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl.dataclasses import dataclass
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import records
+from mlctl.simulator.control_plane.jobs import artifacts, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import bad
@@ -93,21 +93,31 @@ def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEven
             return
 
 
-def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
-    """The metrics that a training job logged: (run, seconds since its submission, step).
+def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int, str, float]]:
+    """The metrics of a training job: (run, seconds since its submission, step, metric, value).
 
     Runs append to the metrics, so steps repeat ("The re-started job will then append to the
-    metrics").
+    metrics"). Only what a user's code has logged has names and values.
 
     Raises:
         ServiceError: there is no such job (404), or it is not a training job.
     """
-    view = records.get_job(workspace, name).view
+    job = records.get_job(workspace, name)
+    view = job.view
+    logged_values = artifacts.logged(job)
+    if logged_values:
+        with workspace.store.read() as db:
+            now = workspace.state(db).now
+        return [
+            (1, at, metric.step, metric.name, metric.value)
+            for at, metric in logged_values
+            if view.ended is not None or at <= now - view.submitted
+        ]
     training = view.training
     if training is None:
         raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
     logged = zip(training.metric_runs, training.metrics, strict=True)
-    return [(run, round(at - view.submitted, 6), step) for run, (at, step) in logged]
+    return [(run, round(at - view.submitted, 6), step, "", 0.0) for run, (at, step) in logged]
 
 
 def _progress(
