@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path, PurePosixPath
 
 from mlctl.simulator.control_plane.command_log import resource_name
@@ -99,8 +100,8 @@ def _run_files(job: JobRecord, folder: Path) -> Iterator[File]:
             yield PurePosixPath(name, path.relative_to(root).as_posix()), _text(path)
 
 
-def logged(job: JobRecord) -> list[tuple[float, MetricValue]]:
-    """What the code of a job has logged by MLflow, with the seconds since it was submitted.
+def logged(job: JobRecord, now: float) -> list[tuple[float, MetricValue]]:
+    """What the code of a job has logged by MLflow until `now`: seconds since it was submitted.
 
     Runs that it has begun within its own have metrics of their own.
     """
@@ -108,12 +109,14 @@ def logged(job: JobRecord) -> list[tuple[float, MetricValue]]:
     if not folder or view.started is None:
         return []
     waited = view.started - view.submitted
-    return [
+    logged_values = (
         (round(waited + max(0, metric.at - run.began) / 1000, 6), metric)
         for run in mlflow_store.runs(Path(str(folder)))
         if run.parent is None
         for metric in run.metrics
-    ]
+    )
+    limit = inf if view.ended is not None else now - view.submitted
+    return [(at, metric) for at, metric in logged_values if at <= limit]
 
 
 def _below(folder: Path) -> Iterator[Path]:

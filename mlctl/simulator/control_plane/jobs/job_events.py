@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl.dataclasses import dataclass
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import artifacts, records
+from mlctl.simulator.control_plane.jobs import artifacts, records, tracked_runs
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
@@ -104,15 +105,14 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
     """
     job = records.get_job(workspace, name)
     view = job.view
-    logged_values = artifacts.logged(job)
+    with workspace.store.read() as db:
+        state = workspace.state(db)
+    logged_values = artifacts.logged(job, state.now)
+    sent = list(tracked_runs.metrics(BlobStore(workspace.store), state.scope, name))
+    waited = (view.submitted if view.started is None else view.started) - view.submitted
+    logged_values += [(waited + (metric.at - sent[0].at) / 1000, metric) for metric in sent]
     if logged_values:
-        with workspace.store.read() as db:
-            now = workspace.state(db).now
-        return [
-            (1, at, metric.step, metric.name, metric.value)
-            for at, metric in logged_values
-            if view.ended is not None or at <= now - view.submitted
-        ]
+        return [(1, at, metric.step, metric.name, metric.value) for at, metric in logged_values]
     training = view.training
     if training is None:
         raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
