@@ -139,6 +139,9 @@ def environment_variables(
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
     yield "REGISTRY_DISCOVERY_ENDPOINT_URL", f"{url}/"
+    yield "MLFLOW_TRACKING_URI", url
+    if running.token:
+        yield "MLFLOW_TRACKING_TOKEN", running.token
     yield URL_VARIABLE, f"{url}/api/retail/prices"
     if running.bundle:
         yield "REQUESTS_CA_BUNDLE", running.bundle

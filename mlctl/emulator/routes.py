@@ -26,6 +26,7 @@ from mlctl.emulator.arm import (
 )
 from mlctl.emulator.http.messages import HttpError, Response
 from mlctl.emulator.identity import tokens
+from mlctl.emulator.mlflow import tracking
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds import ALL, Kind
@@ -123,7 +124,17 @@ def _retail_prices(call: Call) -> Response:
     return retail_prices.show(call)
 
 
+def _mlflow_routes() -> Iterator[Route]:
+    for workspace in ("", "/mlflow/{api}" + _WS):
+        tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
+        each = f"{tracked}/{{what*}}"
+        yield Route("GET POST PATCH", each, tracking.handle, needs=Needs.TOKEN)
+        for path in (f"{stored}/artifacts", f"{stored}/artifacts/{{path*}}"):
+            yield Route("GET PUT DELETE", path, tracking.artifact, needs=Needs.TOKEN)
+
+
 ROUTES = (
+    *_mlflow_routes(),
     Route("GET", _STORES, uploads.datastores, "datastore"),  # newest first, unlike others
     *_kind_routes(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),

@@ -1,8 +1,8 @@
 """One command in processes of its own, in its folder: the seam that everything here runs through.
 
 A node's folder has `code` (a copy, which the command may change), `outputs/NAME`, `artifacts` (what
-it leaves in `./outputs` and `./logs`), `mlruns` (what MLflow logs), `log.txt`, and `done.json` once
-it has completed: what was begun and has none is begun again.
+it leaves in `./outputs` and `./logs`, and logs as artifacts), `mlruns` (what MLflow logs),
+`log.txt`, and `done.json` once it has completed: what was begun and has none is begun again.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ from mlctl.kinds.expressions import find
 from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.process import Interpreter
 from mlctl.running.model import RunError, RunNode, RunStatus
+from mlctl.simulator.control_plane.jobs.mlflow_store import FOLDER as MLRUNS
+from mlctl.simulator.control_plane.jobs.mlflow_store import (
+    begin_run,
+    gather,
+    runs,
+    sets_experiment,
+)
 
 _PROGRAM = Path(__file__).parents[1] / "rehearsal" / "worker" / "command.py"
 _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
@@ -128,6 +135,7 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
         RunError: it cannot be started.
     """
     interpreter = conditions.interpreter
+    begin_run(folder / MLRUNS, _run_id(node), folder / "artifacts", round(time.time() * 1000))
     order = folder / "command.json"
     log = folder / LOG
     message = {
@@ -162,6 +170,7 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     finally:
         end_tree(process.pid)
         process.wait()
+        gather(folder, folder / "artifacts")
 
 
 def _wait(
@@ -202,7 +211,8 @@ def _size(folder: Path) -> int:
 def _variables(node: RunNode, folder: Path, rank: int, conditions: Conditions) -> dict[str, str]:
     """The environment of a process: the user's, the job's, and what Azure ML sets."""
     user = conditions.environment
-    run_id = node.name.replace(".", "_")
+    run_id = _run_id(node)
+    names_experiment = "set_experiment" in node.command or sets_experiment(folder / "code")
     python = Path(conditions.interpreter.python).parent
     return {
         **{key: value for key, value in user.items() if not key.startswith("MLCTL_")},
@@ -211,13 +221,18 @@ def _variables(node: RunNode, folder: Path, rank: int, conditions: Conditions) -
         "AZUREML_RUN_ID": run_id,
         "AZUREML_ROOT_RUN_ID": run_id.partition("_")[0],
         "AZUREML_EXPERIMENT_NAME": "local",
-        "MLFLOW_TRACKING_URI": (folder / "mlruns").as_uri(),
+        "MLFLOW_TRACKING_URI": (folder / MLRUNS).as_uri(),
         "MLFLOW_ALLOW_FILE_STORE": "true",
+        **({} if names_experiment else {"MLFLOW_RUN_ID": run_id}),
         "PYTHONUNBUFFERED": "1",
         **{f"AZURE_ML_OUTPUT_{name}": str(folder / "outputs" / name) for name in node.outputs},
         **node.variables,
         **_peers(node, rank),
     }
+
+
+def _run_id(node: RunNode) -> str:
+    return node.name.replace(".", "_")
 
 
 def _peers(node: RunNode, rank: int) -> dict[str, str]:
@@ -255,25 +270,7 @@ def last_lines(log: Path) -> list[str]:
 
 def metrics(folder: Path) -> dict[str, float]:
     """The last value of each metric that a command has logged by MLflow."""
-    values: dict[str, float] = {}
-    for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
-        if file.is_file():
-            name = "/".join(file.parts[file.parts.index("metrics", len(folder.parts)) + 1 :])
-            for value in reported(file):
-                values[name] = value
-    return values
-
-
-def reported(file: Path) -> list[float]:
-    """The values in a metric's file of MLflow: a time, a value and a step on each line."""
-    values = []
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-        words = line.split()
-        try:
-            values.append(float(words[1]))
-        except (IndexError, ValueError):
-            continue  # half a line
-    return values
+    return {metric.name: metric.value for run in runs(folder) for metric in run.metrics}
 
 
 def save(folder: Path, record: Mapping[str, Any]) -> str:

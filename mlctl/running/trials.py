@@ -20,6 +20,7 @@ from mlctl.running import commands
 from mlctl.running.commands import Conditions
 from mlctl.running.model import NodeResult, RunError, RunNode, RunStatus, Trials
 from mlctl.service_errors import ServiceError
+from mlctl.simulator.control_plane.jobs.mlflow_store import metric_values
 from mlctl.simulator.control_plane.jobs.sweeps import Sweep, samples
 
 _SEED = "run"
@@ -101,8 +102,9 @@ class _Stopping:
         """Whether the trial is to stop."""
         if not self.kind or self.stopped:
             return self.stopped
-        file = next((self.folder / "mlruns").glob(f"*/*/metrics/{self.sweep.metric}"), None)
-        values = commands.reported(file) if file is not None else []
+        name = self.sweep.metric
+        file = next((self.folder / "mlruns").glob(f"*/*/metrics/{name}"), None)
+        values = [each.value for each in metric_values(name, file)] if file is not None else []
         self.reports[self.number] = values
         if len(values) > max(self.asked, self.delay) and len(values) % self.interval == 0:
             self.asked = len(values)

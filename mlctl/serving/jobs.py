@@ -26,7 +26,7 @@ from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans
 from mlctl.serving.deployments import CodeSettings
 from mlctl.simulator.control_plane import local_paths, service
-from mlctl.simulator.control_plane.jobs import artifacts, creation
+from mlctl.simulator.control_plane.jobs import artifacts, creation, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import CodeResult, JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
@@ -98,6 +98,9 @@ def _result(result: NodeResult) -> CodeResult:
     note: dict[str, Data] = {"results": str(result.folder)}
     if result.parameters:
         note["parameters"] = dict(result.parameters)
+    for number, trial in enumerate(result.trials):
+        if (trial.parameters, trial.metrics) == (result.parameters, result.metrics):
+            note["best"] = number
     if failed:
         note["failure"] = _failure(result)
     return CodeResult(workload, note, tuple(map(_result, result.trials)))
@@ -115,6 +118,9 @@ def _failure(result: NodeResult) -> str:
 
 def keep_outputs(workspace: WorkspaceHandle, job: JobRecord, ran: Mapping[str, CodeResult]) -> None:
     """Write down where the outputs of a job are, and register those that are named as assets."""
+    for step in records.children(workspace, job.row.name):
+        own = CodeResult(Workload(), step.row.note)
+        keep_outputs(workspace, step, {"": own})
     results = ran[""].note.get("results")
     if results is None:
         return

@@ -76,12 +76,15 @@ class JobProgress:
 class MetricPoint:
     """A training step that was logged, `at` as that of events.
 
-    A restarted job (`run` counts from 1) repeats the steps since its last checkpoint.
+    A restarted job (`run` counts from 1) repeats the steps since its last checkpoint. What code has
+    logged has the `name` of a metric, and its `value`.
     """
 
     run: int
     at: float
     step: int
+    name: str = ""
+    value: float = 0.0
 
 
 class Jobs(Protocol):

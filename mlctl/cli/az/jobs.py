@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from mlctl.backends.ports.jobs import (
     JobListView,
     JobProgress,
     Jobs,
+    MetricPoint,
     SupportsDownloads,
     SupportsJobs,
     SupportsOutputs,
@@ -23,6 +25,7 @@ from mlctl.backends.ports.jobs import (
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
 
@@ -162,7 +165,7 @@ def metrics(
     output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
-    """Show the steps that a training job has logged.
+    """Show what a training job has logged: with --run-code its metrics, else its steps.
 
     A job that was preempted is started again, and appends: steps repeat, and the first one after a
     restart jumps back. Times are seconds since the job was submitted, as in its events.
@@ -173,12 +176,26 @@ def metrics(
     with opened(session) as jobs:
         points = jobs.metrics(name)
     if output is ChartOutputFormat.CHART:
-        values = [(f"{clock(point.at)} run {point.run}", float(point.step)) for point in points]
+        values = [
+            (f"{point.name} {point.step}", point.value)
+            if point.name
+            else (f"{clock(point.at)} run {point.run}", float(point.step))
+            for point in points
+            if isfinite(point.value)
+        ]
         session.out(charts.bars(charts.thinned(values), width=session.width))
         return Exit.OK
-    data = [{"run": point.run, "at_s": round(point.at, 6), "step": point.step} for point in points]
+    data = [_logged(point) for point in points]
     print_data(session, data, OutputFormat(output.value), query)
     return Exit.OK
+
+
+def _logged(point: MetricPoint) -> dict[str, Data]:
+    times: dict[str, Data] = {"at_s": round(point.at, 6), "step": point.step}
+    if not point.name:
+        return {"run": point.run, **times}
+    value = point.value if isfinite(point.value) else str(point.value)
+    return {"metric": point.name, **times, "value": value}
 
 
 def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:

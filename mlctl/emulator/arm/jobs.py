@@ -18,11 +18,11 @@ from mlctl.emulator.shapes.protocols import result_url
 from mlctl.emulator.storage import materials
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.serving import batch
 from mlctl.serving import jobs as code_jobs
 from mlctl.simulator.control_plane import control, schedules
-from mlctl.simulator.control_plane.jobs import creation, job_events, records
+from mlctl.simulator.control_plane.jobs import creation, job_events, records, tracked_runs
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
@@ -88,7 +88,13 @@ def create(call: Call) -> Response:
         new_job = creation.create(call.handle, request)
     else:
         code = servers.settings(partial(materials.locate, call))
-        new_job = code_jobs.create(call.handle, request, code)
+        # Code that logs here by itself finds its run, as on the service.
+        tracked_runs.log(call.blob_store, call.scope, name, {})
+        try:
+            new_job = code_jobs.create(call.handle, request, code)
+        except ServiceError:
+            tracked_runs.forget(call.blob_store, call.scope, name)
+            raise
     at = {"location": call.url(call.request.path)}
     first = "Preparing" if new_job.view.members is not None else "Starting"
     return json_response(job_body(call, new_job, status=first), 201, at)

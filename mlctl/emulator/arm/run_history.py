@@ -37,7 +37,7 @@ def details(call: Call) -> Response:
     job = jobs.wait_for(call)
     name, view = job.row.name, job.view
     if view.started is not None:
-        _write_blobs(call, job)  # where a job has a default output, logs are read from it
+        write_blobs(call, job)  # where a job has a default output, logs are read from it
     body: dict[str, Data] = {
         "runId": name,
         "target": job.row.note.get("compute"),
@@ -186,7 +186,6 @@ def _url(call: Call, name: str, path: str) -> str:
     return f"{call.request.base}{log_path}?{blobs.sas(call.settings)}"
 
 
-_LEFT = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
 _NAMED = "azureml/{run}"  # of the named outputs, in the default store
 
 
@@ -200,7 +199,7 @@ def run_data(call: Call) -> Response:
     job = jobs.get_job(call, name)
     outputs = {
         output: {"assetId": f"{job.row.name}/{output}", "type": "uri_folder"}
-        for output in _write_blobs(call, job)
+        for output in write_blobs(call, job)
     }
     status = job.view.status.value
     return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
@@ -212,7 +211,7 @@ def resolve_uris(call: Call) -> Response:
     return json_response({"values": {id_: {"uri": _uri(call, str(id_))} for id_ in ids}})
 
 
-def _write_blobs(call: Call, job: JobRecord) -> list[str]:
+def write_blobs(call: Call, job: JobRecord) -> list[str]:
     """Write the files that a job has so far as blobs; the names of its named outputs."""
     names: dict[str, None] = {}
     for path, text in artifacts.files_of(job):
@@ -220,7 +219,7 @@ def _write_blobs(call: Call, job: JobRecord) -> list[str]:
         if of_all == artifacts.OUTPUTS:
             names[inner[0]] = None
         store, folder = (
-            (datastores.ARTIFACTS, _LEFT)
+            (datastores.ARTIFACTS, uploads.RUN_FOLDER)
             if of_all == artifacts.ARTIFACTS
             else (datastores.DEFAULT, _NAMED)
         )

@@ -26,6 +26,7 @@ LARGEST_BODY = 16 * 2**20  # bytes; blobs may be larger
 LARGEST_BLOB = 256 * 2**20
 _BLOBS = "/blob/"
 _ONLINE, _INVOKED = "/online/", "/jobs"  # where paths begin or end that may run code
+_JOBS = "/jobs/"  # of one that is created
 _BACKLOG = 2048
 _IDLE_SECONDS = 75
 _GRACE_SECONDS = 1
@@ -147,7 +148,10 @@ class Application:
         if body is None:
             return _too_large(largest)
         whole = replace(request, body=body)
-        runs_code = request.path.startswith(_ONLINE) or request.path.endswith(_INVOKED)
+        creates_job = request.method == "PUT" and _JOBS in request.path
+        runs_code = (
+            creates_job or request.path.startswith(_ONLINE) or request.path.endswith(_INVOKED)
+        )
         if runs_code or self._threads:
             return await asyncio.to_thread(self._answer, whole)
         return self._answer(whole)

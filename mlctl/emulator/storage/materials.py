@@ -14,6 +14,7 @@ from mlctl.simulator.control_plane import local_paths
 from mlctl.simulator.control_plane.state.blob_store import ItemKind
 
 _STORED = re.compile(r"azureml://(?:.*/)?datastores/([^/]+)/paths/(.+)")
+_ARTIFACT = re.compile(r"jobs/([^/]+)/artifacts(|/.+)")
 _BLOB = re.compile(rf"https?://[^/]+/{blobs.ROOT}/([^/?]+)/([^/?]+)/([^?]*)")
 
 
@@ -22,7 +23,11 @@ def locate(call: Call, uri: str) -> Path | None:
 
     Blobs are written out once for each of their contents; else it is where a file said it is.
     """
-    prefix = _prefix(call, uri)
+    run = _ARTIFACT.fullmatch(local_paths.key(uri))
+    kept_here = local_paths.find(call.store, uri) if run else None
+    if kept_here is not None and kept_here.exists():
+        return kept_here
+    prefix = f"{uploads.artifacts(call, run[1])}{run[2]}" if run else _prefix(call, uri)
     items = [] if prefix is None else list(call.blob_store.list(ItemKind.BLOB, prefix))
     if prefix is None or not items:
         return local_paths.find(call.store, uri)

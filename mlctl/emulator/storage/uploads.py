@@ -13,6 +13,8 @@ from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.resources import datastores as store_rules
 from mlctl.simulator.control_plane.state.errors import missing
 
+RUN_FOLDER = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
+
 
 def container(call: Call, name: str) -> str:
     """The account and the container of a datastore that every workspace has; "" of others."""
@@ -20,6 +22,11 @@ def container(call: Call, name: str) -> str:
         return ""
     named = store_rules.OWN[name][1].format(guid=store_rules.storage(call.state.seed, call.scope))
     return f"{_account(call)}/{named}"
+
+
+def artifacts(call: Call, run: str) -> str:
+    """The container and the folder in it of what a run leaves and logs."""
+    return f"{container(call, store_rules.ARTIFACTS)}/{RUN_FOLDER.format(run=run)}"
 
 
 def start_pending_upload(call: Call) -> Response:

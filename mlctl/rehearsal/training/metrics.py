@@ -11,45 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.rehearsal.training.model import Metrics
+from mlctl.simulator.control_plane.jobs.mlflow_store import metric_values
 
 _STEPS = ("step", "epoch", "global_step", "iteration")
 _LOGS = (".jsonl", ".ndjson", ".csv", ".tsv")
-_RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
-_EXPERIMENT_YML = """\
-artifact_location: {at}
-creation_time: 0
-experiment_id: '0'
-last_update_time: 0
-lifecycle_stage: active
-name: Default
-"""
-_RUN_YML = """\
-artifact_uri: {at}/artifacts
-end_time: null
-entry_point_name: ''
-experiment_id: '0'
-lifecycle_stage: active
-run_id: {run}
-run_name: rehearsal
-source_name: ''
-source_type: 4
-source_version: ''
-start_time: 0
-status: 1
-tags: []
-user_id: ''
-"""
-
-
-def begin_run(store: Path) -> str:
-    """A run in a new file store of MLflow, as the service has one for each job; its id."""
-    experiment = store / "0"
-    for name in ("metrics", "params", "tags", "artifacts"):
-        (experiment / _RUN / name).mkdir(parents=True)
-    (experiment / "meta.yaml").write_text(_EXPERIMENT_YML.format(at=experiment.as_uri()))
-    at = (experiment / _RUN).as_uri()
-    (experiment / _RUN / "meta.yaml").write_text(_RUN_YML.format(at=at, run=_RUN))
-    return _RUN
 
 
 def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
@@ -57,7 +22,7 @@ def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
     metrics: Metrics = Counter()
     for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
         if file.is_file():
-            metrics.update((file.name, step) for step in _of_mlflow(file.read_text()))
+            metrics.update((file.name, each.step) for each in metric_values(file.name, file))
     names = set()
     for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
         steps = list(_of_log(file))
@@ -65,13 +30,6 @@ def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
             metrics.update((file.name, step) for step in steps)
             names.add(file.relative_to(folder).as_posix())
     return metrics, frozenset(names)
-
-
-def _of_mlflow(text: str) -> Iterator[int]:
-    for line in text.splitlines():
-        words = line.split()
-        with suppress(ValueError, IndexError):  # a time, a value and a step
-            yield int(words[2])
 
 
 def _of_log(file: Path) -> Iterator[int]:

@@ -6,12 +6,12 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 from mlctl.dataclasses import dataclass
 from mlctl.rehearsal import folders
 from mlctl.rehearsal.training.model import Training
+from mlctl.simulator.control_plane.jobs.mlflow_store import sets_experiment
 
 KEPT = ("outputs", "logs")
 _ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ class TrainingNode:
             ),
             "MLFLOW_TRACKING_URI": (self.kept_folder / "mlruns").as_uri(),
             "MLFLOW_ALLOW_FILE_STORE": "true",
-            **({} if _sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
+            **({} if sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
         }
 
     def _peers(self) -> dict[str, str]:
@@ -120,10 +120,3 @@ class TrainingNode:
         """What the command has written to its output."""
         exists = self.log_file.is_file()
         return self.log_file.read_bytes().decode(errors="replace") if exists else ""
-
-
-@cache
-def _sets_experiment(code: Path) -> bool:
-    """Whether the code names an experiment: MLflow takes no run of another one then."""
-    scripts = (path for path in code.rglob("*.py") if path.is_file())
-    return any(b"set_experiment" in script.read_bytes() for script in scripts)

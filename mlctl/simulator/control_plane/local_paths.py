@@ -12,6 +12,7 @@ from mlctl.simulator.control_plane.state.store import MEMORY, Store
 
 _TABLE = "CREATE TABLE IF NOT EXISTS local_paths (uri TEXT PRIMARY KEY, path TEXT NOT NULL)"
 _OF_JOB = re.compile(r"^azureml://(?:.*/)?jobs/([^/]+)/outputs/([^/]+)(?:/paths(?:/(.*))?)?$")
+_RUNS = "runs:/"
 _CLEARED = """CREATE TRIGGER IF NOT EXISTS local_paths_cleared AFTER UPDATE OF seed ON world
   BEGIN DELETE FROM local_paths; END"""
 
@@ -21,31 +22,34 @@ def note(store: Store, uri: str, path: str) -> None:
     with store.write() as db:
         db.execute(_TABLE)
         db.execute(_CLEARED)
-        db.execute("INSERT OR REPLACE INTO local_paths VALUES (?, ?)", (_key(uri), path))
+        db.execute("INSERT OR REPLACE INTO local_paths VALUES (?, ?)", (key(uri), path))
 
 
 def find(store: Store, uri: str) -> Path | None:
     """Where the files of a URI are, or of a folder above it; None where nobody has written it."""
-    key = PurePosixPath(_key(uri))
+    named = PurePosixPath(key(uri))
     with store.read() as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'local_paths'").fetchone():
             return None
-        for folder in (key, *key.parents):
+        for folder in (named, *named.parents):
             query = "SELECT path FROM local_paths WHERE uri = ?"
             row = db.execute(query, (str(folder),)).fetchone()
-            if row is not None and ".." not in key.parts:
-                return Path(row[0], key.relative_to(folder))
+            if row is not None and ".." not in named.parts:
+                return Path(row[0], named.relative_to(folder))
     return None
 
 
-def _key(uri: str) -> str:
+def key(uri: str) -> str:
     """A URI without its workspace, which has several spellings: uploads are named by a hash.
 
     That of an output of a job (`azureml://jobs/NAME/outputs/model/paths/MLmodel`) as a path.
     """
+    if uri.startswith(_RUNS):  # MLflow's spelling of an artifact: `runs:/NAME/model`
+        run, _, path = uri.removeprefix(_RUNS).partition("/")
+        uri = f"azureml://jobs/{run}/outputs/artifacts/paths/{path}"
     job = _OF_JOB.search(uri)
-    key = "/".join(filter(None, ("jobs", *job.groups()))) if job else uri
-    return key.rpartition("/datastores/")[2].rstrip("/")
+    path = "/".join(filter(None, ("jobs", *job.groups()))) if job else uri
+    return path.rpartition("/datastores/")[2].rstrip("/")
 
 
 def code_folder(store: Store) -> Path | None:

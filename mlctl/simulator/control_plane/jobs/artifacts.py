@@ -10,9 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path, PurePosixPath
 
 from mlctl.simulator.control_plane.command_log import resource_name
+from mlctl.simulator.control_plane.jobs import mlflow_store
+from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue
 from mlctl.simulator.control_plane.jobs.records import DEFAULT_FILE, JobRecord, JobRow
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
@@ -95,6 +98,25 @@ def _run_files(job: JobRecord, folder: Path) -> Iterator[File]:
     for name, root in roots.items():
         for path in sorted(_below(root)):
             yield PurePosixPath(name, path.relative_to(root).as_posix()), _text(path)
+
+
+def logged(job: JobRecord, now: float) -> list[tuple[float, MetricValue]]:
+    """What the code of a job has logged by MLflow until `now`: seconds since it was submitted.
+
+    Runs that it has begun within its own have metrics of their own.
+    """
+    folder, view = job.row.note.get("results"), job.view
+    if not folder or view.started is None:
+        return []
+    waited = view.started - view.submitted
+    logged_values = (
+        (round(waited + max(0, metric.at - run.began) / 1000, 6), metric)
+        for run in mlflow_store.runs(Path(str(folder)))
+        if run.parent is None
+        for metric in run.metrics
+    )
+    limit = inf if view.ended is not None else now - view.submitted
+    return [(at, metric) for at, metric in logged_values if at <= limit]
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl.dataclasses import dataclass
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import records
+from mlctl.simulator.control_plane.jobs import artifacts, records, tracked_runs
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
@@ -93,21 +94,30 @@ def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEven
             return
 
 
-def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
-    """The metrics that a training job logged: (run, seconds since its submission, step).
+def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int, str, float]]:
+    """The metrics of a training job: (run, seconds since its submission, step, metric, value).
 
     Runs append to the metrics, so steps repeat ("The re-started job will then append to the
-    metrics").
+    metrics"). Only what a user's code has logged has names and values.
 
     Raises:
         ServiceError: there is no such job (404), or it is not a training job.
     """
-    view = records.get_job(workspace, name).view
+    job = records.get_job(workspace, name)
+    view = job.view
+    with workspace.store.read() as db:
+        state = workspace.state(db)
+    logged_values = artifacts.logged(job, state.now)
+    sent = list(tracked_runs.metrics(BlobStore(workspace.store), state.scope, name))
+    waited = (view.submitted if view.started is None else view.started) - view.submitted
+    logged_values += [(waited + (metric.at - sent[0].at) / 1000, metric) for metric in sent]
+    if logged_values:
+        return [(1, at, metric.step, metric.name, metric.value) for at, metric in logged_values]
     training = view.training
     if training is None:
         raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
     logged = zip(training.metric_runs, training.metrics, strict=True)
-    return [(run, round(at - view.submitted, 6), step) for run, (at, step) in logged]
+    return [(run, round(at - view.submitted, 6), step, "", 0.0) for run, (at, step) in logged]
 
 
 def _progress(

@@ -67,6 +67,9 @@ def submit(
     note = {key: value for key, value in properties.items() if key != "status"}
     note.setdefault("displayName", row.name)
     note |= ran.note if ran is not None else {}
+    if "best" in note:
+        best = f"{row.name}_{note.pop('best')}"
+        note["properties"] = {**(note.get("properties") or {}), "best_child_run_id": best}
     return records.submit(transaction, state, replace(row, note=note), SubmitGroup(group), rows)
 
 

@@ -29,6 +29,10 @@ class ItemKind(Enum):
     CONTAINER = "container"  # of all versions of an asset
     BLOB = "blob"
     BLOCK = "block"  # a part of a blob to come
+    EXPERIMENT = "experiment"
+    RUN = "run"
+    METRICS = "metrics"  # a batch of those of a run
+    LOGGED_MODEL = "logged-model"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,167 @@
+"""The runs of a workspace as MLflow has them: of its jobs, and those that clients have begun."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from mlctl.dataclasses import dataclass
+from mlctl.emulator.requests.call import Call
+from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane.jobs import artifacts, mlflow_store, records, tracked_runs
+from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue, StoredRun
+from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane.state import clock
+
+DEFAULT = "Default"
+_STATUSES = {"Completed": "FINISHED", "Failed": "FAILED", "Canceled": "KILLED"}
+_CODES = {"3": "FINISHED", "4": "FAILED", "5": "KILLED"}  # of MLflow's file store
+_PARENT = "mlflow.parentRunId"
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedRun:
+    """A run: what is known of it, and what it has logged."""
+
+    id: str
+    info: Mapping[str, Data]
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    metrics: tuple[MetricValue, ...]
+
+    @property
+    def last(self) -> dict[str, MetricValue]:
+        """The last value of each metric: that of the highest step."""
+        ordered = sorted(self.metrics, key=lambda metric: (metric.step, metric.at))
+        return {metric.name: metric for metric in ordered}
+
+    def body(self) -> dict[str, Data]:
+        """The run in MLflow's shape."""
+        data = {
+            "metrics": [metric_body(metric) for metric in self.last.values()],
+            "params": [{"key": key, "value": value} for key, value in self.params.items()],
+            "tags": [{"key": key, "value": value} for key, value in self.tags.items()],
+        }
+        return {"info": dict(self.info), "data": data}
+
+
+def metric_body(metric: MetricValue) -> dict[str, Data]:
+    """A value in MLflow's shape; what JSON has no number for is a text."""
+    value = metric.value if math.isfinite(metric.value) else str(metric.value)
+    texts = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+    text = texts.get(value, value) if isinstance(value, str) else value
+    return {"key": metric.name, "value": text, "timestamp": metric.at, "step": metric.step}
+
+
+def experiment_id(call: Call, name: str) -> str:
+    """The id of an experiment, which its runs have in the run history, too."""
+    return "0" if name == DEFAULT else call.guid(f"experiment/{name}")
+
+
+def find(call: Call, name: str) -> TrackedRun:
+    """A run of the workspace.
+
+    Raises:
+        NotFound: there is none of this id.
+    """
+    run = next(every(call, name), None)
+    if run is None:
+        raise NotFound("RESOURCE_DOES_NOT_EXIST", f"Run '{name}' not found", status=404)
+    return run
+
+
+def every(call: Call, name: str | None = None) -> Iterator[TrackedRun]:
+    """The runs of the workspace, or that of a name."""
+    jobs = {job.row.name: job for job in _jobs(call, None)}
+    for job in jobs.values():
+        if name in (None, job.row.name):
+            yield _run_of_job(call, job)
+        for stored in _stored(job):
+            if stored.parent is not None and name in (None, stored.id):
+                yield _run_within(call, job, stored)
+    for run in tracked_runs.names(call.blob_store, call.scope):
+        if run not in jobs and name in (None, run):
+            yield _run(call, run, {}, {}, {}, ())
+
+
+def _jobs(call: Call, parent: str | None) -> Iterator[JobRecord]:
+    """The jobs of a workspace, or those beneath one, each with those beneath it."""
+    listed = records.children(call.handle, parent) if parent else records.list_jobs(call.handle)
+    for job in listed:
+        yield job
+        if job.view.members is not None:
+            yield from _jobs(call, job.row.name)
+
+
+def _stored(job: JobRecord) -> list[StoredRun]:
+    folder = job.row.note.get("results")
+    has_begun = folder and job.view.started is not None
+    return list(mlflow_store.runs(Path(str(folder)))) if has_begun else []
+
+
+def _run_of_job(call: Call, job: JobRecord) -> TrackedRun:
+    row, view = job.row, job.view
+    own_runs = [run for run in _stored(job) if run.parent is None]
+    running = "RUNNING" if view.started is not None else "SCHEDULED"
+    info = {
+        "run_name": row.note.get("displayName") or row.name,
+        "experiment_id": experiment_id(call, str(row.note.get("experimentName") or DEFAULT)),
+        "status": _STATUSES.get(view.status.value, running),
+        "start_time": _milliseconds(view.submitted if view.started is None else view.started),
+        **({} if view.ended is None else {"end_time": _milliseconds(view.ended)}),
+    }
+    params = {key: value for run in own_runs for key, value in run.params.items()}
+    drawn = {key: str(value) for key, value in (row.note.get("parameters") or {}).items()}
+    tags = {key: str(value) for key, value in (row.note.get("tags") or {}).items()}
+    tags |= {key: value for run in own_runs for key, value in run.tags.items()}
+    tags |= {_PARENT: row.parent} if row.parent else {}
+    values = tuple(
+        MetricValue(metric.name, metric.value, _milliseconds(view.submitted + at), metric.step)
+        for at, metric in artifacts.logged(job, call.state.now)
+    )
+    return _run(call, row.name, info, {**drawn, **params}, tags, values)
+
+
+def _run_within(call: Call, job: JobRecord, stored: StoredRun) -> TrackedRun:
+    """A run that the code of a job has begun within its own."""
+    info = {
+        "run_name": stored.meta.get("run_name", stored.id),
+        "experiment_id": experiment_id(call, str(job.row.note.get("experimentName") or DEFAULT)),
+        "status": _CODES.get(stored.meta.get("status", ""), "RUNNING"),
+        "start_time": stored.began,
+    }
+    tags = {**stored.tags, _PARENT: job.row.name}
+    return _run(call, stored.id, info, stored.params, tags, tuple(stored.metrics))
+
+
+def _run(
+    call: Call,
+    name: str,
+    info: Mapping[str, Data],
+    params: Mapping[str, str],
+    tags: Mapping[str, str],
+    metrics: tuple[MetricValue, ...],
+) -> TrackedRun:
+    """A run with what clients have logged to it; what its job says of it counts."""
+    items, scope = call.blob_store, call.scope
+    sent = tracked_runs.find(items, scope, name) or {"info": {}, "params": {}, "tags": {}}
+    merged = {
+        "lifecycle_stage": "active",
+        "user_id": "",
+        "experiment_id": "0",
+        "status": "RUNNING",
+        **sent["info"],
+        **info,
+        "run_id": name,
+        "run_uuid": name,
+        "artifact_uri": f"mlflow-artifacts:/{name}/artifacts",
+    }
+    tags = {"mlflow.runName": str(merged.get("run_name") or name), **tags, **sent["tags"]}
+    values = (*metrics, *tracked_runs.metrics(items, scope, name))
+    return TrackedRun(name, merged, {**params, **sent["params"]}, tags, values)
+
+
+def _milliseconds(now: float) -> int:
+    return round((clock.EPOCH.timestamp() + now) * 1000)

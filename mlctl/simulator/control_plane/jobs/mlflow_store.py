@@ -1,0 +1,160 @@
+"""MLflow's file store, in which a job that runs here logs: the run that it is begun with, and more.
+
+STORE/EXPERIMENT/RUN/{metrics,params,tags}/NAME     a file for each; of a metric a line per value
+STORE/EXPERIMENT/models/ID/{meta.yaml,artifacts}    the models that MLflow 3 keeps by themselves
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from mlctl.dataclasses import dataclass
+
+FOLDER = "mlruns"  # of the store, in that of a job
+_EXPERIMENT = "0"
+_PARENT = "mlflow.parentRunId"
+_FIELD = re.compile(r"^(\w+): '?(.*?)'?$", re.MULTILINE)
+_EXPERIMENT_YML = """\
+artifact_location: {at}
+creation_time: 0
+experiment_id: '0'
+last_update_time: 0
+lifecycle_stage: active
+name: Default
+"""
+_RUN_YML = """\
+artifact_uri: {at}
+end_time: null
+entry_point_name: ''
+experiment_id: '0'
+lifecycle_stage: active
+run_id: '{run}'
+run_name: '{run}'
+source_name: ''
+source_type: 4
+source_version: ''
+start_time: {began}
+status: 1
+tags: []
+user_id: ''
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """A value that was logged: `at` in milliseconds of the wall clock."""
+
+    name: str
+    value: float
+    at: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run of a store; `meta` is what MLflow has written of it, as text."""
+
+    id: str
+    folder: Path
+    meta: Mapping[str, str]
+
+    @property
+    def began(self) -> int:
+        """When it began, in milliseconds; 0 where that was not written."""
+        return int(text) if (text := self.meta.get("start_time", "")).isdecimal() else 0
+
+    @property
+    def parent(self) -> str | None:
+        """The run in which it was begun."""
+        return self.tags.get(_PARENT)
+
+    @property
+    def metrics(self) -> list[MetricValue]:
+        """The values of all metrics, each metric's in the order in which they were logged."""
+        files = _files(self.folder / "metrics")
+        return [value for name, file in files for value in metric_values(name, file)]
+
+    @property
+    def params(self) -> dict[str, str]:
+        """The parameters by their names."""
+        return {name: _text(file) for name, file in _files(self.folder / "params")}
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags by their names."""
+        return {name: _text(file) for name, file in _files(self.folder / "tags")}
+
+
+def begin_run(store: Path, run: str, artifacts: Path | None = None, began: int = 0) -> None:
+    """Make a store with a run, as the service has one for each job.
+
+    What the run logs as artifacts goes to the folder `artifacts`, else to one of the run itself.
+    """
+    experiment = store / _EXPERIMENT
+    for name in ("metrics", "params", "tags", "artifacts"):
+        (experiment / run / name).mkdir(parents=True)
+    text = _EXPERIMENT_YML.format(at=experiment.as_uri())
+    (experiment / "meta.yaml").write_text(text, encoding="utf-8")
+    at = (artifacts or experiment / run / "artifacts").as_uri()
+    text = _RUN_YML.format(at=at, run=run, began=began)
+    (experiment / run / "meta.yaml").write_text(text, encoding="utf-8")
+
+
+@cache
+def sets_experiment(code: Path) -> bool:
+    """Whether code names an experiment: MLflow takes no run of another one then."""
+    scripts = (path for path in code.rglob("*.py") if path.is_file())
+    return any(b"set_experiment" in script.read_bytes() for script in scripts)
+
+
+def runs(folder: Path) -> Iterator[StoredRun]:
+    """The runs in the store of a job's folder, in the order in which they began."""
+    places = [path.parent for path in (folder / FOLDER).glob("*/*/metrics")]
+    stored = [StoredRun(place.name, place, _meta(place)) for place in places]
+    yield from sorted(stored, key=lambda run: (run.began, run.id))
+
+
+def gather(folder: Path, artifacts: Path) -> None:
+    """Link what was not logged to the folder `artifacts` of a job to it, where nothing is yet.
+
+    That is what MLflow 3 keeps as models, and the artifacts of runs that the job has begun itself.
+    """
+    places = {}
+    for model in sorted((folder / FOLDER).glob("*/models/*/artifacts")):
+        places[_meta(model.parent).get("name") or model.parent.name] = model
+    for run in runs(folder):
+        if run.parent is None:
+            places |= {path.name: path for path in (run.folder / "artifacts").glob("*")}
+    for name, place in places.items():
+        target = artifacts / name
+        if not target.exists() and target.parent == artifacts:
+            with suppress(OSError):  # such names are none of files here
+                target.symlink_to(place)
+
+
+def metric_values(name: str, file: Path) -> Iterator[MetricValue]:
+    """The values in the file of a metric: a time, a value and a step on each line."""
+    for line in _text(file).splitlines():
+        words = line.split()
+        with suppress(ValueError, IndexError):  # half a line
+            yield MetricValue(name, float(words[1]), int(words[0]), int(words[2]))
+
+
+def _meta(folder: Path) -> dict[str, str]:
+    file = folder / "meta.yaml"
+    return dict(_FIELD.findall(_text(file))) if file.is_file() else {}
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The files in a folder by their names, in which MLflow has slashes as folders."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
