@@ -229,6 +229,7 @@ ROUTES = (
     Route("GET", _GROUP + _ML + "/registries", registries.show_all),
     Route("GET", _GROUP + _ML + "/registries/{registry}", registries.show),
     Route("PUT", _GROUP + _ML + "/registries/{registry}", registries.create),
+    Route("DELETE", _GROUP + _ML + "/registries/{registry}", registries.delete),
     Route("PUT", _STORED + "/tempdatarefs/{name}/versions/{version}", registries.upload),
     Route("POST", _STORED + "/import", registries.import_asset),
     Route("GET", _REGISTRY, registries.containers),

@@ -28,6 +28,7 @@ from mlctl.backends.azure.reads import (
     workspace_path,
 )
 from mlctl.backends.azure.registries import AzureRegistry
+from mlctl.backends.azure.registry_writes import RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
@@ -188,6 +189,55 @@ class AzureBackend:
     def registry(self, name: str) -> AzureRegistry:
         """The registry of that name."""
         return AzureRegistry(self.arm, self.cloud, name)
+
+    def writing_registry(self, name: str) -> RegistryWriter:
+        """A backend whose assets are those of a registry."""
+        return RegistryWriter(self.arm, self.cloud, name)
+
+    @answers_decoded()
+    def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
+        """Make a registry, or change one; return when that is done.
+
+        Raises:
+            ServiceError: refused, or failed.
+        """
+        sent = {**body, "location": location, "identity": {"type": "SystemAssigned"}}
+        self.arm.begin("PUT", self._registry_path(name), sent).wait()
+
+    @answers_decoded()
+    def delete_registry(self, name: str) -> None:
+        """Delete a registry with all that is in it; return when it is gone.
+
+        Raises:
+            NotFound: there is none of that name in the resource group.
+        """
+        at = self._registry_path(name)
+        self.arm.get(at)
+        DeleteOperation(self.arm, at, self.arm.begin("DELETE", at)).wait()
+
+    @answers_decoded()
+    def share(self, address: Address, registry: str, target: Address) -> None:
+        """Copy a version of an asset of the workspace to a registry; return when that is done.
+
+        Raises:
+            ServiceError: the registry has the version already; there is none of the name.
+        """
+        workspace = self.workspace(self.scope.workspace)
+        guid = pointer.get(workspace, ("properties", "workspaceId"))
+        place = f"azureml://locations/{workspace['location']}/workspaces/{guid}"
+        collection = kind_of(address).collection
+        source = f"{place}/{collection}/{address.name}/versions/{address.version}"
+        self.registry(registry).begin_import(source, target).wait()
+
+    @answers_decoded()
+    def registries(self) -> builtins.list[dict[str, Data]]:
+        """The ARM bodies of the registries of the resource group."""
+        return list(self.arm.pages(self._registry_path()))
+
+    def _registry_path(self, *name: str) -> str:
+        scope = self.scope
+        group = ("subscriptions", scope.subscription, "resourceGroups", scope.resource_group)
+        return path_of(*group, "providers", PROVIDER, "registries", *name)
 
     def quota_refuses(self) -> QuotaRefusal:
         """What of a cluster must fit the quotas of cores: as was recorded."""

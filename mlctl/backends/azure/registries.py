@@ -1,6 +1,6 @@
-"""Registries of Azure: looked up by name, and read on the data plane where they are.
+"""Registries of Azure: looked up by name, read and written on the data plane where they are.
 
-URLs and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`).
+URLs, bodies and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`).
 """
 
 from __future__ import annotations
@@ -9,19 +9,31 @@ import builtins
 from collections.abc import Iterator
 from functools import cached_property
 
+from mlctl import catalog
 from mlctl.backends.azure import errors
-from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.planes import FRONT, data_plane, discovery_url
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds.address import PROVIDER, Address
+from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
-from mlctl.service_errors import NotFound
+from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
 
 _VERSION = "2021-10-01-dataplanepreview"
 _PLACE = "primaryRegionResourceProviderUri"
+
+
+class RegistryScope(Scope):
+    """A registry in place of a workspace: its assets have ids without subscription and group."""
+
+    __slots__ = ()
+
+    @property
+    def id(self) -> str:
+        """What the ids of its assets begin with."""
+        return f"azureml://registries/{self.workspace}"
 
 
 class AzureRegistry:
@@ -31,6 +43,7 @@ class AzureRegistry:
         self._arm = arm
         self._cloud = cloud
         self._name = name
+        self.scope = RegistryScope("", "", name)
 
     @answers_decoded()
     def read(self, address: Address) -> Live:
@@ -63,6 +76,60 @@ class AzureRegistry:
             return [Live(Address(kind, str(entry["name"])), entry) for entry in every]
         return [*self._versions(Address(kind, name))]
 
+    def begin_write(self, address: Address, body: Data) -> AzureOperation:
+        """Start to create or overwrite a version of an asset.
+
+        Raises:
+            ServiceError: refused at once; there is no such registry.
+        """
+        at = self._path(address) + path_of("versions", str(address.version))
+        return self._plane.begin("PUT", at, body, version=_VERSION)
+
+    def reserve(self, address: Address) -> str | None:
+        """The signed URL of a container for the files of a version; None where that is there.
+
+        Raises:
+            ServiceError: refused; there is no such registry.
+        """
+        names = (address.name, "versions", str(address.version))
+        asset_id = address.id(self.scope)
+        body = {"assetId": asset_id, "temporaryDataReferenceType": "TemporaryBlobReference"}
+        try:
+            at = self._place + path_of("tempdatarefs", *names)
+            answer, _ = self._plane.send("PUT", at, _VERSION, body=body)
+        except ServiceError as error:
+            if error.status == CONFLICT:
+                return None
+            raise
+        signed = get(answer, ("blobReferenceForConsumption", "credential", "sasUri"))
+        if not signed:
+            raise errors.malformed_response("the registry gives no place to upload to")
+        return str(signed)
+
+    def begin_import(self, source: str, target: Address) -> AzureOperation:
+        """Start to copy the asset of a workspace that the id `source` names.
+
+        Raises:
+            ServiceError: the registry has the version already; refused.
+        """
+        at = self._path(target) + path_of("versions", str(target.version))
+        if self._plane.find(at, _VERSION) is not None:
+            text = f"{target} exists in registry {self._name}; share it as another version"
+            raise Permanent("Conflict", text, status=CONFLICT)
+        properties = {"destinationName": target.name, "destinationVersion": target.version}
+        body = {"properties": {"referenceType": "Id", **properties, "sourceAssetId": source}}
+        return self._plane.begin("POST", self._place + "/import", body, version=_VERSION)
+
+    @property
+    @answers_decoded()
+    def location(self) -> str:
+        """The region that it was made in.
+
+        Raises:
+            NotFound: there is no such registry.
+        """
+        return catalog.region(self._details.get("primaryRegion"))
+
     def _versions(self, address: Address) -> Iterator[Live]:
         for body in self._plane.pages(self._path(address) + path_of("versions"), _VERSION):
             yield Live(address.at(str(body["name"])), body)
@@ -85,14 +152,19 @@ class AzureRegistry:
             raise errors.malformed_response(f"registry {self._name} tells no place")
         return data_plane(self._arm, self._cloud, str(url))
 
-    def _root(self, kind: str) -> str:
-        """The path of all assets of a kind."""
+    @property
+    def _place(self) -> str:
+        """The path of the registry."""
         details = self._details
         return FRONT + path_of(
             *("subscriptions", str(details.get("subscriptionId"))),
             *("resourceGroups", str(details.get("resourceGroup"))),
-            *("providers", PROVIDER, "registries", self._name, ALL[kind].collection),
+            *("providers", PROVIDER, "registries", self._name),
         )
+
+    def _root(self, kind: str) -> str:
+        """The path of all assets of a kind."""
+        return self._place + path_of(ALL[kind].collection)
 
     def _path(self, address: Address) -> str:
         return self._root(address.kind) + path_of(address.name)

@@ -6,6 +6,7 @@ as complete: what one tool has uploaded, the other does not upload again.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -23,7 +24,7 @@ from mlctl.files import open_regular
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.resource import Upload
-from mlctl.pointer import Data
+from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 
 _HASH_VERSION = "202208"
@@ -57,16 +58,13 @@ class Uploader:
         Raises:
             ServiceError: refused, or the content has changed since the plan was made.
         """
-        _check_unchanged(upload)
+        check_unchanged(upload)
         match upload.target:
             case UploadTarget.CODE:
                 code_id: Data = self._code(address, upload)
             case UploadTarget.ASSET:
                 code_id = self._asset(address, upload)
-        properties = dict(body["properties"])
-        new_body = {**body, "properties": properties}
-        pointer.put(new_body, upload.wire, code_id)
-        return new_body
+        return with_place(body, upload.wire, code_id)
 
     def _code(self, address: Address, upload: Upload) -> str:
         """Into a container that the service makes; the name is its URL without the signature."""
@@ -76,13 +74,13 @@ class Uploader:
         signed = pointer.get(reference, ("credential", "sasUri"))
         if not signed:
             raise errors.malformed_response("startPendingUpload gives no place to upload to")
-        self._send(container(str(signed), None, self._arm), upload, PurePosixPath(), address)
+        send_files(container(str(signed), None, self._arm), upload, PurePosixPath(), address)
         return f"{str(reference['blobUri']).rstrip('/')}/{Path(upload.path).name}"
 
     def _asset(self, address: Address, upload: Upload) -> str:
         """Into the workspace's own datastore."""
         store = Datastore(self._arm, self._scope, self._cloud)
-        self._send(store.container(), upload, PurePosixPath(upload.folder), address)
+        send_files(store.container(), upload, PurePosixPath(upload.folder), address)
         if kind_of(address).content.by_url:
             return f"{store.url}/{upload.folder}/{Path(upload.path).name}/"
         scope = self._scope
@@ -92,21 +90,37 @@ class Uploader:
             f"/paths/{upload.folder}/{Path(upload.path).name}"
         )
 
-    def _send(
-        self, container: Any, upload: Upload, folder: PurePosixPath, address: Address
-    ) -> None:
-        files = _files_with_names(Path(upload.path), folder)
-        marked = container.get_blob_client(files[0][1])
-        with errors.sdk_errors_decoded():
-            if _is_uploaded(marked):
-                return
-            with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
-                list(pool.map(lambda pair: _upload_file(container, *pair), files))
-            identity = {"name": address.name, "version": address.version or "1"}
-            marked.set_blob_metadata({**identity, **_COMPLETED})
+
+def send_files(container: Any, upload: Upload, folder: PurePosixPath, address: Address) -> None:
+    """Send the files of an asset to a folder of a container, unless they are there.
+
+    Raises:
+        ServiceError: refused, or there are no files.
+    """
+    files = _files_with_names(Path(upload.path), folder)
+    marked = container.get_blob_client(files[0][1])
+    with errors.sdk_errors_decoded():
+        if _is_uploaded(marked):
+            return
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
+            list(pool.map(lambda pair: _upload_file(container, *pair), files))
+        identity = {"name": address.name, "version": address.version or "1"}
+        marked.set_blob_metadata({**identity, **_COMPLETED})
 
 
-def _check_unchanged(upload: Upload) -> None:
+def with_place(body: Body, wire: Pointer, place: Data) -> Body:
+    """The body of an asset that names where its files are."""
+    new_body = copy.deepcopy({**body})
+    pointer.put(new_body, wire, place)
+    return new_body
+
+
+def check_unchanged(upload: Upload) -> None:
+    """Check that local files are what they were when the plan was made.
+
+    Raises:
+        Permanent: they are not, or cannot be read.
+    """
     try:
         is_unchanged = local_files.digest(upload) == upload.digest
     except OSError as error:

@@ -298,17 +298,24 @@ class WritesRegistries(SupportsRegistries, Protocol):
     """Can make registries, and write to them."""
 
     def writing_registry(self, name: str) -> Backend:
-        """A backend whose assets are those of a registry, which its first write makes.
+        """A backend whose assets are those of a registry; on local its first write makes it.
 
         Raises:
             ServiceError: the registry is not the caller's to write.
         """
 
-    def create_registry(self, name: str, location: str) -> None:
-        """Make a registry, unless it is there.
+    def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
+        """Make a registry in the resource group, or change one; `body` is ARM's.
 
         Raises:
             ServiceError: no registry can be called so, or be there.
+        """
+
+    def delete_registry(self, name: str) -> None:
+        """Delete a registry of the resource group with all that is in it.
+
+        Raises:
+            NotFound: there is none of that name.
         """
 
     def share(self, address: Address, registry: str, target: Address) -> None:
@@ -318,8 +325,8 @@ class WritesRegistries(SupportsRegistries, Protocol):
             ServiceError: there is no such asset, or the registry has the version already.
         """
 
-    def registries(self) -> dict[str, str]:
-        """The regions of the registries that there are, by their names."""
+    def registries(self) -> Iterable[Mapping[str, Data]]:
+        """The ARM bodies of the registries of the resource group."""
 
 
 @runtime_checkable

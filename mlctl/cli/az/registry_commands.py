@@ -1,8 +1,8 @@
-"""`mlctl registry create | show | list`: registries of the simulated cloud."""
+"""`mlctl registry create | show | list | delete`: the registries of a resource group."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mlctl import source
@@ -11,9 +11,11 @@ from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.cli.shell.output import Query, print_data
 from mlctl.diagnostics import Report
 from mlctl.kinds.facts import Columns
-from mlctl.pointer import Data
+from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound
 
+_PLACE = ("subscription", "resource_group")  # what of a workspace's name registries need
+_STORAGE = {"storage_account_hns": False, "storage_account_type": "standard_lrs"}  # as azure-ai-ml
 _COLUMNS: Columns = {"Name": ("name",), "Location": ("location",)}
 
 
@@ -25,17 +27,77 @@ def create(
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Make a registry of the simulated cloud, at once, and print it.
+    """Make a registry, or change one to what the file says, and print it.
 
-    One on Azure has storage and a container registry of its own: Bicep or Terraform makes it.
+    Azure makes storage and a container registry with it; the simulated cloud makes it at once.
     """
     data = read_document(session, file, "registry") if file else {}
     named, region = name or data.get("name"), location or data.get("location")
     if not (isinstance(named, str) and isinstance(region, str)):
         raise UsageError("a registry has a name and a location: in the file, or by flags")
-    with session.registries() as backend:
-        backend.create_registry(named, region)
+    with session.registries(_PLACE) as backend:
+        backend.create_registry(named, region, _body(data, region))
     return show(session, named, output, query)
+
+
+def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
+    """The body of ARM for a document, with the defaults of azure-ai-ml 1.35.2.
+
+    Raises:
+        UsageError: a value cannot be one of its field.
+    """
+    tags, regions = data.get("tags") or {}, data.get("replication_locations")
+    regions = [{"location": location}] if regions is None else regions
+    if not isinstance(tags, dict):
+        raise UsageError("tags: they are pairs of a key and a value")
+    if not (isinstance(regions, list) and all(isinstance(region, dict) for region in regions)):
+        raise UsageError("replication_locations: they are a list of objects with a location")
+    tags = {str(key): str(value) for key, value in tags.items()}
+    images = _images(data.get("container_registry") or {})
+    properties: dict[str, Data] = {
+        "regionDetails": [
+            {
+                "acrDetails": [images],
+                "location": region.get("location"),
+                "storageAccountDetails": [*_storage(region.get("storage_config") or {})],
+            }
+            for region in regions
+        ],
+        "managedResourceGroupTags": tags,
+    }
+    if data.get("public_network_access"):
+        properties["publicNetworkAccess"] = str(data["public_network_access"]).capitalize()
+    publisher = get(data, ("intellectual_property", "publisher"))
+    if publisher:
+        properties["intellectualPropertyPublisher"] = publisher
+    return {"tags": tags, "properties": properties}
+
+
+def _images(said: Data) -> dict[str, Data]:
+    """The container registry of a registry: one that there is, or one that is made with it."""
+    if isinstance(said, str):
+        return {"userCreatedAcrAccount": {"armResourceId": {"resourceId": said}}}
+    if not isinstance(said, dict):
+        raise UsageError("container_registry: it is an ARM id, or an object with acr_account_sku")
+    sku = str(said.get("acr_account_sku", "premium")).capitalize()
+    return {"systemCreatedAcrAccount": {"acrAccountSku": sku}}
+
+
+def _storage(said: Data) -> Iterator[dict[str, Data]]:
+    """The storage accounts of a region: those that there are, or some that are made with it."""
+    if isinstance(said, list):
+        for account in said:
+            yield {"userCreatedStorageAccount": {"armResourceId": {"resourceId": account}}}
+        return
+    if not isinstance(said, dict) or not isinstance(said.get("replication_count", 1), int):
+        raise UsageError("storage_config: it is a list of ARM ids, or an object")
+    settings = {**_STORAGE, **said}
+    account = {
+        "storageAccountHnsEnabled": settings["storage_account_hns"],
+        "storageAccountType": str(settings["storage_account_type"]).lower(),
+    }
+    for _ in range(said.get("replication_count", 1)):
+        yield {"systemCreatedStorageAccount": account}
 
 
 def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]:
@@ -61,32 +123,63 @@ def show(
     """Print a registry. Exits with 3 when there is none."""
     if not name:
         raise UsageError("the following arguments are required: --name/-n")
-    with session.registries() as backend:
-        registries = {spelt.casefold(): (spelt, at) for spelt, at in backend.registries().items()}
+    with session.registries(_PLACE) as backend:
+        registries = {str(body["name"]).casefold(): body for body in backend.registries()}
     if name.casefold() not in registries:
         text = f"There is no registry {name}.\nSee what there is: mlctl registry list"
         raise NotFound("ResourceNotFound", text, status=404)
-    print_data(session, _printed(*registries[name.casefold()]), output, query, _COLUMNS)
+    print_data(session, _printed(registries[name.casefold()]), output, query, _COLUMNS)
     return Exit.OK
 
 
 def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
-    """Print the registries of the simulated cloud."""
-    with session.registries() as backend:
-        data = [_printed(*row) for row in backend.registries().items()]
+    """Print the registries of the resource group."""
+    with session.registries(_PLACE) as backend:
+        data = [_printed(body) for body in backend.registries()]
     print_data(session, data, output, query, _COLUMNS)
     return Exit.OK
 
 
-def _printed(name: str, location: str) -> dict[str, Data]:
+def delete(
+    session: Session,
+    name: str = flag("The registry.", "-n", metavar="NAME"),
+    *,
+    yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
+    no_wait: bool = flag("Taken for az's sake: it is waited for.", default=False),
+) -> Exit:
+    """Delete a registry with all that is in it. Exits with 3 when there is none."""
+    del no_wait
+    if not name:
+        raise UsageError("the following arguments are required: --name/-n")
+    agreed = yes or session.settings.truth("disable_confirm_prompt")
+    if not agreed and not session.confirmed(f"Delete registry {name} and all in it?"):
+        return Exit.ERROR
+    with session.registries(_PLACE) as backend:
+        backend.delete_registry(name)
+    return Exit.OK
+
+
+def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
     """A registry as `az ml` prints it."""
-    regions = [{"location": location}]
-    return {"name": name, "location": location, "replication_locations": regions, "tags": {}}
+    regions = get(body, ("properties", "regionDetails")) or ()
+    optional = {
+        "discovery_url": get(body, ("properties", "discoveryUrl")),
+        "mlflow_registry_uri": get(body, ("properties", "mlFlowRegistryUri")),
+        "public_network_access": get(body, ("properties", "publicNetworkAccess")),
+    }
+    return {
+        "id": body.get("id"),
+        "name": body.get("name"),
+        "location": body.get("location"),
+        "replication_locations": [{"location": region.get("location")} for region in regions],
+        "tags": body.get("tags") or {},
+        **{key: value for key, value in optional.items() if value is not None},
+    }
 
 
 COMMANDS = {
     "registry": Group(
         "Manage registries, from which workspaces share assets.",
-        {"create": create, "show": show, "list": list_},
+        {"create": create, "show": show, "list": list_, "delete": delete},
     )
 }

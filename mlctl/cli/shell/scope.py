@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from mlctl import files
@@ -111,8 +111,10 @@ class Configuration:
         )
         return next((str(choice) for choice in choices if choice), "local")
 
-    def scope(self, backend: str, flags: Mapping[str, str | None], *, needed: bool = True) -> Scope:
-        """The workspace; unless it is `needed`, parts of its name may be empty.
+    def scope(
+        self, backend: str, flags: Mapping[str, str | None], *, needed: Collection[str] = PARTS
+    ) -> Scope:
+        """The workspace; parts of its name that are not `needed` may be empty.
 
         Raises:
             ScopeError: a part is missing (on the local backend every part has a default), or a
@@ -123,8 +125,8 @@ class Configuration:
             fallback = {part: getattr(LOCAL_SCOPE, part) for part in PARTS}
             return Scope(**{part: value or fallback[part] for part, value in parts.items()})
         parts["subscription"] = parts["subscription"] or self.account
-        missing = [part for part, value in parts.items() if value is None]
-        if missing and needed:
+        missing = [part for part in parts if parts[part] is None and part in needed]
+        if missing:
             raise ScopeError("\n".join(_ways(part) for part in missing))
         return Scope(**{part: value or "" for part, value in parts.items()})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -15,7 +15,7 @@ from mlctl import files, masking
 from mlctl.cli.shell import streams
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.project_paths import project_file_of
-from mlctl.cli.shell.scope import OPTIONS, Configuration, price_cache
+from mlctl.cli.shell.scope import OPTIONS, PARTS, Configuration, price_cache
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import Scope
@@ -212,7 +212,7 @@ class Session:
         from mlctl.service_errors import Permanent
 
         known = self.backend_name
-        scope = self.settings.scope(known, self.flags.scope, needed=False)
+        scope = self.settings.scope(known, self.flags.scope, needed=())
         backend, _ = open_backend(known, scope, self.environment, self.options)
         try:
             if not isinstance(backend, SupportsRegistries):
@@ -229,13 +229,17 @@ class Session:
         Raises:
             ServiceError: the backend cannot be opened, or writes to no registry.
         """
-        with self.registries() as backend:
+        with self.registries(needed=()) as backend:
             self.note(clean(f"{self.backend_name} backend, registry {name}"))
-            yield backend.writing_registry(name)
+            writing = backend.writing_registry(name)
+            self.scope = writing.scope
+            yield writing
 
     @contextmanager
-    def registries(self) -> Iterator[WritesRegistries]:
+    def registries(self, needed: Collection[str] = PARTS) -> Iterator[WritesRegistries]:
         """The open backend, which can make registries and write to them.
+
+        `needed` are the parts of the workspace's name without which it cannot do so.
 
         Raises:
             ServiceError: it cannot be opened, or writes to no registry.
@@ -243,12 +247,11 @@ class Session:
         from mlctl.backends.ports.backend import WritesRegistries
         from mlctl.service_errors import Permanent
 
-        backend, _ = self.open()
+        backend, _ = self.open(needed)
         try:
             if not isinstance(backend, WritesRegistries):
-                why = f"mlctl writes to registries of the simulated cloud, not of {backend.name}"
-                cure = "use `az ml` or the SDK there; what is in a registry can be read and named"
-                raise Permanent("NoRegistries", f"{why}: {cure}")
+                text = f"the {backend.name} backend writes to no registries"
+                raise Permanent("NoRegistries", text)
             yield backend
         finally:
             backend.close()
@@ -289,8 +292,10 @@ class Session:
         name = document.source.name if document else PROJECT_FILE
         return f" (by {name})" if name != PROJECT_FILE else ""
 
-    def open(self) -> tuple[Backend, str]:
+    def open(self, needed: Collection[str] = PARTS) -> tuple[Backend, str]:
         """The backend, to be closed by the caller, and where it keeps its state.
+
+        `needed` are the parts of the workspace's name that it cannot do without.
 
         Raises:
             ServiceError: it cannot be opened.
@@ -300,7 +305,7 @@ class Session:
         self._has_opened = True
         return open_backend(
             self.backend_name,
-            self.scope,
+            self.settings.scope(self.backend_name, self.flags.scope, needed=needed),
             self.environment,
             self.options,
             lambda: self.price_list,

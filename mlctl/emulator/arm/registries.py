@@ -15,15 +15,15 @@ from mlctl.emulator.arm import assets
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import uploads
-from mlctl.kinds.address import LATEST, PROVIDER, Address, Scope
+from mlctl.kinds.address import LATEST, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import registries
+from mlctl.simulator.control_plane import own_registries, registries
 from mlctl.simulator.control_plane.state import rows
-from mlctl.simulator.control_plane.state.blob_store import ItemKind
 
 _GROUP = "registries"
+_NO_CONTENT = 204
 _WRITTEN_AGAIN = frozenset({"environment"})  # with the same content, as in a workspace
 _DISCOVERY = "/registrymanagement/v1.0/registries"
 _KINDS = {kind.collection.casefold(): kind.name for kind in ALL.values() if kind.versioned}
@@ -56,57 +56,50 @@ def create(call: Call) -> Response:
         ServiceError: 400, there is no such region; 403, it is Microsoft's.
     """
     name = call.names["registry"]
-    is_new = registries.create(call.store, name, str(call.data.get("location") or ""))
-    sent = {"tags": call.data.get("tags") or {}, "properties": call.data.get("properties") or {}}
-    call.blob_store.put(ItemKind.WORKSPACE, rows.registry_scope(name).id, sent)
+    is_new = own_registries.create(
+        call.store, name, str(call.data.get("location") or ""), call.data
+    )
     return json_response(_registry(call, name), 201 if is_new else 200)
+
+
+def delete(call: Call) -> Response:
+    """DELETE of a registry with all that is in it; 204 where there is none."""
+    if registries.kept(call.store, call.names["registry"]) is None:
+        return Response(_NO_CONTENT)
+    own_registries.delete(call.store, call.names["registry"])
+    return Response(200)
 
 
 def show(call: Call) -> Response:
     """GET of a registry."""
-    if registries.kept(call.store, call.names["registry"]) is None:
-        text = f"The registry '{call.names['registry']}' was not found."
-        raise NotFound("ResourceNotFound", text)
     return json_response(_registry(call, call.names["registry"]))
 
 
 def show_all(call: Call) -> Response:
     """GET of the registries that were made here."""
-    with call.store.read() as db:
-        names = [scope.workspace for scope, *_ in rows.workspaces(db, registries=True)]
+    names = own_registries.every(call.store)
     return json_response({"value": [_registry(call, name) for name in names]})
 
 
 def _registry(call: Call, name: str) -> dict[str, Data]:
-    scope, handle = rows.registry_scope(name), registries.kept(call.store, name)
-    assert handle is not None
-    item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
-    sent = item.note if item else {}
-    subscription = call.names["subscription"]
-    group = call.names.get("group", _GROUP)
-    return {
-        "id": Scope(subscription, group, name).id.replace("/workspaces/", "/registries/"),
-        "name": handle.scope.workspace,
-        "type": f"{PROVIDER}/registries",
-        "location": handle.location,
-        "tags": sent.get("tags") or {},
-        "identity": {"type": "SystemAssigned"},
-        "properties": {
-            "publicNetworkAccess": "Enabled",
-            "discoveryUrl": f"{call.request.base}{_DISCOVERY}/{name}/discovery",
-            "regionDetails": [{"location": handle.location}],
-            **{key: value for key, value in (sent.get("properties") or {}).items() if value},
-            "provisioningState": "Succeeded",
-        },
-    }
+    group = Scope(call.names["subscription"], call.names.get("group", _GROUP), name)
+    body = own_registries.described(call.store, name, group)
+    body["properties"]["discoveryUrl"] = f"{call.request.base}{_DISCOVERY}/{name}/discovery"
+    return body
 
 
 def _kept_by(handler: _Handler) -> Callable[[_Handler], _Handler]:
-    """A handler that reads a registry kept here by `handler`, and supposes what others hold."""
+    """A handler that reads a registry kept here by `handler`, and supposes what others hold.
+
+    Of a registry that is neither, nothing is there when it is asked for: who shares an asset, or
+    writes one, looks first whether the version is free.
+    """
 
     def decorate(supposed: _Handler) -> _Handler:
         def handle(call: Call) -> Response:
-            if registries.kept(call.store, call.names["registry"]) is None:
+            registry = call.names["registry"]
+            is_kept = registries.kept(call.store, registry) is not None
+            if not is_kept and ("name" not in call.names or registries.is_public(registry)):
                 return supposed(call)
             return _shown(call, handler(_within(call)))
 

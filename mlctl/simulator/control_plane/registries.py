@@ -24,11 +24,12 @@ from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import (
     DEFAULT_LOCATION,
     WorkspaceHandle,
-    ensure_workspace,
 )
 
 SUPPOSED_VERSION = "1"  # of what the catalogue is supposed to hold
 _CATALOGUE = ("azureml", "model")  # the registry that has more of a kind than anybody lists
+# What the registries begin with that anybody may read, and few may write to.
+_PUBLIC = ("azureml", "huggingface", "nvidia")
 _IMAGES = "mcr.microsoft.com/azureml/curated"
 
 
@@ -52,21 +53,9 @@ def written(store: Store, registry: str) -> WorkspaceHandle:
     return kept(store, registry) or WorkspaceHandle(store, scope, DEFAULT_LOCATION)
 
 
-def create(store: Store, registry: str, location: str) -> bool:
-    """Make a registry, unless it is there; whether it was made.
-
-    Raises:
-        ServiceError: as `written`; 400, there is no such region, or no registry can have the name.
-    """
-    region = catalog.region(location)
-    if region not in catalog.regions():
-        text = f"The provided location '{location}' is not available."
-        raise Permanent("LocationNotAvailableForResourceType", text, target="location")
-    handle = written(store, registry)
-    is_new = kept(store, registry) is None
-    with store.write() as db:
-        ensure_workspace(db, WorkspaceHandle(store, handle.scope, region))
-    return is_new
+def is_public(registry: str) -> bool:
+    """Whether a registry is one that anybody may read, as far as its name tells."""
+    return registry.casefold().startswith(_PUBLIC)
 
 
 def share(source: WorkspaceHandle, address: Address, registry: str, target: Address) -> None:

@@ -199,13 +199,29 @@ def test_code_is_found_by_its_hash_whatever_it_is_called() -> None:
     assert here.get(f"{WS}/codes/first/versions?hash=xyz").data == {"value": []}
 
 
+def model_of(registry: str, here: World) -> str:
+    """The URL of a model of a registry."""
+    discovery = f"registrymanagement/v1.0/registries/{registry}/discovery?api-version=v1.0"
+    told = here.get(f"{BASE}/{discovery}").data
+    base = f"{told['primaryRegionResourceProviderUri']}mferp/managementfrontend"
+    group = f"/subscriptions/{told['subscriptionId']}/resourceGroups/{told['resourceGroup']}"
+    provider = "providers/Microsoft.MachineLearningServices"
+    return f"{base}{group}/{provider}/registries/{registry}/models/m"
+
+
 def test_a_registry_is_looked_up_and_has_every_asset() -> None:
     here = world()
-    found = here.get(f"{BASE}/registrymanagement/v1.0/registries/r/discovery?api-version=v1.0").data
-    base = f"{found['primaryRegionResourceProviderUri']}mferp/managementfrontend"
-    group = f"/subscriptions/{found['subscriptionId']}/resourceGroups/{found['resourceGroup']}"
-    model = f"{base}{group}/providers/Microsoft.MachineLearningServices/registries/r/models/m"
+    model = model_of("azureml-meta", here)
     assert here.get(f"{model}/versions/3").data["properties"]["modelUri"] == (
-        "azureml://registries/r/models/m/versions/3"
+        "azureml://registries/azureml-meta/models/m/versions/3"
     )
     assert here.get(f"{model}/versions").names == ["1"]
+
+
+def test_of_a_registry_that_is_not_public_every_version_is_free_until_it_is_written() -> None:
+    here = world()
+    model = model_of("ours", here)
+    assert here.get(f"{model}/versions/3").status == 404
+    properties = {"modelUri": "azureml://jobs/j/outputs/artifacts/paths/m/"}
+    here.put(f"{model}/versions/3", {"properties": properties})
+    assert here.get(f"{model}/versions/3").status == 200

@@ -1,0 +1,100 @@
+"""Registries of one's own: made, described, listed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl import catalog
+from mlctl.kinds.address import PROVIDER, Scope
+from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent
+from mlctl.simulator.control_plane import workspaces
+from mlctl.simulator.control_plane.registries import kept, written
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.blob_store import BlobStore, ItemKind
+from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.workspace import (
+    DEFAULT_LOCATION,
+    WorkspaceHandle,
+    ensure_workspace,
+)
+
+_ACCOUNTS = (
+    ("storageAccountDetails", "systemCreatedStorageAccount", "Microsoft.Storage/storageAccounts/r"),
+    ("acrDetails", "systemCreatedAcrAccount", "Microsoft.ContainerRegistry/registries/r"),
+)
+
+
+def create(store: Store, registry: str, location: str, body: Mapping[str, Data]) -> bool:
+    """Make a registry, or change one to what `body` says, in ARM's words; whether it was made.
+
+    Raises:
+        ServiceError: as `written`; 400, there is no such region, or no registry can have the name.
+    """
+    region = catalog.region(location)
+    if region not in catalog.regions():
+        text = f"The provided location '{location}' is not available."
+        raise Permanent("LocationNotAvailableForResourceType", text, target="location")
+    handle = written(store, registry)
+    is_new = kept(store, registry) is None
+    with store.write() as db:
+        ensure_workspace(db, WorkspaceHandle(store, handle.scope, region))
+    note = {"tags": body.get("tags") or {}, "properties": body.get("properties") or {}}
+    BlobStore(store).put(ItemKind.WORKSPACE, handle.scope.id, note)
+    return is_new
+
+
+def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
+    """The ARM body of a registry that is kept here, as in the resource group of a scope.
+
+    Raises:
+        NotFound: it is not.
+    """
+    handle = kept(store, registry)
+    if handle is None:
+        text = f"The registry '{registry}' was not found."
+        raise NotFound("ResourceNotFound", text, status=404)
+    note = workspaces.note(store, handle.scope)
+    said = {key: value for key, value in (note.get("properties") or {}).items() if value}
+    for region in said.get("regionDetails") or ():
+        _name_what_is_made(region, group)
+    of_group = Scope(group.subscription, group.resource_group, handle.scope.workspace)
+    return {
+        "id": of_group.id.replace("/workspaces/", "/registries/"),
+        "name": handle.scope.workspace,
+        "type": f"{PROVIDER}/registries",
+        "location": handle.location,
+        "tags": note.get("tags") or {},
+        "identity": {"type": "SystemAssigned"},
+        "properties": {
+            "publicNetworkAccess": "Enabled",
+            "regionDetails": [{"location": handle.location}],
+            **said,
+            "provisioningState": "Succeeded",
+        },
+    }
+
+
+def _name_what_is_made(region: dict[str, Data], group: Scope) -> None:
+    """Give ids to the accounts that are made with a region of a registry."""
+    at = f"/subscriptions/{group.subscription}/resourceGroups/{group.resource_group}/providers"
+    for details, made, account in _ACCOUNTS:
+        for number, detail in enumerate(region.get(details) or ()):
+            if made in detail:
+                detail[made]["armResourceId"] = {"resourceId": f"{at}/{account}{number}"}
+
+
+def every(store: Store) -> list[str]:
+    """The names of the registries that are kept here."""
+    with store.read() as db:
+        return [scope.workspace for scope, *_ in rows.workspaces(db, registries=True)]
+
+
+def delete(store: Store, registry: str) -> None:
+    """Delete a registry with all that is in it.
+
+    Raises:
+        NotFound: it is not kept here.
+    """
+    described(store, registry, rows.registry_scope(registry))
+    workspaces.delete(WorkspaceHandle(store, rows.registry_scope(registry), DEFAULT_LOCATION))
