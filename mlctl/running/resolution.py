@@ -1,0 +1,223 @@
+"""What a package index has for an environment, by the resolver of uv or of pip; none is our own.
+
+Nothing is installed, and no code of a package is run: what is published as source alone is taken as
+given, as an image build compiles it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from mlctl.config.rules.environments import PackageLine
+from mlctl.dataclasses import dataclass, field, replace
+from mlctl.diagnostics import Diagnostic, Severity
+from mlctl.running.environments import as_pip
+from mlctl.running.model import RunError
+from mlctl.running.rules import UNRESOLVED
+
+_PLATFORM = "x86_64-unknown-linux-gnu"
+_LONGEST = 300  # characters of a resolver's sentence
+_MOST = 40  # packages of sources alone
+_SECONDS = 600
+_TRIED = 4  # packages of one conflict, changed one by one
+_HINT = "name other versions, or another Python"
+_ANY = "3.11"  # a Python for which what has wheels at all has some
+_NO_INDEX = re.compile(r"failed to fetch|error sending request|NewConnectionError|ConnectTimeout")
+_NO_WHEEL = re.compile(
+    r"(?:all versions of )?([A-Za-z0-9][\w.-]*)(?:[=<>,!\w.]*)? ha(?:s|ve) no usable wheels"
+)
+_CONCLUSION = re.compile(r",? we can conclude that your requirements are unsatisfiable\.?")
+_LOCAL = re.compile(r"\.|/|-e\b|--editable|[^ ]*://|git\+|[^@]*@ *(?:file|git\+|\.)")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """A resolver for one Python on Linux, x86-64; options of pip are told to it as they are."""
+
+    python: str
+    folder: Path
+    options: tuple[str, ...] = ()
+    left_out: set[str] = field(default_factory=set)
+
+    def resolve(self, packages: Iterable[str]) -> tuple[Mapping[str, str], str]:
+        """The version of each package, or what the resolver says of why there is none.
+
+        Raises:
+            RunError: there is no resolver, or no index.
+        """
+        with tempfile.TemporaryDirectory() as scratch:
+            asked, ignored = Path(scratch, "requirements.txt"), Path(scratch, "overrides.txt")
+            asked.write_text("\n".join((*self.options, *packages)), "utf-8")
+            gone = (f"{name}; sys_platform == 'nowhere'" for name in sorted(self.left_out))
+            ignored.write_text("\n".join(gone), "utf-8")
+            uv = shutil.which("uv")
+            words = _uv(uv, asked, ignored, self.python) if uv else _pip(asked, self.python)
+            try:
+                process = subprocess.run(  # noqa: S603 - uv or pip
+                    words,
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    check=False,
+                    timeout=_SECONDS,
+                    env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_COLOR": "1"},
+                )
+            except subprocess.TimeoutExpired:
+                raise RunError(f"the resolver was not done after {_SECONDS} s") from None
+        out, said = (text.decode(errors="replace") for text in (process.stdout, process.stderr))
+        if process.returncode == 0:
+            return _versions(out), ""
+        if _NO_INDEX.search(said):
+            raise RunError(f"the package index does not answer: {short(said)}")
+        return {}, said
+
+
+def _uv(uv: str, asked: Path, ignored: Path, python: str) -> list[str]:
+    shape = ["-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
+    target = ["--python-platform", _PLATFORM, "--python-version", python]
+    return [uv, "pip", "compile", str(asked), *shape, *target, "--overrides", str(ignored)]
+
+
+def _pip(asked: Path, python: str) -> list[str]:
+    program = [sys.executable, "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or ""]
+    if not program[0]:
+        raise RunError("there is no resolver here: install uv, or pip")
+    where = ["--target", str(asked.with_name("target")), "--platform", "manylinux2014_x86_64"]
+    what = ["--python-version", python, "--only-binary=:all:", "-r", str(asked)]
+    return [
+        *program,
+        *("install", "--dry-run", "--ignore-installed", "-q", "--report", "-"),
+        *(*where, *what),
+    ]
+
+
+def _versions(out: str) -> Mapping[str, str]:
+    """The versions that uv lists, or those of pip's report."""
+    if out.lstrip().startswith("{"):
+        installed = (entry["metadata"] for entry in json.loads(out)["install"])
+        return {_name(data["name"]): data["version"] for data in installed}
+    return {
+        _name(name): version.partition(" ")[0]
+        for name, equals, version in (line.partition("==") for line in out.splitlines())
+        if equals
+    }
+
+
+def short(said: str) -> str:
+    """The sentence of a resolver that says what is wrong."""
+    text = " ".join(said.split())
+    for start in ("Because ", "ERROR: Cannot install", "ERROR: Could not find", "error: "):
+        if start in text:
+            text = text[text.index(start) :]
+            break
+    text = text.removeprefix("ERROR: ").removeprefix("error: ").partition(" hint: ")[0]
+    text = _CONCLUSION.sub("", text.partition(" ERROR: ")[0]).strip(" .")
+    text = re.sub(r" \(from versions: .*?\)", "", text).replace("`", "")
+    text = re.sub(r" \(from -r \S+ \(line \d+\)\)", "", text)
+    return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(" ")[0] + "..."
+
+
+def failures(
+    lines: Sequence[PackageLine], python: str, folder: Path, notes: list[str]
+) -> Iterator[Diagnostic]:
+    """What an index does not have of the packages of an environment; what is not asked is noted.
+
+    conda's packages are asked for by their names on the index. It may lack what conda has: what
+    resolves without them is a warning.
+
+    Raises:
+        RunError: there is no resolver, or no index.
+    """
+    asked: dict[str, PackageLine] = {}
+    for line in lines:
+        text = as_pip(line.text) if line.of_conda else line.text.partition(" #")[0].strip()
+        if text is None or (text and not text.startswith("-") and _LOCAL.match(text)):
+            notes.append(f"`{line.text}` is not on the package index, and left out")
+        elif text:
+            asked[text] = line
+    options = tuple(text for text in asked if text.startswith("-"))
+    packages = [text for text in asked if not text.startswith("-")]
+    resolver = Resolver(python, folder, options)
+    versions, said = _settled(resolver, packages)
+    severity = Severity.ERROR
+    if said and any(asked[text].of_conda for text in packages):
+        of_pip = [text for text in packages if not asked[text].of_conda]
+        _, of_pip_said = _settled(resolver, of_pip) if of_pip else ({}, "")
+        severity = Severity.ERROR if of_pip_said else Severity.WARNING
+        packages, said = (of_pip, of_pip_said) if of_pip_said else (packages, said)
+    problems: list[tuple[str, list[str]]] = []
+    while said:
+        words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", said)}
+        named = [text for text in packages if _name(text) in words and _unbound(text) != text]
+        problems.append((said, named))
+        if not named:
+            break
+        for changed in [*([text] for text in named[:_TRIED] if len(named) > 1), named]:
+            relaxed = [_unbound(text) if text in changed else text for text in packages]
+            versions, said = _settled(resolver, relaxed)
+            if not said:
+                problems[-1] = (
+                    problems[-1][0],
+                    sorted(named, key=lambda text: text not in changed),
+                )
+                break
+        packages = relaxed
+    if resolver.left_out:
+        names = ", ".join(sorted(resolver.left_out))
+        notes.append(f"{names}: published as source alone, which the image build compiles")
+    for problem, named in problems:
+        culprits = [asked[text] for text in named] or [*asked.values()][:1]
+        instead = [
+            f"`{_unbound(text)}=={versions[_name(text)]}`"
+            for text in named
+            if _unbound(text) in packages and _name(text) in versions
+        ]
+        hint = f"what resolves: {', '.join(instead)}" if instead else _HINT
+        yield Diagnostic(
+            UNRESOLVED,
+            f"for Python {python} on Linux: {short(problem)}",
+            culprits[0].label,
+            hint,
+            tuple(replace(line.label, text="named too") for line in culprits[1:]),
+            severity=severity,
+        )
+
+
+def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, str], str]:
+    """The versions of packages, or what the resolver says against them.
+
+    What no Python has wheels of is left out from then on.
+    """
+    for _ in range(_MOST):
+        versions, said = resolver.resolve(packages)
+        missing = {_name(name) for name in _NO_WHEEL.findall(" ".join(said.split()))}
+        sources = {name for name in missing - resolver.left_out if _is_source(resolver, name)}
+        resolver.left_out.update(sources)
+        if not sources:
+            break
+    return versions, said
+
+
+def _is_source(resolver: Resolver, name: str) -> bool:
+    """Whether an index has sources of a package, and never a wheel."""
+    alone = (replace(resolver, python=python, left_out=set()) for python in (resolver.python, _ANY))
+    return all("no usable wheels" in " ".join(one.resolve([name])[1].split()) for one in alone)
+
+
+def _name(text: str) -> str:
+    """The package that a text begins with, spelt as the index does."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[\[=<>!~;@ ]", text, maxsplit=1)[0]).casefold()
+
+
+def _unbound(text: str) -> str:
+    """A package without its versions, extras kept."""
+    return re.split(r"[=<>!~;@ ]", text, maxsplit=1)[0]
