@@ -34,9 +34,11 @@ _ANY = "3.11"  # a Python for which what has wheels at all has some
 _NO_INDEX = re.compile(r"failed to fetch|error sending request|NewConnectionError|ConnectTimeout")
 _NO_WHEEL = re.compile(
     r"(?:all versions of )?([A-Za-z0-9][\w.-]*)(?:[=<>,!\w.]*)? ha(?:s|ve) no usable wheels"
+    r"|requirement ([A-Za-z0-9][\w.-]*)[^()]* (?:\(from [^v].*?\) )?\(from versions: none\)"
 )
+_WHEELS = ("--only-binary=:all:",)
 _CONCLUSION = re.compile(r",? we can conclude that your requirements are unsatisfiable\.?")
-_LOCAL = re.compile(r"\.|/|-e\b|--editable|[^ ]*://|git\+|[^@]*@ *(?:file|git\+|\.)")
+_LOCAL = re.compile(r"\.|/|-e\b|--editable|[^ -][^ ]*://|git\+|[^@]*@ *(?:file|git\+|\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +58,15 @@ class Resolver:
         """
         with tempfile.TemporaryDirectory() as scratch:
             asked, ignored = Path(scratch, "requirements.txt"), Path(scratch, "overrides.txt")
-            asked.write_text("\n".join((*self.options, *packages)), "utf-8")
+            kept = [text for text in packages if _name(text) not in self.left_out]
             gone = (f"{name}; sys_platform == 'nowhere'" for name in sorted(self.left_out))
             ignored.write_text("\n".join(gone), "utf-8")
             uv = shutil.which("uv")
-            words = _uv(uv, asked, ignored, self.python) if uv else _pip(asked, self.python)
-            try:
-                process = subprocess.run(  # noqa: S603 - uv or pip
-                    words,
-                    cwd=self.folder,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    check=False,
-                    timeout=_SECONDS,
-                    env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_COLOR": "1"},
-                )
-            except subprocess.TimeoutExpired:
-                raise RunError(f"the resolver was not done after {_SECONDS} s") from None
+            asked.write_text("\n".join((*self.options, *(kept if uv else ()))), "utf-8")
+            words = (
+                _uv(uv, asked, ignored, self.python) if uv else [*_pip(asked, self.python), *kept]
+            )
+            process = _ran(words, self.folder)
         out, said = (text.decode(errors="replace") for text in (process.stdout, process.stderr))
         if process.returncode == 0:
             return _versions(out), ""
@@ -88,16 +82,34 @@ def _uv(uv: str, asked: Path, ignored: Path, python: str) -> list[str]:
 
 
 def _pip(asked: Path, python: str) -> list[str]:
-    program = [sys.executable, "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or ""]
-    if not program[0]:
-        raise RunError("there is no resolver here: install uv, or pip")
     where = ["--target", str(asked.with_name("target")), "--platform", "manylinux2014_x86_64"]
-    what = ["--python-version", python, "--only-binary=:all:", "-r", str(asked)]
-    return [
-        *program,
-        *("install", "--dry-run", "--ignore-installed", "-q", "--report", "-"),
-        *(*where, *what),
-    ]
+    what = ["--python-version", python, *_WHEELS, "-r", str(asked)]
+    how = ["install", "--dry-run", "--ignore-installed", "-q", "--report", "-"]
+    return [*_pip_itself(), *how, *where, *what]
+
+
+def _pip_itself() -> list[str]:
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    program = shutil.which("pip")
+    if program is None:
+        raise RunError("there is no resolver here: install uv, or pip")
+    return [program]
+
+
+def _ran(words: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(  # noqa: S603 - uv or pip
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+            env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_COLOR": "1"},
+        )
+    except subprocess.TimeoutExpired:
+        raise RunError(f"the resolver was not done after {_SECONDS} s") from None
 
 
 def _versions(out: str) -> Mapping[str, str]:
@@ -140,11 +152,11 @@ def failures(
     asked: dict[str, PackageLine] = {}
     for line in lines:
         text = as_pip(line.text) if line.of_conda else line.text.partition(" #")[0].strip()
-        if text is None or (text and not text.startswith("-") and _LOCAL.match(text)):
+        if text is None or _LOCAL.match(text):
             notes.append(f"`{line.text}` is not on the package index, and left out")
         elif text:
             asked[text] = line
-    options = tuple(text for text in asked if text.startswith("-"))
+    options = tuple(_option(text, folder) for text in asked if text.startswith("-"))
     packages = [text for text in asked if not text.startswith("-")]
     resolver = Resolver(python, folder, options)
     versions, said = _settled(resolver, packages)
@@ -154,6 +166,8 @@ def failures(
         _, of_pip_said = _settled(resolver, of_pip) if of_pip else ({}, "")
         severity = Severity.ERROR if of_pip_said else Severity.WARNING
         packages, said = (of_pip, of_pip_said) if of_pip_said else (packages, said)
+    if _missing(said) & resolver.left_out:  # pip cannot pass over what another package needs
+        severity = Severity.WARNING
     problems: list[tuple[str, list[str]]] = []
     while said:
         words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", said)}
@@ -199,18 +213,38 @@ def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, 
     """
     for _ in range(_MOST):
         versions, said = resolver.resolve(packages)
-        missing = {_name(name) for name in _NO_WHEEL.findall(" ".join(said.split()))}
-        sources = {name for name in missing - resolver.left_out if _is_source(resolver, name)}
+        new = _missing(said) - resolver.left_out
+        sources = {name for name in new if _is_source(resolver, name)}
         resolver.left_out.update(sources)
         if not sources:
             break
     return versions, said
 
 
+def _missing(said: str) -> set[str]:
+    """The packages of which there is no wheel."""
+    text = " ".join(said.split())
+    return {_name(match[1] or match[2]) for match in _NO_WHEEL.finditer(text)}
+
+
 def _is_source(resolver: Resolver, name: str) -> bool:
     """Whether an index has sources of a package, and never a wheel."""
+    if shutil.which("uv") is None:
+        ask = [*_pip_itself(), "index", "versions", name]
+        return [
+            _ran(words, resolver.folder).returncode == 0 for words in (ask, [*ask, *_WHEELS])
+        ] == [
+            True,
+            False,
+        ]
     alone = (replace(resolver, python=python, left_out=set()) for python in (resolver.python, _ANY))
-    return all("no usable wheels" in " ".join(one.resolve([name])[1].split()) for one in alone)
+    return all(name in _missing(one.resolve([name])[1]) for one in alone)
+
+
+def _option(text: str, folder: Path) -> str:
+    """An option of pip; a file that it names is found from anywhere."""
+    match = re.fullmatch(r"(-[rc]|--requirement|--constraint)[ =]*([^ :]+)", text)
+    return f"{match[1]} {(folder / match[2]).absolute()}" if match else text
 
 
 def _name(text: str) -> str:

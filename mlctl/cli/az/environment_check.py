@@ -21,6 +21,7 @@ from mlctl.kinds import Resource
 from mlctl.render.terminal.terminal import clean
 from mlctl.running.environments import python_of
 from mlctl.running.model import RunError
+from mlctl.schema.text import counted
 from mlctl.source import Document
 
 _DEFAULT = "3.10"  # of the base images that Azure names
@@ -88,7 +89,8 @@ def check(
         report.extend(retired(_used(build), session.today))
         if resolve and build.packages:
             report.extend(_resolved(session, build, python))
-    session.note(f"checked {', '.join(f'`{build.name}`' for build in builds) or 'no environment'}")
+    builds = [build for build in builds if build.lines]
+    session.note(f"checked {counted(len(builds), 'environment')}")
     names = {line.span.source.name for build in builds for line in build.lines}
     print_findings(session, report, output, len(names))
     return Exit.ERROR if report.failed else Exit.OK
@@ -152,9 +154,9 @@ def _of_documents(
     for owner, resource in with_inline:
         if resource.kind.name == "environment":
             yield _of_resource(owner, resource, report, seen)
-    for path in loaded.files:
-        if files.real(Path(path)) not in seen and _is_conda(Path(path)):
-            yield _of_file(Build(path, Path(path).parent), Path(path), report, seen)
+    for file in (Path(file.path) for file in source.discover(paths, Report())):
+        if files.is_file(file) and files.real(file) not in seen and _is_conda(file):
+            yield _of_file(Build(str(file), file.parent), file, report, seen)
 
 
 def _of_resource(owner: Resource, resource: Resource, report: Report, seen: set[Path]) -> Build:
