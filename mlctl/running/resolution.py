@@ -57,35 +57,49 @@ class Resolver:
             RunError: there is no resolver, or no index.
         """
         with tempfile.TemporaryDirectory() as scratch:
-            asked, ignored = Path(scratch, "requirements.txt"), Path(scratch, "overrides.txt")
-            kept = [text for text in packages if _name(text) not in self.left_out]
-            gone = (f"{name}; sys_platform == 'nowhere'" for name in sorted(self.left_out))
-            ignored.write_text("\n".join(gone), "utf-8")
+            requirements, overrides = (
+                Path(scratch, "requirements.txt"),
+                Path(scratch, "overrides.txt"),
+            )
+            packages_left = [text for text in packages if _name(text) not in self.left_out]
+            override_lines = (
+                f"{name}; sys_platform == 'nowhere'" for name in sorted(self.left_out)
+            )
+            overrides.write_text("\n".join(override_lines), "utf-8")
             uv = shutil.which("uv")
-            asked.write_text("\n".join((*self.options, *(kept if uv else ()))), "utf-8")
+            requirements.write_text(
+                "\n".join((*self.options, *(packages_left if uv else ()))), "utf-8"
+            )
             words = (
-                _uv(uv, asked, ignored, self.python) if uv else [*_pip(asked, self.python), *kept]
+                _uv(uv, requirements, overrides, self.python)
+                if uv
+                else [*_pip(requirements, self.python), *packages_left]
             )
             process = _ran(words, self.folder)
-        out, said = (text.decode(errors="replace") for text in (process.stdout, process.stderr))
+        out, answer = (text.decode(errors="replace") for text in (process.stdout, process.stderr))
         if process.returncode == 0:
             return _versions(out), ""
-        if _NO_INDEX.search(said):
-            raise RunError(f"the package index does not answer: {short(said)}")
-        return {}, said
+        if _NO_INDEX.search(answer):
+            raise RunError(f"the package index does not answer: {short(answer)}")
+        return {}, answer
 
 
-def _uv(uv: str, asked: Path, ignored: Path, python: str) -> list[str]:
+def _uv(uv: str, requirements: Path, overrides: Path, python: str) -> list[str]:
     shape = ["-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
     target = ["--python-platform", _PLATFORM, "--python-version", python]
-    return [uv, "pip", "compile", str(asked), *shape, *target, "--overrides", str(ignored)]
+    return [uv, "pip", "compile", str(requirements), *shape, *target, "--overrides", str(overrides)]
 
 
-def _pip(asked: Path, python: str) -> list[str]:
-    where = ["--target", str(asked.with_name("target")), "--platform", "manylinux2014_x86_64"]
-    what = ["--python-version", python, *_WHEELS, "-r", str(asked)]
-    how = ["install", "--dry-run", "--ignore-installed", "-q", "--report", "-"]
-    return [*_pip_itself(), *how, *where, *what]
+def _pip(requirements: Path, python: str) -> list[str]:
+    target = [
+        "--target",
+        str(requirements.with_name("target")),
+        "--platform",
+        "manylinux2014_x86_64",
+    ]
+    source = ["--python-version", python, *_WHEELS, "-r", str(requirements)]
+    mode = ["install", "--dry-run", "--ignore-installed", "-q", "--report", "-"]
+    return [*_pip_itself(), *mode, *target, *source]
 
 
 def _pip_itself() -> list[str]:
@@ -124,9 +138,9 @@ def _versions(out: str) -> Mapping[str, str]:
     }
 
 
-def short(said: str) -> str:
+def short(answer: str) -> str:
     """The sentence of a resolver that says what is wrong."""
-    text = " ".join(said.split())
+    text = " ".join(answer.split())
     for start in ("Because ", "ERROR: Cannot install", "ERROR: Could not find", "error: "):
         if start in text:
             text = text[text.index(start) :]
@@ -149,53 +163,53 @@ def failures(
     Raises:
         RunError: there is no resolver, or no index.
     """
-    asked: dict[str, PackageLine] = {}
+    line_of: dict[str, PackageLine] = {}
     for line in lines:
         text = as_pip(line.text) if line.of_conda else line.text.partition(" #")[0].strip()
         if text is None or _LOCAL.match(text):
             notes.append(f"`{line.text}` is not on the package index, and left out")
         elif text:
-            asked[text] = line
-    options = tuple(_option(text, folder) for text in asked if text.startswith("-"))
-    packages = [text for text in asked if not text.startswith("-")]
+            line_of[text] = line
+    options = tuple(_option(text, folder) for text in line_of if text.startswith("-"))
+    packages = [text for text in line_of if not text.startswith("-")]
     resolver = Resolver(python, folder, options)
-    versions, said = _settled(resolver, packages)
+    versions, answer = _settled(resolver, packages)
     severity = Severity.ERROR
-    if said and any(asked[text].of_conda for text in packages):
-        of_pip = [text for text in packages if not asked[text].of_conda]
-        _, of_pip_said = _settled(resolver, of_pip) if of_pip else ({}, "")
-        severity = Severity.ERROR if of_pip_said else Severity.WARNING
-        packages, said = (of_pip, of_pip_said) if of_pip_said else (packages, said)
-    if _missing(said) & resolver.left_out:  # pip cannot pass over what another package needs
+    if answer and any(line_of[text].of_conda for text in packages):
+        of_pip = [text for text in packages if not line_of[text].of_conda]
+        _, of_pip_answer = _settled(resolver, of_pip) if of_pip else ({}, "")
+        severity = Severity.ERROR if of_pip_answer else Severity.WARNING
+        packages, answer = (of_pip, of_pip_answer) if of_pip_answer else (packages, answer)
+    if _missing(answer) & resolver.left_out:  # pip cannot pass over what another package needs
         severity = Severity.WARNING
     problems: list[tuple[str, list[str]]] = []
-    while said:
-        words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", said)}
-        named = [text for text in packages if _name(text) in words and _unbound(text) != text]
-        problems.append((said, named))
-        if not named:
+    while answer:
+        words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", answer)}
+        suspects = [text for text in packages if _name(text) in words and _unbound(text) != text]
+        problems.append((answer, suspects))
+        if not suspects:
             break
-        for changed in [*([text] for text in named[:_TRIED] if len(named) > 1), named]:
+        for changed in [*([text] for text in suspects[:_TRIED] if len(suspects) > 1), suspects]:
             relaxed = [_unbound(text) if text in changed else text for text in packages]
-            versions, said = _settled(resolver, relaxed)
-            if not said:
+            versions, answer = _settled(resolver, relaxed)
+            if not answer:
                 problems[-1] = (
                     problems[-1][0],
-                    sorted(named, key=lambda text: text not in changed),
+                    sorted(suspects, key=lambda text: text not in changed),
                 )
                 break
         packages = relaxed
     if resolver.left_out:
         names = ", ".join(sorted(resolver.left_out))
         notes.append(f"{names}: published as source alone, which the image build compiles")
-    for problem, named in problems:
-        culprits = [asked[text] for text in named] or [*asked.values()][:1]
-        instead = [
+    for problem, suspects in problems:
+        culprits = [line_of[text] for text in suspects] or [*line_of.values()][:1]
+        resolving = [
             f"`{_unbound(text)}=={versions[_name(text)]}`"
-            for text in named
+            for text in suspects
             if _unbound(text) in packages and _name(text) in versions
         ]
-        hint = f"what resolves: {', '.join(instead)}" if instead else _HINT
+        hint = f"what resolves: {', '.join(resolving)}" if resolving else _HINT
         yield Diagnostic(
             UNRESOLVED,
             f"for Python {python} on Linux: {short(problem)}",
@@ -212,18 +226,18 @@ def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, 
     What no Python has wheels of is left out from then on.
     """
     for _ in range(_MOST):
-        versions, said = resolver.resolve(packages)
-        new = _missing(said) - resolver.left_out
+        versions, answer = resolver.resolve(packages)
+        new = _missing(answer) - resolver.left_out
         sources = {name for name in new if _is_source(resolver, name)}
         resolver.left_out.update(sources)
         if not sources:
             break
-    return versions, said
+    return versions, answer
 
 
-def _missing(said: str) -> set[str]:
+def _missing(answer: str) -> set[str]:
     """The packages of which there is no wheel."""
-    text = " ".join(said.split())
+    text = " ".join(answer.split())
     return {_name(match[1] or match[2]) for match in _NO_WHEEL.finditer(text)}
 
 
@@ -237,8 +251,10 @@ def _is_source(resolver: Resolver, name: str) -> bool:
             True,
             False,
         ]
-    alone = (replace(resolver, python=python, left_out=set()) for python in (resolver.python, _ANY))
-    return all(name in _missing(one.resolve([name])[1]) for one in alone)
+    return all(
+        name in _missing(replace(resolver, python=python, left_out=set()).resolve([name])[1])
+        for python in (resolver.python, _ANY)
+    )
 
 
 def _option(text: str, folder: Path) -> str:

@@ -18,14 +18,14 @@ from mlctl.running.resolution import failures, short
 UV = """\
 #!{python}
 import re, sys
-said = dict(line.split("|") for line in open({folder!r} + "/said").read().splitlines())
-asked = open(sys.argv[3]).read().splitlines()
-gone = {{line.split(";")[0] for line in open(sys.argv[-1]).read().splitlines()}}
+answers = dict(line.split("|") for line in open({folder!r} + "/said").read().splitlines())
+packages = open(sys.argv[3]).read().splitlines()
+overridden = {{line.split(";")[0] for line in open(sys.argv[-1]).read().splitlines()}}
 open({folder!r} + "/asked", "a").write(" ".join(sys.argv[4:-1]) + "\\n")
-for line, sentence in said.items():
-    if set(line.split()) <= set(asked) and re.split("[=<> ]", line)[0] not in gone:
+for line, sentence in answers.items():
+    if set(line.split()) <= set(packages) and re.split("[=<> ]", line)[0] not in overridden:
         sys.exit("error: No solution found when resolving dependencies\\n  cause: " + sentence)
-print("\\n".join(line if "==" in line else line + "==9" for line in asked))
+print("\\n".join(line if "==" in line else line + "==9" for line in packages))
 """
 
 
@@ -52,19 +52,19 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(folder: Path, said: str, *texts: str) -> tuple[list[Diagnostic], list[str]]:
+def findings_of(folder: Path, answer: str, *texts: str) -> tuple[list[Diagnostic], list[str]]:
     """What is found in packages for Python 3.10, and the notes."""
-    (folder / "said").write_text(said)
+    (folder / "said").write_text(answer)
     notes: list[str] = []
     return list(failures(lines(*texts), "3.10", folder, notes)), notes
 
 
 def test_a_version_without_a_wheel_is_found_in_its_line_with_what_resolves(uv: Path) -> None:
-    said = (
+    answer = (
         "scikit-learn==0.24.1|Because scikit-learn==0.24.1 has no usable wheels and you require"
         " scikit-learn==0.24.1, we can conclude that your requirements are unsatisfiable."
     )
-    ((finding,), notes) = found(uv, said, "pandas==2", "scikit-learn==0.24.1")
+    ((finding,), notes) = findings_of(uv, answer, "pandas==2", "scikit-learn==0.24.1")
     assert finding.primary is not None
     assert (finding.primary.span.line, finding.is_error) == (1, True)
     assert finding.message == (
@@ -78,8 +78,8 @@ def test_a_version_without_a_wheel_is_found_in_its_line_with_what_resolves(uv: P
 
 
 def test_each_of_two_problems_is_found(uv: Path) -> None:
-    said = "a==1|Because a was not found and you require a==1\nb==1 c==1|Because b==1 needs c>1"
-    findings, _ = found(uv, said, "a==1", "b==1", "c==1")
+    answer = "a==1|Because a was not found and you require a==1\nb==1 c==1|Because b==1 needs c>1"
+    findings, _ = findings_of(uv, answer, "a==1", "b==1", "c==1")
     assert [finding.hint for finding in findings] == [
         "what resolves: `a==9`",
         "what resolves: `b==9`",
@@ -88,29 +88,35 @@ def test_each_of_two_problems_is_found(uv: Path) -> None:
 
 
 def test_what_is_published_as_source_alone_is_a_note(uv: Path) -> None:
-    said = "pyspark|Because all versions of pyspark have no usable wheels and you require pyspark"
-    findings, notes = found(uv, said, "pyspark", "pandas")
+    answer = "pyspark|Because all versions of pyspark have no usable wheels and you require pyspark"
+    findings, notes = findings_of(uv, answer, "pyspark", "pandas")
     assert findings == []
     assert notes == ["pyspark: published as source alone, which the image build compiles"]
 
 
 def test_what_only_the_index_lacks_of_conda_is_a_warning(uv: Path) -> None:
-    said = "gdal==3.*|Because gdal was not found in the package registry and you require gdal==3.*"
-    ((finding,), notes) = found(uv, said, "conda gdal=3", "conda libgomp", "conda python=3.10", "x")
+    answer = (
+        "gdal==3.*|Because gdal was not found in the package registry and you require gdal==3.*"
+    )
+    ((finding,), notes) = findings_of(
+        uv, answer, "conda gdal=3", "conda libgomp", "conda python=3.10", "x"
+    )
     assert finding.severity is Severity.WARNING
     assert notes == ["`libgomp` is not on the package index, and left out"]
 
 
 def test_paths_are_not_asked_for_and_options_are(uv: Path) -> None:
-    _, notes = found(uv, "", "--extra-index-url https://e.example", "-e .", "x @ git+https://e/x")
+    _, notes = findings_of(
+        uv, "", "--extra-index-url https://e.example", "-e .", "x @ git+https://e/x"
+    )
     assert len(notes) == 2
     assert "-e ." in notes[0]
 
 
 def test_an_index_that_does_not_answer_is_no_finding(uv: Path) -> None:
-    said = "x|error: Failed to fetch: https://pypi.org/simple/x/ (error sending request for url)"
+    answer = "x|error: Failed to fetch: https://pypi.org/simple/x/ (error sending request for url)"
     with pytest.raises(RunError, match="does not answer"):
-        found(uv, said, "x")
+        findings_of(uv, answer, "x")
 
 
 def test_a_long_sentence_is_cut() -> None:

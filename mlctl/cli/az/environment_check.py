@@ -121,25 +121,27 @@ def _resolved(session: Session, build: Build, python: str | None) -> Iterator[Di
 def _builds(session: Session, report: Report, paths: Sequence[str]) -> Iterator[Build]:
     """What images are built of, each file once."""
     documents: list[str] = []
-    seen: set[Path] = set()
-    later: list[Build] = []
+    read_files: set[Path] = set()
+    of_files: list[Build] = []
     for path in paths:
         name = Path(path)
         if not name.exists() and not re.search(r"[/*?]|\.ya?ml$|\.txt$", path):
             yield _of_workspace(session, report, path)
         elif re.match(r"(?i)(?:.*\.)?dockerfile", name.name) and files.is_file(name):
-            later.append(_of_docker(Build(path, name.parent), name, name.parent, report, seen))
+            of_files.append(
+                _of_docker(Build(path, name.parent), name, name.parent, report, read_files)
+            )
         elif name.suffix == ".txt" or (files.is_file(name) and _is_conda(name)):
-            later.append(_of_file(Build(path, name.parent), name, report, seen))
+            of_files.append(_of_file(Build(path, name.parent), name, report, read_files))
         else:
             documents.append(path)
     if documents:
-        yield from _of_documents(session, report, documents, seen)
-    yield from later
+        yield from _of_documents(session, report, documents, read_files)
+    yield from of_files
 
 
 def _of_documents(
-    session: Session, report: Report, paths: Sequence[str], seen: set[Path]
+    session: Session, report: Report, paths: Sequence[str], read_files: set[Path]
 ) -> Iterator[Build]:
     """The environments of documents, and the conda files beside them that none of them names."""
     loading = Report(select=frozenset(rule.code for rule in _FROM_LOADER) | {"MLC0"})
@@ -150,16 +152,18 @@ def _of_documents(
         if finding.rule is not MISSING_PATH or "conda" in finding.message
     )
     resources = [*loaded.resources, *loaded.components]
-    with_inline = [(one, item) for one in resources for item in (one, *inline_assets(one))]
-    for owner, resource in with_inline:
-        if resource.kind.name == "environment":
-            yield _of_resource(owner, resource, report, seen)
+    for owner in resources:
+        for resource in (owner, *inline_assets(owner)):
+            if resource.kind.name == "environment":
+                yield _of_resource(owner, resource, report, read_files)
     for file in (Path(file.path) for file in source.discover(paths, Report())):
-        if files.is_file(file) and files.real(file) not in seen and _is_conda(file):
-            yield _of_file(Build(str(file), file.parent), file, report, seen)
+        if files.is_file(file) and files.real(file) not in read_files and _is_conda(file):
+            yield _of_file(Build(str(file), file.parent), file, report, read_files)
 
 
-def _of_resource(owner: Resource, resource: Resource, report: Report, seen: set[Path]) -> Build:
+def _of_resource(
+    owner: Resource, resource: Resource, report: Report, read_files: set[Path]
+) -> Build:
     folder = resource.document.folder
     name = str(owner.address if owner is not resource else resource.address)
     build = Build(name, folder, resource.text("image") or "")
@@ -172,20 +176,20 @@ def _of_resource(owner: Resource, resource: Resource, report: Report, seen: set[
         build.packages += conda_lines(resource.document, at)
         build.lines += [line.label for line in build.packages]
     elif isinstance(conda, str):
-        _of_file(build, folder / conda.removeprefix("file:"), report, seen)
+        _of_file(build, folder / conda.removeprefix("file:"), report, read_files)
     if context:
         place = folder / context.removeprefix("file:")
         docker = place / (resource.text("build", "dockerfile_path") or "Dockerfile")
-        _of_docker(build, docker, place, report, seen)
+        _of_docker(build, docker, place, report, read_files)
     return build
 
 
-def _of_file(build: Build, path: Path, report: Report, seen: set[Path]) -> Build:
+def _of_file(build: Build, path: Path, report: Report, read_files: set[Path]) -> Build:
     """A build with what a conda file or one of requirements says; one that is not there is none."""
     if not files.is_file(path):
         return build
     build.folder = path.parent
-    seen.add(files.real(path))
+    read_files.add(files.real(path))
     if path.suffix == ".txt":
         _of_lines(build, _text(path))
         return build
@@ -208,7 +212,9 @@ def _of_lines(build: Build, text: SourceText) -> None:
             build.lines.append(label)
 
 
-def _of_docker(build: Build, path: Path, context: Path, report: Report, seen: set[Path]) -> Build:
+def _of_docker(
+    build: Build, path: Path, context: Path, report: Report, read_files: set[Path]
+) -> Build:
     """A build with what a Dockerfile names: images, packages that pip installs, files of both."""
     if not files.is_file(path):
         return build
@@ -224,16 +230,16 @@ def _of_docker(build: Build, path: Path, context: Path, report: Report, seen: se
         for match in _NAMED.finditer(line):
             for place in (context / match[1], context / Path(match[1]).name):
                 if files.is_file(place):
-                    _of_file(build, place, report, seen)
+                    _of_file(build, place, report, read_files)
                     break
-        rest = tail if word else line if installs else ""
-        for token in re.split(r"&&|;", rest)[0].split() if rest else ():
+        arguments = tail if word else line if installs else ""
+        for token in re.split(r"&&|;", arguments)[0].split() if arguments else ():
             bare = token.strip("'\"")
             if _TOKEN.fullmatch(bare) and not bare.endswith((".txt", ".yml", ".yaml")):
                 at = line.index(token, len(head) + len(word) if word else 0)
                 label = Label(Span(text, number, at, number, at + len(token)))
                 build.packages.append(PackageLine(bare, label))
-        goes_on = line.rstrip().endswith("\\") and "&&" not in rest
+        goes_on = line.rstrip().endswith("\\") and "&&" not in arguments
         installs = goes_on and bool(word or installs)
     return build
 
