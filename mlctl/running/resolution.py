@@ -24,20 +24,23 @@ from mlctl.running.environments import as_pip
 from mlctl.running.model import RunError
 from mlctl.running.rules import UNRESOLVED
 
-_PLATFORM = "x86_64-unknown-linux-gnu"
+_UV = "pip compile -q --no-header --no-annotate --only-binary :all: --python-platform"
+_PIP = "install --dry-run --ignore-installed -q --report - --only-binary=:all: --platform"
 _LONGEST = 300  # characters of a resolver's sentence
 _MOST = 40  # packages of sources alone
 _SECONDS = 600
-_TRIED = 4  # packages of one conflict, changed one by one
 _HINT = "name other versions, or another Python"
 _ANY = "3.11"  # a Python for which what has wheels at all has some
-_NO_INDEX = re.compile(r"failed to fetch|error sending request|NewConnectionError|ConnectTimeout")
+_NO_INDEX = re.compile(
+    r"(?i)failed to fetch|error sending request|NewConnectionError|ConnectTimeout"
+)
 _NO_WHEEL = re.compile(
     r"(?:all versions of )?([A-Za-z0-9][\w.-]*)(?:[=<>,!\w.]*)? ha(?:s|ve) no usable wheels"
-    r"|requirement ([A-Za-z0-9][\w.-]*)[^()]* (?:\(from [^v].*?\) )?\(from versions: none\)"
 )
-_WHEELS = ("--only-binary=:all:",)
-_CONCLUSION = re.compile(r",? we can conclude that your requirements are unsatisfiable\.?")
+_SENTENCE = re.compile(
+    r"(?:Because|ERROR: (?:Cannot|Could)|error: ).*?"
+    r"(?=,? we can conclude that your requirements| ERROR: | hint: | \(from |$)"
+)
 _LOCAL = re.compile(r"\.|/|-e\b|--editable|[^ -][^ ]*://|git\+|[^@]*@ *(?:file|git\+|\.)")
 
 
@@ -56,74 +59,41 @@ class Resolver:
         Raises:
             RunError: there is no resolver, or no index.
         """
+        uv = shutil.which("uv")
         with tempfile.TemporaryDirectory() as scratch:
-            requirements, overrides = (
-                Path(scratch, "requirements.txt"),
-                Path(scratch, "overrides.txt"),
-            )
-            packages_left = [text for text in packages if _name(text) not in self.left_out]
-            override_lines = (
-                f"{name}; sys_platform == 'nowhere'" for name in sorted(self.left_out)
-            )
-            overrides.write_text("\n".join(override_lines), "utf-8")
-            uv = shutil.which("uv")
-            requirements.write_text(
-                "\n".join((*self.options, *(packages_left if uv else ()))), "utf-8"
-            )
-            words = (
-                _uv(uv, requirements, overrides, self.python)
-                if uv
-                else [*_pip(requirements, self.python), *packages_left]
-            )
-            process = _ran(words, self.folder)
-        out, answer = (text.decode(errors="replace") for text in (process.stdout, process.stderr))
-        if process.returncode == 0:
-            return _versions(out), ""
-        if _NO_INDEX.search(answer):
+            listing, overrides = Path(scratch, "listing.txt"), Path(scratch, "overrides.txt")
+            listing.write_text("\n".join((*self.options, *(packages if uv else ()))), "utf-8")
+            lines = (f"{name}; sys_platform == 'nowhere'" for name in sorted(self.left_out))
+            overrides.write_text("\n".join(lines), "utf-8")
+            if uv:
+                words = [uv, *_UV.split(), "x86_64-unknown-linux-gnu", str(listing)]
+                words += ["--python-version", self.python, "--overrides", str(overrides)]
+            else:  # packages as arguments, as pip calls others by the line of a file
+                words = [*_pip(), *_PIP.split(), "manylinux2014_x86_64", "-r", str(listing)]
+                words += ["--python-version", self.python, "--target", scratch, *packages]
+            try:
+                process = subprocess.run(  # noqa: S603 - uv or pip
+                    words,
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    check=False,
+                    timeout=_SECONDS,
+                    env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_COLOR": "1"},
+                )
+            except subprocess.TimeoutExpired:
+                raise RunError(f"the resolver was not done after {_SECONDS} s") from None
+        answer = " ".join(process.stderr.decode(errors="replace").split())
+        if process.returncode and _NO_INDEX.search(answer):
             raise RunError(f"the package index does not answer: {short(answer)}")
-        return {}, answer
+        return ({}, answer) if process.returncode else (_versions(process.stdout.decode()), "")
 
 
-def _uv(uv: str, requirements: Path, overrides: Path, python: str) -> list[str]:
-    shape = ["-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
-    target = ["--python-platform", _PLATFORM, "--python-version", python]
-    return [uv, "pip", "compile", str(requirements), *shape, *target, "--overrides", str(overrides)]
-
-
-def _pip(requirements: Path, python: str) -> list[str]:
-    target = [
-        "--target",
-        str(requirements.with_name("target")),
-        "--platform",
-        "manylinux2014_x86_64",
-    ]
-    source = ["--python-version", python, *_WHEELS, "-r", str(requirements)]
-    mode = ["install", "--dry-run", "--ignore-installed", "-q", "--report", "-"]
-    return [*_pip_itself(), *mode, *target, *source]
-
-
-def _pip_itself() -> list[str]:
-    if find_spec("pip"):
-        return [sys.executable, "-m", "pip"]
+def _pip() -> list[str]:
     program = shutil.which("pip")
-    if program is None:
+    if program is None and not find_spec("pip"):
         raise RunError("there is no resolver here: install uv, or pip")
-    return [program]
-
-
-def _ran(words: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(  # noqa: S603 - uv or pip
-            words,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=_SECONDS,
-            env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_COLOR": "1"},
-        )
-    except subprocess.TimeoutExpired:
-        raise RunError(f"the resolver was not done after {_SECONDS} s") from None
+    return [sys.executable, "-m", "pip"] if find_spec("pip") else [str(program)]
 
 
 def _versions(out: str) -> Mapping[str, str]:
@@ -131,24 +101,14 @@ def _versions(out: str) -> Mapping[str, str]:
     if out.lstrip().startswith("{"):
         installed = (entry["metadata"] for entry in json.loads(out)["install"])
         return {_name(data["name"]): data["version"] for data in installed}
-    return {
-        _name(name): version.partition(" ")[0]
-        for name, equals, version in (line.partition("==") for line in out.splitlines())
-        if equals
-    }
+    return {_name(line): line.partition("==")[2].split(" ")[0] for line in out.splitlines()}
 
 
 def short(answer: str) -> str:
-    """The sentence of a resolver that says what is wrong."""
-    text = " ".join(answer.split())
-    for start in ("Because ", "ERROR: Cannot install", "ERROR: Could not find", "error: "):
-        if start in text:
-            text = text[text.index(start) :]
-            break
-    text = text.removeprefix("ERROR: ").removeprefix("error: ").partition(" hint: ")[0]
-    text = _CONCLUSION.sub("", text.partition(" ERROR: ")[0]).strip(" .")
-    text = re.sub(r" \(from versions: .*?\)", "", text).replace("`", "")
-    text = re.sub(r" \(from -r \S+ \(line \d+\)\)", "", text)
+    """The sentence of a resolver that says what is wrong, from what it says in one line."""
+    start = max(answer.find("Because "), 0)
+    match = _SENTENCE.search(answer, start)
+    text = re.sub(r"^(?:ERROR|error): |`", "", match[0] if match else answer).strip(" .")
     return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(" ")[0] + "..."
 
 
@@ -174,13 +134,13 @@ def failures(
     packages = [text for text in line_of if not text.startswith("-")]
     resolver = Resolver(python, folder, options)
     versions, answer = _settled(resolver, packages)
+    of_pip = [text for text in packages if not line_of[text].of_conda]
     severity = Severity.ERROR
-    if answer and any(line_of[text].of_conda for text in packages):
-        of_pip = [text for text in packages if not line_of[text].of_conda]
+    if answer and len(of_pip) < len(packages):
         _, of_pip_answer = _settled(resolver, of_pip) if of_pip else ({}, "")
         severity = Severity.ERROR if of_pip_answer else Severity.WARNING
         packages, answer = (of_pip, of_pip_answer) if of_pip_answer else (packages, answer)
-    if _missing(answer) & resolver.left_out:  # pip cannot pass over what another package needs
+    if "(from versions: none)" in answer:  # pip says the same of what is published as source alone
         severity = Severity.WARNING
     problems: list[tuple[str, list[str]]] = []
     while answer:
@@ -189,16 +149,8 @@ def failures(
         problems.append((answer, suspects))
         if not suspects:
             break
-        for changed in [*([text] for text in suspects[:_TRIED] if len(suspects) > 1), suspects]:
-            relaxed = [_unbound(text) if text in changed else text for text in packages]
-            versions, answer = _settled(resolver, relaxed)
-            if not answer:
-                problems[-1] = (
-                    problems[-1][0],
-                    sorted(suspects, key=lambda text: text not in changed),
-                )
-                break
-        packages = relaxed
+        packages = [_unbound(text) if text in suspects else text for text in packages]
+        versions, answer = _settled(resolver, packages)
     if resolver.left_out:
         names = ", ".join(sorted(resolver.left_out))
         notes.append(f"{names}: published as source alone, which the image build compiles")
@@ -207,14 +159,13 @@ def failures(
         resolving = [
             f"`{_unbound(text)}=={versions[_name(text)]}`"
             for text in suspects
-            if _unbound(text) in packages and _name(text) in versions
+            if _name(text) in versions
         ]
-        hint = f"what resolves: {', '.join(resolving)}" if resolving else _HINT
         yield Diagnostic(
             UNRESOLVED,
             f"for Python {python} on Linux: {short(problem)}",
             culprits[0].label,
-            hint,
+            f"what resolves: {', '.join(resolving)}" if resolving else _HINT,
             tuple(replace(line.label, text="named too") for line in culprits[1:]),
             severity=severity,
         )
@@ -227,7 +178,7 @@ def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, 
     """
     for _ in range(_MOST):
         versions, answer = resolver.resolve(packages)
-        new = _missing(answer) - resolver.left_out
+        new = {_name(name) for name in _NO_WHEEL.findall(answer)} - resolver.left_out
         sources = {name for name in new if _is_source(resolver, name)}
         resolver.left_out.update(sources)
         if not sources:
@@ -235,26 +186,10 @@ def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, 
     return versions, answer
 
 
-def _missing(answer: str) -> set[str]:
-    """The packages of which there is no wheel."""
-    text = " ".join(answer.split())
-    return {_name(match[1] or match[2]) for match in _NO_WHEEL.finditer(text)}
-
-
 def _is_source(resolver: Resolver, name: str) -> bool:
     """Whether an index has sources of a package, and never a wheel."""
-    if shutil.which("uv") is None:
-        ask = [*_pip_itself(), "index", "versions", name]
-        return [
-            _ran(words, resolver.folder).returncode == 0 for words in (ask, [*ask, *_WHEELS])
-        ] == [
-            True,
-            False,
-        ]
-    return all(
-        name in _missing(replace(resolver, python=python, left_out=set()).resolve([name])[1])
-        for python in (resolver.python, _ANY)
-    )
+    alone = (replace(resolver, python=python, left_out=set()) for python in (resolver.python, _ANY))
+    return all("no usable wheels" in by_python.resolve([name])[1] for by_python in alone)
 
 
 def _option(text: str, folder: Path) -> str:

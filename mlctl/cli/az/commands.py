@@ -50,10 +50,6 @@ def register(app: CommandGroup, kind_name: str) -> None:
 
         if kind.name in MORE:
             register_commands(group, MORE[kind.name]())
-    if kind_name == "environment":
-        from mlctl.cli.az.environment_check import check
-
-        register_commands(group, {"check": check})
     app.groups[kind_name] = group
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import combinations, zip_longest
+from itertools import zip_longest
 
 from mlctl import pointer
 from mlctl.config.graph import Graph, ReadDocument
@@ -14,7 +13,7 @@ from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.resource import is_local, local_path
-from mlctl.pointer import Data, Pointer
+from mlctl.pointer import Pointer
 from mlctl.schema.text import placeholder
 from mlctl.source import Document
 
@@ -25,6 +24,18 @@ NOWHERE = Rule("MLC338", "version-of-one-machine", Severity.ERROR)
 
 _SCRIPT = ("code_configuration", "scoring_script")
 _CURATED = "azureml/curated/"  # images that have what the service needs
+_RUNNERS = {
+    "batch-deployment": (
+        NO_DRIVER,
+        "`azureml-core`",
+        "add `azureml-core` and `azureml-dataset-runtime[fuse]` to its `pip` packages",
+    ),
+    "online-deployment": (
+        NO_SERVER,
+        "an inference server",
+        "add `azureml-inference-server-http` to its `pip` packages",
+    ),
+}
 _SERVERS = frozenset({"azureml-defaults", "azureml-inference-server-http"})
 _NAME = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#\s][^;#]*)?")
 _BUILT_FOR = re.compile(r"=py(?:thon)?(?P<major>[23])(?P<minor>\d{1,2})(?!\d)[^=]*$")
@@ -80,9 +91,20 @@ def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
 
     conda and pip are two: the one may replace what the other has installed.
     """
-    for first, second in combinations(lines, 2):
-        if first.name == second.name != "" and first.of_conda == second.of_conda:
-            yield from _contradiction(first, second)
+    by_name: dict[tuple[str, bool], list[PackageLine]] = {}
+    for second in lines:
+        alike = by_name.setdefault((second.name, second.of_conda), [])
+        first = next((line for line in alike if _exclude(line, second)), None)
+        if second.name:
+            alike.append(second)
+        if first is not None:
+            yield Diagnostic(
+                CONTRADICTION,
+                f"`{second.text}` and `{first.text}` contradict each other",
+                second.label,
+                "keep the one that is meant",
+                (replace(first.label, text="the other"),),
+            )
     python = next((line.bound for line in lines if line.of_conda and line.name == "python"), "")
     version = re.match(r"={1,2}(\d+)\.(\d+)", python)
     for line in lines:
@@ -104,23 +126,11 @@ def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
             )
 
 
-def _contradiction(first: PackageLine, second: PackageLine) -> Iterator[Diagnostic]:
-    if first.bound == second.bound or not _exclude(first, second):
-        return
-    yield Diagnostic(
-        CONTRADICTION,
-        f"`{second.text}` and `{first.text}` contradict each other",
-        second.label,
-        "keep the one that is meant",
-        (replace(first.label, text="the other"),),
-    )
-
-
 def _exclude(first: PackageLine, second: PackageLine) -> bool:
-    """Whether no version is both; without `packaging`, pins alone are compared."""
+    """Whether no version of their package is both; pins alone are compared without `packaging`."""
     pins = [re.fullmatch(r"={1,3}([\d.]+)", line.bound) for line in (first, second)]
     pin = pins[0] or pins[1]
-    if ";" in first.text + second.text or pin is None:  # each may be for another platform
+    if pin is None or ";" in first.text + second.text:  # each may be for another platform
         return False
     if pins[0] and pins[1]:
         pairs = zip_longest(*(match[1].split(".") for match in pins if match))
@@ -135,61 +145,37 @@ def _exclude(first: PackageLine, second: PackageLine) -> bool:
         return False
 
 
-def no_driver(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC332, once for an environment."""
-    for deployment, resource, at in _lacking(graph, context, "batch-deployment"):
-        yield finding(
-            NO_DRIVER,
-            resource,
-            resource.label((*at, "conda_file"), key=True),
-            f"the scoring script of `{deployment.address.name}` runs in an environment"
-            " without `azureml-core`",
-            "add `azureml-core` and `azureml-dataset-runtime[fuse]` to its `pip` packages",
-        )
+def no_runner(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC332 and MLC336, once for an environment."""
+    for kind, (rule, lacks, hint) in _RUNNERS.items():
+        reported = set[int]()
+        for deployment in declared(graph, kind):
+            for resource, at in _environments(deployment, graph):
+                if id(resource) in reported or not deployment.text(*_SCRIPT):
+                    continue
+                if _lacks_runner(kind, resource, at, context):
+                    reported.add(id(resource))
+                    yield finding(
+                        rule,
+                        resource,
+                        resource.label((*at, "conda_file"), key=True),
+                        f"the scoring script of `{deployment.address.name}` runs in an environment"
+                        f" without {lacks}",
+                        hint,
+                    )
 
 
-def no_server(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC336, once for an environment."""
-    for deployment, resource, at in _lacking(graph, context, "online-deployment"):
-        yield finding(
-            NO_SERVER,
-            resource,
-            resource.label((*at, "conda_file"), key=True),
-            f"the scoring script of `{deployment.address.name}` runs in an environment"
-            " without an inference server",
-            "add `azureml-inference-server-http` to its `pip` packages",
-        )
-
-
-def _lacking(
-    graph: Graph, context: RuleContext, kind: str
-) -> Iterator[tuple[Resource, Resource, tuple[str, ...]]]:
-    """Deployments with a script, and each environment that lacks what runs it, where it is said."""
-    reported = set[int]()
-    for deployment in declared(graph, kind):
-        for resource, at in _environments(deployment, graph):
-            if id(resource) in reported or not deployment.text(*_SCRIPT):
-                continue
-            if kind == "online-deployment" and resource.get(*at, "inference_config") is not None:
-                continue  # a server of the user's own
-            conda = _conda(resource, at, context)
-            listed = conda.get("dependencies") if isinstance(conda, dict) else None
-            flat: list[Data] = []
-            for entry in listed if isinstance(listed, list) else ():
-                inner = entry.get("pip") if isinstance(entry, dict) else [entry]
-                flat += inner if isinstance(inner, list) else [None]
-            names = [_NAME.match(entry) if isinstance(entry, str) else None for entry in flat]
-            packages = [entry[1].casefold() for entry in names if entry] if all(names) else []
-            if packages and not any(map(partial(_runs, kind), packages)):
-                reported.add(id(resource))
-                yield deployment, resource, at
-
-
-def _runs(kind: str, package: str) -> bool:
-    """Whether a package brings along what runs the scripts of deployments of the kind."""
+def _lacks_runner(kind: str, resource: Resource, at: tuple[str, ...], context: RuleContext) -> bool:
+    """Whether an environment lists all of its packages, and none that runs scripts of the kind."""
+    place = conda_place(resource, at, context.conda)
+    is_whole = _CURATED in (resource.text(*at, "image") or "")
+    if place is None or is_whole or resource.get(*at, "inference_config") is not None:
+        return False
+    lines = list(conda_lines(*place))
+    names = [line.name for line in lines]
     if kind == "batch-deployment":
-        return package.startswith("azureml-")
-    return package.replace("_", "-") in _SERVERS
+        return all(names) and bool(names) and not any(name.startswith("azureml-") for name in names)
+    return all(names) and bool(names) and _SERVERS.isdisjoint(names)
 
 
 def packages(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -212,12 +198,4 @@ def _environments(deployment: Resource, graph: Graph) -> Iterator[tuple[Resource
                 yield graph.resources[address], ()
 
 
-def _conda(resource: Resource, at: tuple[str, ...], context: RuleContext) -> Data:
-    """The conda specification; None where there is none to read, or the image is curated."""
-    place = conda_place(resource, at, context.conda)
-    if place is None or _CURATED in (resource.text(*at, "image") or ""):
-        return None
-    return pointer.get(place[0].data, place[1])
-
-
-CHECKS = (no_driver, no_server, packages)
+CHECKS = (no_runner, packages)

@@ -18,6 +18,8 @@ from mlctl.config.rules.paths import MISSING_PATH
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.kinds import Resource
+from mlctl.kinds.resource import local_path
+from mlctl.pointer import Pointer
 from mlctl.render.terminal.terminal import clean
 from mlctl.running.environments import python_of
 from mlctl.running.model import RunError
@@ -27,8 +29,8 @@ from mlctl.source import Document
 _DEFAULT = "3.10"  # of the base images that Azure names
 _FROM_LOADER = (rules.NO_DRIVER, rules.NO_SERVER, MISSING_PATH)
 _IMAGE_PYTHON = re.compile(r"\bpython:(3\.\d+)|\bpy(?:thon)?(3)\.?(\d{1,2})\b")
-_NAMED = re.compile(r"(?:\s-r|--requirement|\s-f|--file|\s-c)[ =](\S+\.(?:txt|ya?ml))")
-_TOKEN = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:[=<>!~]=?[^\s'\"\\;&]+)?")
+_FILE = re.compile(r"(?:\s-r|--requirement|\s-f|--file|\s-c)[ =](\S+\.(?:txt|ya?ml))")
+_PACKAGE = re.compile(r"(?<=['\"\s])[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:[=<>!~]=?[^\s'\"\\;&]+)?")
 _MOST = 1 << 20  # bytes of a file
 
 
@@ -36,11 +38,14 @@ _MOST = 1 << 20  # bytes of a file
 class Build:
     """What an image is built of: the packages, in their lines, and all lines that name something.
 
-    `by_driver`: a batch deployment runs scripts in it, which still needs packages of the SDK v1.
+    Files that are `read` go to those of all builds. `by_driver`: a batch deployment runs scripts in
+    it, which still needs packages of the SDK v1.
     """
 
     name: str
     folder: Path
+    report: Report
+    read: set[Path]
     image: str = ""
     by_driver: bool = False
     packages: list[PackageLine] = field(default_factory=list)
@@ -53,6 +58,60 @@ class Build:
         match = _IMAGE_PYTHON.search(self.image)
         in_image = match and (match[1] or f"{match[2]}.{match[3]}")
         return next(filter(None, of_conda), in_image)
+
+    def used(self) -> Iterator[Label]:
+        """The lines, without those of what the driver of batch deployments needs."""
+        for line in self.lines:
+            if not (self.by_driver and re.search(r"\bazureml-core\b", line.span.text)):
+                yield line
+
+    def add_conda(self, document: Document, at: Pointer = ()) -> None:
+        """Add a conda specification."""
+        self.packages += conda_lines(document, at)
+        self.lines += [line.label for line in self.packages]
+
+    def add_file(self, path: Path, context: Path | None = None) -> Build:
+        """Add a conda file, requirements or (with a context) a Dockerfile, where it is there."""
+        if not files.is_file(path):
+            return self
+        self.folder = path.parent
+        self.read.add(files.real(path))
+        if context is not None:
+            self._add_docker(path, context)
+        elif path.suffix != ".txt":
+            for document in source.read(path, self.report)[:1]:
+                self.add_conda(document)
+        else:
+            text = _text(path)
+            for number, line in enumerate(text.lines):
+                bare = re.sub(r"(?:^|\s)#.*|\\\s*$|\s--hash\S*", "", " " + line)[1:]
+                if bare.strip():
+                    self.lines.append(_label(text, number, bare))
+                    self.packages.append(PackageLine(bare.strip(), self.lines[-1]))
+        return self
+
+    def _add_docker(self, path: Path, context: Path) -> None:
+        """Add what a Dockerfile names: images, packages that pip installs, files of both."""
+        text = _text(path)
+        installs = False
+        for number, line in enumerate(text.lines):
+            if line.lstrip().startswith("#"):
+                continue
+            self.image = line if line.startswith("FROM ") else self.image
+            self.lines.append(_label(text, number, line))
+            for match in _FILE.finditer(line):
+                places = (context / match[1], context / Path(match[1]).name)
+                self.add_file(next(filter(files.is_file, places), places[0]))
+            start = line.find("pip install")
+            installs = installs or start >= 0
+            end = re.compile("&&|;|$").search(line, max(start, 0))
+            part = " " * (start + 11 if start >= 0 else 0)
+            part += line[len(part) : end.start() if end else None] if installs else ""
+            for match in _PACKAGE.finditer(part):
+                if not match[0].endswith((".txt", ".yml", ".yaml")):
+                    at = Span(text, number, match.start(), number, match.end())
+                    self.packages.append(PackageLine(match[0], Label(at)))
+            installs = installs and line.rstrip().endswith("\\") and "&&" not in line[start + 1 :]
 
 
 def check(
@@ -83,24 +142,16 @@ def check(
     if python is not None and not re.fullmatch(r"3\.\d{1,2}", python):
         raise InvalidValue(f"`{python}` is no version of Python: write 3.12", flag="--python")
     report = new_report(session, ignore, None, strict=strict)
-    builds = list(_builds(session, report, paths))
+    builds = [build for build in _builds(session, report, paths) if build.lines]
     for build in builds:
         report.extend(rules.unbuildable(build.packages))
-        report.extend(retired(_used(build), session.today))
+        report.extend(retired(build.used(), session.today))
         if resolve and build.packages:
             report.extend(_resolved(session, build, python))
-    builds = [build for build in builds if build.lines]
     session.note(f"checked {counted(len(builds), 'environment')}")
     names = {line.span.source.name for build in builds for line in build.lines}
     print_findings(session, report, output, len(names))
     return Exit.ERROR if report.failed else Exit.OK
-
-
-def _used(build: Build) -> Iterator[Label]:
-    """The lines of a build, without those of what the driver of batch deployments needs."""
-    for line in build.lines:
-        if not (build.by_driver and re.search(r"\bazureml-core\b", line.span.text)):
-            yield line
 
 
 def _resolved(session: Session, build: Build, python: str | None) -> Iterator[Diagnostic]:
@@ -120,127 +171,56 @@ def _resolved(session: Session, build: Build, python: str | None) -> Iterator[Di
 
 def _builds(session: Session, report: Report, paths: Sequence[str]) -> Iterator[Build]:
     """What images are built of, each file once."""
+    read: set[Path] = set()
     documents: list[str] = []
-    read_files: set[Path] = set()
-    of_files: list[Build] = []
-    for path in paths:
-        name = Path(path)
-        if not name.exists() and not re.search(r"[/*?]|\.ya?ml$|\.txt$", path):
-            yield _of_workspace(session, report, path)
-        elif re.match(r"(?i)(?:.*\.)?dockerfile", name.name) and files.is_file(name):
-            of_files.append(
-                _of_docker(Build(path, name.parent), name, name.parent, report, read_files)
-            )
-        elif name.suffix == ".txt" or (files.is_file(name) and _is_conda(name)):
-            of_files.append(_of_file(Build(path, name.parent), name, report, read_files))
+    for text in paths:
+        path = Path(text)
+        build = Build(text, path.parent, report, read)
+        if not path.exists() and not re.search(r"[/*?]|\.ya?ml$|\.txt$", text):
+            yield _of_workspace(session, build)
+        elif re.match(r"(?i)(?:.*\.)?dockerfile", path.name) and files.is_file(path):
+            yield build.add_file(path, path.parent)
+        elif path.suffix == ".txt" or _is_conda(path):
+            yield build.add_file(path)
         else:
-            documents.append(path)
-    if documents:
-        yield from _of_documents(session, report, documents, read_files)
-    yield from of_files
-
-
-def _of_documents(
-    session: Session, report: Report, paths: Sequence[str], read_files: set[Path]
-) -> Iterator[Build]:
-    """The environments of documents, and the conda files beside them that none of them names."""
+            documents.append(text)
+    if not documents:
+        return
     loading = Report(select=frozenset(rule.code for rule in _FROM_LOADER) | {"MLC0"})
-    loaded = session.loader(loading).load(paths)
+    loaded = session.loader(loading).load(documents)
     report.extend(
         finding
         for finding in loading
         if finding.rule is not MISSING_PATH or "conda" in finding.message
     )
-    resources = [*loaded.resources, *loaded.components]
-    for owner in resources:
+    for owner in (*loaded.resources, *loaded.components):
         for resource in (owner, *inline_assets(owner)):
             if resource.kind.name == "environment":
-                yield _of_resource(owner, resource, report, read_files)
-    for file in (Path(file.path) for file in source.discover(paths, Report())):
-        if files.is_file(file) and files.real(file) not in read_files and _is_conda(file):
-            yield _of_file(Build(str(file), file.parent), file, report, read_files)
+                build = Build(str(owner.address), resource.document.folder, report, read)
+                yield _of_resource(build, owner, resource)
+    for file in (Path(file.path) for file in source.discover(documents, Report())):
+        if files.is_file(file) and files.real(file) not in read and _is_conda(file):
+            yield Build(str(file), file.parent, report, read).add_file(file)
 
 
-def _of_resource(
-    owner: Resource, resource: Resource, report: Report, read_files: set[Path]
-) -> Build:
-    folder = resource.document.folder
-    name = str(owner.address if owner is not resource else resource.address)
-    build = Build(name, folder, resource.text("image") or "")
+def _of_resource(build: Build, owner: Resource, resource: Resource) -> Build:
+    build.image = resource.text("image") or ""
     build.by_driver = owner.kind.name == "batch-deployment"
     if build.image:
         build.lines.append(resource.label(("image",)))
-    conda, context = resource.get("conda_file"), resource.text("build", "path")
+    conda, context, folder = (
+        resource.get("conda_file"),
+        resource.text("build", "path"),
+        build.folder,
+    )
     if isinstance(conda, dict):
-        at = (*resource.root, "conda_file")
-        build.packages += conda_lines(resource.document, at)
-        build.lines += [line.label for line in build.packages]
+        build.add_conda(resource.document, (*resource.root, "conda_file"))
     elif isinstance(conda, str):
-        _of_file(build, folder / conda.removeprefix("file:"), report, read_files)
+        build.add_file(folder / local_path(conda))
     if context:
-        place = folder / context.removeprefix("file:")
-        docker = place / (resource.text("build", "dockerfile_path") or "Dockerfile")
-        _of_docker(build, docker, place, report, read_files)
-    return build
-
-
-def _of_file(build: Build, path: Path, report: Report, read_files: set[Path]) -> Build:
-    """A build with what a conda file or one of requirements says; one that is not there is none."""
-    if not files.is_file(path):
-        return build
-    build.folder = path.parent
-    read_files.add(files.real(path))
-    if path.suffix == ".txt":
-        _of_lines(build, _text(path))
-        return build
-    for document in source.read(path, report)[:1]:
-        _of_conda(build, document)
-    return build
-
-
-def _of_conda(build: Build, document: Document) -> None:
-    build.packages += conda_lines(document)
-    build.lines += [line.label for line in build.packages]
-
-
-def _of_lines(build: Build, text: SourceText) -> None:
-    for number, line in enumerate(text.lines):
-        bare = re.sub(r"(?:^|\s)#.*", "", line)
-        if bare.strip():
-            label = _label(text, number, bare)
-            build.packages.append(PackageLine(bare.strip().rstrip("\\").strip(), label))
-            build.lines.append(label)
-
-
-def _of_docker(
-    build: Build, path: Path, context: Path, report: Report, read_files: set[Path]
-) -> Build:
-    """A build with what a Dockerfile names: images, packages that pip installs, files of both."""
-    if not files.is_file(path):
-        return build
-    text = _text(path)
-    installs = False
-    for number, line in enumerate(text.lines):
-        if line.lstrip().startswith("#"):
-            continue
-        if line.startswith("FROM "):
-            build.image = line
-        build.lines.append(_label(text, number, line))
-        head, word, tail = line.partition("pip install")
-        for match in _NAMED.finditer(line):
-            for place in (context / match[1], context / Path(match[1]).name):
-                if files.is_file(place):
-                    _of_file(build, place, report, read_files)
-                    break
-        arguments = tail if word else line if installs else ""
-        for token in re.split(r"&&|;", arguments)[0].split() if arguments else ():
-            bare = token.strip("'\"")
-            if _TOKEN.fullmatch(bare) and not bare.endswith((".txt", ".yml", ".yaml")):
-                at = line.index(token, len(head) + len(word) if word else 0)
-                label = Label(Span(text, number, at, number, at + len(token)))
-                build.packages.append(PackageLine(bare, label))
-        goes_on = line.rstrip().endswith("\\") and "&&" not in arguments
-        installs = goes_on and bool(word or installs)
+        place = folder / local_path(context)
+        docker = resource.text("build", "dockerfile_path") or "Dockerfile"
+        build.add_file(place / docker, place)
     return build
 
 
@@ -266,7 +246,7 @@ def _is_conda(path: Path) -> bool:
     )
 
 
-def _of_workspace(session: Session, report: Report, name: str) -> Build:
+def _of_workspace(session: Session, build: Build) -> Build:
     """An environment of the workspace.
 
     Raises:
@@ -276,17 +256,18 @@ def _of_workspace(session: Session, report: Report, name: str) -> Build:
     from mlctl.cli.az.read import read_live
     from mlctl.kinds import Address
 
-    bare = name.removeprefix("azureml:").removesuffix("@latest")
+    name, _, version = build.name.removeprefix("azureml:").removesuffix("@latest").partition(":")
     with session.backend() as backend:
-        of_name, _, version = bare.partition(":")
-        live = read_live(backend, Address("environment", of_name, None, version or None))
+        live = read_live(backend, Address("environment", name, None, version or None))
     body = live.body.get("properties", {})
-    build = Build(str(live.address), Path(), str(body.get("image") or ""))
+    place, conda = str(live.address), str(body.get("condaFile") or "")
+    build.image = str(body.get("image") or "")
     if build.image:
-        text = SourceText(str(live.address), f"image: {build.image}")
+        text = SourceText(place, f"image: {build.image}")
         build.lines.append(_label(text, 0, text.text))
-    for document in source.load(
-        str(live.address), str(body.get("condaFile") or ""), report, explicit=False
-    ):
-        _of_conda(build, document)
+    for document in source.load(place, conda, build.report, explicit=False)[:1]:
+        build.add_conda(document)
     return build
+
+
+COMMANDS = {"check": check}
