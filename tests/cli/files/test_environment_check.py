@@ -32,7 +32,9 @@ dependencies:
   - pip:
       - azureml-samples==0+unknown
 """
-# MicrosoftLearning/mslearn-mlops#60 and mslearn-dp100#34, #72: a Python that is gone.
+# MicrosoftLearning/mslearn-dp100#72, and as mslearn-mlops#60: a Python that is gone.
+# MicrosoftLearning/mslearn-dp100#34: the build was killed (-15); its packages were not to blame.
+KILLED = "dependencies:\n  - pip\n  - scikit-learn\n  - pip: [azureml-defaults]\n"
 OLD = "dependencies:\n  - python=3.6.2\n  - scikit-learn\n  - pip: [azureml-defaults]\n"
 
 
@@ -41,6 +43,7 @@ OLD = "dependencies:\n  - python=3.6.2\n  - scikit-learn\n  - pip: [azureml-defa
     [
         (FROZEN, [("MLC361", 4), ("MLC337", 6), ("MLC338", 8)]),
         (OLD, [("MLC361", 2)]),
+        (KILLED, []),
         ("dependencies: [python=3.12, {pip: [azureml-mlflow, azureml-defaults]}]\n", []),
         ("dependencies:\n- python=3.12\n- pip:\n  - azureml-sdk==1.50 # old\n", [("MLC361", 4)]),
         ("dependencies:\n- python=3.8 # mlctl:ignore=MLC361\n", []),
