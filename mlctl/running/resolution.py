@@ -140,16 +140,16 @@ def failures(
         _, of_pip_answer = _settled(resolver, of_pip) if of_pip else ({}, "")
         severity = Severity.ERROR if of_pip_answer else Severity.WARNING
         packages, answer = (of_pip, of_pip_answer) if of_pip_answer else (packages, answer)
-    if "(from versions: none)" in answer:  # pip says the same of what is published as source alone
-        severity = Severity.WARNING
     problems: list[tuple[str, list[str]]] = []
     while answer:
         words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", answer)}
-        suspects = [text for text in packages if _name(text) in words and _unbound(text) != text]
+        suspects = [text for text in packages if _name(text) in words]
         problems.append((answer, suspects))
-        if not suspects:
+        relaxed = [_unbound(text) if text in suspects else text for text in packages]
+        if relaxed == packages:
             break
-        packages = [_unbound(text) if text in suspects else text for text in packages]
+        line_of |= {_unbound(text): line_of[text] for text in suspects}
+        packages = relaxed
         versions, answer = _settled(resolver, packages)
     if resolver.left_out:
         names = ", ".join(sorted(resolver.left_out))
@@ -161,13 +161,14 @@ def failures(
             for text in suspects
             if _name(text) in versions
         ]
+        is_none = "(from versions: none)" in problem  # to pip, or published as source alone
         yield Diagnostic(
             UNRESOLVED,
             f"for Python {python} on Linux: {short(problem)}",
             culprits[0].label,
             f"what resolves: {', '.join(resolving)}" if resolving else _HINT,
             tuple(replace(line.label, text="named too") for line in culprits[1:]),
-            severity=severity,
+            severity=Severity.WARNING if is_none else severity,
         )
 
 

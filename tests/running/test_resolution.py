@@ -153,3 +153,8 @@ def test_pip_resolves_where_uv_is_not(tmp_path: Path, monkeypatch: pytest.Monkey
     (finding,) = failures(lines(*index, "one==1.0", "two==1.0"), "3.10", tmp_path, [])
     assert "Cannot install one==1.0 and two==1.0" in finding.message
     assert finding.hint == "what resolves: `one==2.0`, `two==2.0`"
+    lacking = [*index, "two==1.0", "no-such-package"]
+    (finding,) = failures(lines(*lacking), "3.10", tmp_path, [])
+    assert finding.severity is Severity.WARNING  # it may be published as source alone
+    assert finding.primary is not None
+    assert finding.primary.span.line == len(lacking) - 1
