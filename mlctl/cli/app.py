@@ -63,6 +63,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "emulator": "mlctl.cli.emulator.command",
     },
 }
+_MORE = {"environment": "mlctl.cli.files.environment_check"}  # what is no verb of az
 VERBS = {verb: module for verbs in SECTIONS.values() for verb, module in verbs.items()}
 _SECTION_OF = {verb: section for section, verbs in SECTIONS.items() for verb in verbs}
 
@@ -79,6 +80,8 @@ def build(verb: str | None = None) -> CommandNode:
         module = import_module(VERBS[str(name)])
         if name in KINDS:
             module.register(root, name)
+            if name in _MORE:
+                register(root.groups[name], import_module(_MORE[name]).COMMANDS)
         else:
             register(root, {str(name): module.COMMANDS[name]})
     return tree.read(root, sections=_SECTION_OF)

@@ -45,7 +45,8 @@ DocumentEdit = Callable[[Document, Kind], Document]
 class LoadedConfig:
     """What was read: the graph of the resources, the findings, and notes for the user.
 
-    `read` gives the document of a component in a file that another one names.
+    `read` gives the document of a component in a file that another one names; `components` are
+    those that were read so.
     """
 
     graph: Graph
@@ -54,6 +55,7 @@ class LoadedConfig:
     files: tuple[str, ...]
     notes: tuple[str, ...] = ()
     read: ReadDocument = lambda _path: None
+    components: tuple[Resource, ...] = ()
 
 
 @dataclass(slots=True)
@@ -150,7 +152,8 @@ class Loader:
         built = replace(built, secrets=self.variables.secrets.known)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
-        return LoadedConfig(built, tuple(resources), self.report, paths, notes, read.component)
+        loaded = (built, tuple(resources), self.report, paths, notes, read.component)
+        return LoadedConfig(*loaded, tuple(components))
 
     def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> list[Resource]:
         """Check the components in files that documents name, and those that these name."""

@@ -15,6 +15,7 @@ from mlctl.planning.preflight.checks import PLAN_RULES
 from mlctl.policies.policy import POLICY_RULES
 from mlctl.project.plugins import PLUGIN_RULES
 from mlctl.rehearsal.rules import REHEARSAL_RULES
+from mlctl.running.rules import UNRESOLVED
 from mlctl.schema.rules import SCHEMA_RULES
 from mlctl.schema.text import nearest
 from mlctl.source.rules import SOURCE_RULES
@@ -25,7 +26,7 @@ ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
             *(*SOURCE_RULES, *SCHEMA_RULES, *_LOAD_RULES, *rules.rules(), UNREADABLE, PRIVATE),
-            RETIREMENT,
+            *(RETIREMENT, UNRESOLVED),
             *(NO_SUCCESSOR, *PLAN_RULES, *REHEARSAL_RULES, *POLICY_RULES, *PLUGIN_RULES),
         ),
         key=lambda rule: rule.code,

@@ -112,18 +112,32 @@ def _of_conda(environment: EnvironmentSource, conda: Mapping[str, Data]) -> Requ
         if isinstance(entry, Mapping):
             packages += [str(line) for line in _listed(entry.get("pip"))]
             continue
-        match = _CONDA.fullmatch(str(entry).strip())
-        package = match["name"].lower() if match else ""
-        if match is None or _NO_PACKAGE.fullmatch(package):
+        package = as_pip(str(entry))
+        if package is None:
             left_out.append(str(entry))
-        elif package == "python":
-            version = re.search(r"\d+\.\d+", match["bound"])
-            python = version[0] if version else None
-        elif package not in ("pip", "setuptools", "wheel"):
-            packages.append(_NAMES.get(package, package) + _bound(match["bound"]))
+        elif package:
+            packages.append(package)
+        python = python_of(str(entry)) or python
     return Requirements(
         environment.name, environment.folder, python, tuple(packages), tuple(left_out)
     )
+
+
+def as_pip(conda: str) -> str | None:
+    """A package of conda as pip names it; None for what is no package of Python, "" for Python."""
+    match = _CONDA.fullmatch(conda.strip())
+    package = match["name"].lower() if match else ""
+    if match is None or _NO_PACKAGE.fullmatch(package):
+        return None
+    if package in ("python", "pip", "setuptools", "wheel"):
+        return ""
+    return _NAMES.get(package, package) + _bound(match["bound"])
+
+
+def python_of(conda: str) -> str | None:
+    """The version of Python (`3.10`) that a line of conda asks for."""
+    match = re.match(r"(?:[\w.-]+::)?python\b(?![\w.-]).*?(\d+\.\d+)", conda.strip().lower())
+    return match[1] if match else None
 
 
 def _listed(value: Data) -> Iterator[Data]:

@@ -14,7 +14,7 @@ from mlctl import catalog, files, inert
 from mlctl.catalog.tables import Retiring, Table, every_table, retiring_features
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, SourceText, Span
 from mlctl.pointer import Data
 from mlctl.project.rules import RETIREMENT
@@ -229,15 +229,32 @@ def _tables() -> Mapping[str, Table]:
     return {table.name: table for table in every_table() if table.name in used}
 
 
+def retired(lines: Iterable[Label], today: date) -> Iterator[Diagnostic]:
+    """What parts of lines name that is retired."""
+    for label in lines:
+        span = label.span
+        if span.source.waives(RETIREMENT, span.line):
+            continue
+        for of, start, end in _of_line(_COMMENT.sub("", span.text)):
+            if of.date <= today:
+                at = Span(span.source, span.line, span.column + start, span.line, span.column + end)
+                yield _diagnostic(Use(of, Label(at)), f"was retired on {of.date.isoformat()}")
+
+
 def _report(near_uses: Iterable[Use], fails: Sequence[Use]) -> Report:
     report = Report()
     for use in near_uses:
-        of = use.retiring
-        message = f"`{of.name}` ({of.kind}) retires on {of.date.isoformat()}, by {of.source}"
         severity = Severity.ERROR if use in fails else Severity.WARNING
-        hint = f"use {of.successor}" if of.successor else None
-        report.add(Diagnostic(RETIREMENT, message, use.label, hint, (), use.address, severity))
+        when = f"retires on {use.retiring.date.isoformat()}"
+        report.add(replace(_diagnostic(use, when), severity=severity))
     return report
+
+
+def _diagnostic(use: Use, when: str) -> Diagnostic:
+    of = use.retiring
+    message = f"`{of.name}` ({of.kind}) {when}, by {of.source}"
+    hint = f"use {of.successor}" if of.successor else None
+    return Diagnostic(RETIREMENT, message, use.label, hint, (), use.address)
 
 
 COMMANDS = {"retirements": retirements}

@@ -63,11 +63,16 @@ def validate(
     loaded = session.loader(report).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
+    print_findings(session, report, output, len(loaded.files))
+    return Exit.ERROR if report.failed else Exit.OK
+
+
+def print_findings(session: Session, report: Report, output: FindingsFormat, files: int) -> None:
+    """Print what was found in so many files."""
     if output is FindingsFormat.HUMAN:
-        session.out(_for_people(session, report, len(loaded.files)))
+        session.out(_for_people(session, report, files))
     else:
         session.out_data(_for_programs(report, output))
-    return Exit.ERROR if report.failed else Exit.OK
 
 
 def _for_people(session: Session, report: Report, files: int) -> str:

@@ -26,7 +26,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "plain_secrets": (),
     "deployments": ("batch-deployment",),
     "scripts": ("batch-deployment", "online-deployment"),
-    "environments": ("batch-deployment",),
+    "environments": ("batch-deployment", "online-deployment", "environment", "job", "component"),
     "online": ("online-endpoint",),
     "documents": (),
     "pools": ("batch-pool",),
