@@ -33,6 +33,7 @@ from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
+from mlctl.cli.shell.rule_choice import new_report
 from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.files import expanded
 from mlctl.forecast import DEFAULT_WEATHER
@@ -67,6 +68,13 @@ class ShowFormat(StrEnum):
     HTML = "html"
 
 
+FilesToApply = Annotated[
+    list[str] | None,
+    argument(
+        "Files and folders that are applied first, with the batch deployment that takes the job.",
+        metavar="PATH...",
+    ),
+]
 Name = Annotated[str, argument("The job that is finished.", metavar="NAME")]
 Show = Annotated[ShowFormat, flag("How it is written; html is one page.", "--output", "-o")]
 Events = Annotated[FinishFormat, flag("human, or json: an event a line.", "--output", "-o")]
@@ -122,6 +130,7 @@ class OrderArgs:
 
 def finish(
     session: Session,
+    paths: FilesToApply = None,
     *,
     order_args: OrderArgs,
     work: BatchFlags,
@@ -142,12 +151,23 @@ def finish(
     workspace says what comes next before it is done: after a crash, `mlctl finish resume NAME` goes
     on, on any machine. Exits with 11 where the job is done late, 12 where it gets too dear, 13
     where it cannot be done.
+
+    Files that are named are first applied, as by `mlctl apply`: their plan is shown, and it asks.
+    The job is then that of their only batch deployment, unless -n names another one.
     """
+    if paths:
+        if order_args.file is not None:
+            raise UsageError("PATH and -f FILE are different jobs: give one of them.")
+        order_args = _of_files(session, paths, order_args)
     if (order_args.endpoint is None) is (order_args.file is None):
-        raise UsageError("give -n ENDPOINT, or -f FILE of a command job.")
+        raise UsageError("give -n ENDPOINT, files with one, or -f FILE of a command job.")
     if (order_args.checkpoint is None) is not (order_args.file is None):
         raise UsageError("-f FILE and --checkpoint OUTPUT need each other.")
     deadline_s = _deadline(session, order_args.deadline) if order_args.deadline else None
+    if paths:
+        code = _applied(session, paths, output, yes=yes)
+        if code is not Exit.OK:
+            return code
     if order_args.file is not None:
         with refusals():
             settings = settings_of(delays, cloud)
@@ -179,6 +199,39 @@ def finish(
     if split is not None and split.reason and len(order.sizes) == 1 and order_args.shards == "auto":
         session.note(f"one shard: the input cannot be split, since {clean(split.reason)}")
     return _begun(session, order, compared, lambda _: None, results, notify, output, yes=yes)
+
+
+def _of_files(session: Session, paths: list[str], order_args: OrderArgs) -> OrderArgs:
+    """The order with the endpoint and the deployment of the files, where no flag names one.
+
+    Raises:
+        UsageError: they have none, or several.
+    """
+    if order_args.endpoint is not None:
+        return order_args
+    report = new_report(session, None)
+    resources = session.loader(report).load([*paths]).graph.resources.values()
+    session.show(report)
+    deployments = [each.address for each in resources if each.kind.name == "batch-deployment"]
+    if len(deployments) != 1:
+        names = ", ".join(address.name for address in deployments) or "none"
+        raise UsageError(
+            f"the files declare {len(deployments)} batch deployments ({names}):"
+            " -n ENDPOINT -d DEPLOYMENT says which one takes the job."
+        )
+    [address] = deployments
+    deployment = order_args.deployment or address.name
+    return replace(order_args, endpoint=address.parent, deployment=deployment)
+
+
+def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
+    """Make the workspace as the files say, once somebody has agreed to their plan."""
+    from mlctl.cli.change import apply
+    from mlctl.cli.change.execution import ApplyArgs, ApplyFormat
+    from mlctl.cli.change.planning import PruneArgs
+
+    args = ApplyArgs(yes=yes, output=ApplyFormat(output.value))
+    return apply.apply(session, apply.WhatArgs(), PruneArgs(), args, paths)
 
 
 def _begun(

@@ -100,8 +100,8 @@ def test_what_cannot_be_resumed_is_refused_with_its_place(staged: Run) -> None:
     [
         (("-f", "job.yml"), "-f FILE and --checkpoint OUTPUT need each other"),
         (("-n", "e", "--checkpoint", "kept"), "-f FILE and --checkpoint OUTPUT need each other"),
-        ((), "give -n ENDPOINT, or -f FILE of a command job"),
-        (("-n", "e", "-f", "job.yml"), "give -n ENDPOINT, or -f FILE of a command job"),
+        ((), "give -n ENDPOINT, files with one, or -f FILE of a command job"),
+        (("-n", "e", "-f", "job.yml"), "give -n ENDPOINT, files with one"),
         (("-f", "job.yml", "--checkpoint", "kept"), "give --steps N"),
     ],
 )
