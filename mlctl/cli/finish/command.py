@@ -211,7 +211,6 @@ def _of_files(session: Session, paths: list[str], order_args: OrderArgs) -> Orde
         return order_args
     report = new_report(session, None)
     resources = session.loader(report).load([*paths]).graph.resources.values()
-    session.show(report)
     deployments = [each.address for each in resources if each.kind.name == "batch-deployment"]
     if len(deployments) != 1:
         names = ", ".join(address.name for address in deployments) or "none"
