@@ -5,6 +5,9 @@ from __future__ import annotations
 from mlctl.dataclasses import dataclass, fields, replace
 
 DEFAULT_NAME = "default"  # the workload of jobs that name none
+# Properties of a command job: the output in which its checkpoints are, and the job that has left
+# those from which it goes on. On a simulated cloud it does.
+CHECKPOINT, RESUMES = "mlctl.checkpoint", "mlctl.resumes"
 _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
 
 

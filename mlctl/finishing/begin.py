@@ -64,6 +64,11 @@ def options(
     """
     count = shards or _best_shards(scenario, seed)
     studies = [Study(scenario, replace(policy, shards=count), seed) for policy in policies]
+    return ranked(studies, deadline_s, makes_twin=makes_twin)
+
+
+def ranked(studies: Sequence[Study], deadline_s: float | None, *, makes_twin: bool) -> list[Option]:
+    """Studies with their forecasts, the best first; as `options`."""
     by_s = deadline_s - TWIN_S * makes_twin if deadline_s is not None else None
     return sorted(
         (_option(study, _RUNS, deadline_s) for study in with_deadline(studies, by_s)),
@@ -91,7 +96,7 @@ def _best_shards(scenario: Scenario, seed: str) -> int:
 
 
 def _option(study: Study, runs: int, deadline_s: float | None) -> Option:
-    runs = max(min(runs, _ATTEMPTS // study.scenario.mini_batches), _LEAST)
+    runs = max(min(runs, _ATTEMPTS // study.steps), _LEAST)
     return Option(study, study.summary(study.histories(range(runs)), deadline_s))
 
 

@@ -1,8 +1,9 @@
-"""Runs in a workspace: jobs of a batch endpoint, and the dedicated twin of its deployment."""
+"""Runs in a workspace: jobs of a batch endpoint or command jobs, and their dedicated twins."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,12 +23,15 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.engine.model import HOUR, Tier
-from mlctl.workload import DEFAULT_NAME, Workload
+from mlctl.workload import CHECKPOINT, DEFAULT_NAME, RESUMES, Workload
 
 _T = TypeVar("_T")
 TWIN = "-dedicated"
 POLL_S = 30.0  # between two looks at a run of Azure: two requests a minute
 _PATIENCE_S, _LONGEST_PAUSE_S = 6 * HOUR, 300.0  # how long a service may be without an answer
+# Names of files that are not written to their end, and what in a name says how far a checkpoint is.
+_PARTIAL = re.compile(r"\.(partial|part|tmp|temp|incomplete)$|(^|/)[.~]")
+_STEPS = re.compile(r"(?:step|ckpt|checkpoint|epoch|iter)\D{0,3}(\d+)", re.IGNORECASE)
 _UNSEEN = 10  # looks at which a job may not be there: one that was started is seen a little later
 # What of a deployment makes its results what they are.
 _VERSION = ("model", "codeConfiguration", "environmentId", "outputAction", "outputFileName")
@@ -123,21 +127,68 @@ class WorkspaceCloud:
         Raises:
             ServiceError: refused, or no answer came as often as it was asked for.
         """
-        deployment = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
-        workload = Workload(**{**order.workload, "files": order.sizes[run.shard]})
-        body, tries = self._body(order, run), count()
+        tries = count()
+        invoke = self._created(order, run) if order.job is not None else self._invoked(order, run)
 
         def start() -> None:
             is_again = next(tries) > 0
             if is_again and self._find(run.name) is not None:
                 return  # the answer was lost, and not the request
             try:
-                self.jobs.invoke(order.endpoint, deployment, body, workload, DEFAULT_NAME)
+                invoke()
             except Permanent:
                 if not is_again or self._find(run.name) is None:
                     raise
 
         self.patiently(start)
+
+    def _invoked(self, order: Order, run: Run) -> Callable[[], Job]:
+        deployment = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
+        workload = Workload(**{**order.workload, "files": order.sizes[run.shard]})
+        body = self._body(order, run)
+        facts = (order.endpoint, deployment, body, workload, DEFAULT_NAME)
+        return lambda: self.jobs.invoke(*facts)
+
+    def _created(self, order: Order, run: Run) -> Callable[[], Job]:
+        """A run of a command job: on nodes of its tier, from the checkpoint of an earlier one."""
+        body = pointer.copied(order.job)
+        if order.deployment:
+            cluster = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
+            body["computeId"] = Address("compute", cluster).id(self.backend.scope)
+        else:
+            tier = "Standard" if run.tier is Tier.DEDICATED else "Spot"
+            body["queueSettings"] = {**(body.get("queueSettings") or {}), "jobTier": tier}
+        body["outputs"][order.checkpoint]["uri"] = checkpoint_uri(order, run.name)
+        notes = {**(body.get("properties") or {}), CHECKPOINT: order.checkpoint}
+        if run.resumes:
+            uri = checkpoint_uri(order, run.resumes)
+            body["inputs"][order.resumes] = {"jobInputType": "uri_folder", "uri": uri}
+            notes[RESUMES] = run.resumes
+        body["properties"] = notes
+        facts = (run.name, {"properties": body}, Workload(**order.workload), DEFAULT_NAME)
+        return lambda: self.jobs.create(*facts)
+
+    def saved(self, order: Order, run: Run) -> int | None:
+        """The steps in the checkpoint that a run of a job has left; None: no whole one of its own.
+
+        A file counts that is whole by its name; the greatest number behind such a word as `step`
+        says how far it is.
+        """
+        look = self.find(run.name)
+        if look is None:
+            return None
+        if look.saved is not None:
+            return look.saved if look.saved > run.first else None
+        uri = checkpoint_uri(order, run.name)
+        try:
+            names = self.patiently(lambda: self._folders.files(uri))
+        except Permanent:  # there is nothing, or it cannot be listed
+            return None
+        whole = [name for name in names if not _PARTIAL.search(name)]
+        if not whole:
+            return None
+        steps = [int(number) for name in whole for number in _STEPS.findall(name)]
+        return max((step for step in steps if step < order.sizes[0]), default=run.first)
 
     def _body(self, order: Order, run: Run) -> dict[str, Data]:
         """ARM's properties of a run."""
@@ -195,13 +246,16 @@ class WorkspaceCloud:
         Raises:
             Permanent: the deployment or its cluster is gone.
         """
+        if order.job is not None:
+            if not order.deployment:
+                return {}
+            twin_cluster, compute = self._twin_cluster(Address("compute", order.deployment))
+            is_there = twin_cluster in self.backend.read([twin_cluster])
+            return {} if is_there else {str(twin_cluster): compute}
         source = Address("batch-deployment", order.deployment, order.endpoint)
         deployment = self._read(source)
         cluster = self._cluster(deployment)
-        twin_cluster = Address("compute", cluster.name + TWIN)
-        compute = self._read(cluster)
-        pointer.put(compute, _PRIORITY, "Dedicated")
-        pointer.put(compute, _SCALE, 0)
+        twin_cluster, compute = self._twin_cluster(cluster)
         compute_id = str(pointer.get(deployment, _COMPUTE))
         head, _, _ = compute_id.rpartition(cluster.name)
         pointer.put(deployment, _COMPUTE, head + twin_cluster.name)
@@ -209,6 +263,12 @@ class WorkspaceCloud:
         present = self.backend.read([twin_cluster, twin])
         bodies = {twin_cluster: compute, twin: deployment}
         return {str(address): body for address, body in bodies.items() if address not in present}
+
+    def _twin_cluster(self, cluster: Address) -> tuple[Address, Any]:
+        compute = self._read(cluster)
+        pointer.put(compute, _PRIORITY, "Dedicated")
+        pointer.put(compute, _SCALE, 0)
+        return Address("compute", cluster.name + TWIN), compute
 
     def _read(self, address: Address) -> Any:
         live = self.backend.read([address]).get(address)
@@ -237,9 +297,18 @@ def _look(job: Job) -> Look:
     run = job.body["properties"].get("run") or {}
     node_s = run.get("billed_node_s")
     batches = pointer.get(run, ("mini_batches", "completed")) or 0
+    saved = pointer.get(run, ("steps", "saved"))
+    if saved is not None:
+        batches = max(int(saved), 1) if job.status == "Running" else 0
     return Look(
         job.status,
         int(batches) if batches else int(job.status == "Running" and not run),
         float(node_s) if node_s is not None else None,
         str(run.get("reason") or ""),
+        None if saved is None else int(saved),
     )
+
+
+def checkpoint_uri(order: Order, run: str) -> str:
+    """The folder in which a run leaves its checkpoints: where Azure puts outputs by itself."""
+    return f"azureml://datastores/workspaceblobstore/paths/azureml/{run}/{order.checkpoint}/"

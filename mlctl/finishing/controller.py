@@ -31,14 +31,16 @@ _CHANGED = (
 class Look:
     """A run at a moment: its status in Azure's words, mini-batches done, and what it was billed.
 
-    `batches` is 1 or more once it has worked. `node_s` are node-seconds, None where nobody counts
-    them: then all nodes of the job are reckoned with for as long as the run was there.
+    `batches` is 1 or more once it has worked; of a training job, steps in checkpoints while it has
+    its nodes, those of the one that it began from too. `node_s` are node-seconds, None where nobody
+    counts them: then all nodes of the job are reckoned with for as long as the run was there.
     """
 
     status: str
     batches: int = 0
     node_s: float | None = None
     reason: str = ""
+    saved: int | None = None  # steps in the last checkpoint of a training job, where it is known
 
     @property
     def ended(self) -> bool:
@@ -70,6 +72,12 @@ class Cloud(Protocol):
 
         Raises:
             Permanent: it is gone.
+        """
+
+    def saved(self, order: Order, run: Run) -> int | None:
+        """The steps in the checkpoint that a run of a job has left; None: no whole one of its own.
+
+        Where nobody knows them, those of the checkpoint from which it went on.
         """
 
     def submit(self, order: Order, run: Run) -> None:
@@ -176,7 +184,7 @@ class Controller:
             return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed alike: {why}"
         elapsed = self.cloud.now() - progress.began
         tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
-        cost = order.step_cost(progress.shard, tier)
+        cost = order.step_cost(progress.files_of_step, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
             why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
             return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
@@ -212,7 +220,9 @@ class Controller:
     def _noted(self, tier: Tier, *, to_its_end: bool = False) -> Run:
         progress = self.progress
         name = progress.order.run_name(len(progress.runs))
-        facts = {"to_its_end": True} if to_its_end else {}
+        facts: dict[str, Any] = {"to_its_end": True} if to_its_end else {}
+        if progress.order.job is not None:
+            facts["resumes"], facts["first"] = progress.checkpoint
         self._write("submit", run=name, shard=progress.shard, tier=tier.value, **facts)
         return progress.runs[-1]
 
@@ -237,7 +247,8 @@ class Controller:
         end_s = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
         look = self.cloud.watch(run.name, progress.began + end_s)
         while not look.ended:
-            later = limit(look.batches) if limit is not None else end_s
+            done = max(look.batches - run.first, min(look.batches, 1))
+            later = limit(done) if limit is not None else end_s
             if later <= end_s + _ROUNDING_S:
                 look = replace(self.cloud.cancel(run.name), reason=GIVEN_UP)
                 break
@@ -249,7 +260,10 @@ class Controller:
         node_s = look.node_s
         if node_s is None:
             node_s = self.progress.order.nodes * (self.cloud.now() - run.at)
-        self._write("ended", run=run.name, status=look.status, node_s=node_s, reason=look.reason)
+        facts: dict[str, Any] = {"node_s": node_s, "reason": look.reason}
+        if self.progress.order.job is not None and look.status != "Completed":
+            facts["saved"] = self.cloud.saved(self.progress.order, run)
+        self._write("ended", run=run.name, status=look.status, **facts)
 
     def _make_twin(self) -> str:
         """Make what is not there of the twin; why that is refused, or "" where it is not."""

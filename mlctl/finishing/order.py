@@ -24,6 +24,10 @@ class Order:
     `weather` the name of what the forecast reckons with.
     `workload` says what files take on a simulated cloud. Times are in seconds, `node_s` is what a
     file takes of a node, `nodes` are those that a run works on, prices are in USD an hour.
+
+    Of a command job `job` are ARM's properties; its steps stand for files, and it is one shard of
+    many runs. The output `checkpoint` of a run is the input `resumes` of the next one, `deployment`
+    and `dedicated` are clusters, both "" where it gets nodes for itself.
     """
 
     name: str
@@ -51,6 +55,9 @@ class Order:
     upload: str = ""
     version: str = ""
     weather: str = ""
+    job: Mapping[str, Data] | None = None
+    checkpoint: str = ""
+    resumes: str = ""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Order:
@@ -66,11 +73,14 @@ class Order:
     def recovery(self) -> RecoveryPolicy:
         """The policy, as a forecast carries it out."""
         switch = Switch(**self.switch) if self.switch is not None else None  # type: ignore[arg-type]
-        return replace(parse(self.policy), switch=switch, shards=len(self.sizes))
+        policy = replace(parse(self.policy), switch=switch)
+        if self.job is not None:
+            return replace(policy, resumes=True)
+        return replace(policy, shards=len(self.sizes))
 
-    def step_cost(self, shard: int, tier: Tier) -> float:
-        """What a shard costs on a tier if nothing is lost, in USD."""
-        return self.cost(self.sizes[shard] * self.node_s, tier)
+    def step_cost(self, files: int, tier: Tier) -> float:
+        """What so many files cost on a tier if nothing is lost, in USD."""
+        return self.cost(files * self.node_s, tier)
 
     def cost(self, node_s: float, tier: Tier) -> float:
         """What node-seconds of a tier cost, in USD."""

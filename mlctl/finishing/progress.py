@@ -41,6 +41,8 @@ class Run:
     node_s: float = 0.0
     ended: float | None = None
     to_its_end: bool = False  # since there is no dedicated twin to change to
+    resumes: str | None = None  # of a job: the run of whose checkpoint it goes on, "" of none
+    first: int = 0
 
     @property
     def completed(self) -> bool:
@@ -62,6 +64,7 @@ class Progress:
     losses: int = 0  # of its runs, one after the other
     failures: int = 0  # equal ones
     uploaded: bool = False
+    checkpoints: list[tuple[str, int]] = field(default_factory=list)  # runs, steps: the last counts
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Progress:
@@ -79,6 +82,7 @@ class Progress:
                 tier = Tier(record["tier"])
                 run = Run(record["run"], record["shard"], tier, record["at"])
                 run.to_its_end = bool(record.get("to_its_end"))
+                run.resumes, run.first = record.get("resumes"), record.get("first", 0)
                 self.runs.append(run)
             case "ended":
                 self._ended(record)
@@ -103,6 +107,10 @@ class Progress:
             self.shard, self.losses, self.failures = self.shard + 1, 0, 0
             return
         self.losses += 1
+        if record.get("saved") is not None:
+            self.checkpoints.append((run.name, record["saved"]))
+        elif run.status == "Failed" and run.resumes:
+            self.checkpoints.pop()  # it may be why: the one before it is tried
         if run.status == "Failed":
             previous = self.runs[-2] if len(self.runs) > 1 else None
             is_equal = previous is not None and (previous.status, previous.reason) == (
@@ -123,8 +131,19 @@ class Progress:
 
     @property
     def files_left(self) -> int:
-        """How many files are not done."""
-        return sum(self.order.sizes[self.shard :])
+        """How many files are not done; of a training job steps, 1 or more until it is done."""
+        left = sum(self.order.sizes[self.shard :])
+        return max(left - self.checkpoint[1], 1) if left else 0
+
+    @property
+    def files_of_step(self) -> int:
+        """How many files the next run has, or steps."""
+        return self.files_left if self.order.job is not None else self.order.sizes[self.shard]
+
+    @property
+    def checkpoint(self) -> tuple[str, int]:
+        """The run whose checkpoint is the last that is trusted, and its steps; "" and 0: none."""
+        return self.checkpoints[-1] if self.checkpoints else ("", 0)
 
     @property
     def last_tier(self) -> Tier | None:

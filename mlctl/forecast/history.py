@@ -18,9 +18,10 @@ from mlctl.simulator.engine.commands import (
     CancelJob,
     SetPreemption,
     SubmitBatch,
+    SubmitTraining,
 )
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus, TrainingJob
-from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.model import HOUR, ClusterSpec, Tier
 from mlctl.simulator.engine.processes import OnOff, Poisson, Shock
 from mlctl.simulator.engine.state import World
 
@@ -106,32 +107,47 @@ class EngineCloud:
         world, name, began = self.world, self.submit(files, tier), self.world.now
         given_up = not engine.finish(world, name, until)
         job = world.jobs[name]
-        assert isinstance(job, BatchJob)
-        while given_up and extension is not None and extension(job.done) > until + _ROUNDING_S:
-            until = extension(job.done)
+        while given_up and extension is not None:
+            later = extension(self.seen(job))
+            if later <= until + _ROUNDING_S:
+                break
+            until = later
             given_up = not engine.finish(world, name, until)
         if given_up:
             engine.run(world, max(until, world.now))  # it may stand still for good
             cluster_commands.carry_out(world, CancelJob(name))
         if tier is not self.scenario.cluster.tier:
             self.away_s += max(world.now - began - self.scenario.cluster.idle_s, 0.0)
-        return _result(world.jobs[name], given_up=given_up)
+        return self.result(world.jobs[name], given_up=given_up)
+
+    def seen(self, job: AnyJob) -> int:
+        """What is seen of the progress of a run that goes on: mini-batches that are done."""
+        assert isinstance(job, BatchJob)
+        return job.done
+
+    def result(self, job: AnyJob, *, given_up: bool) -> Try:
+        """What came of a run."""
+        return _result(job, given_up=given_up)
 
     def submit(self, files: int, tier: Tier) -> str:
         """Submit the job with so many files, to the cluster or to its dedicated twin; its name."""
         world, spec_ = self.world, self.scenario.cluster
-        cluster = spec_.name
-        if tier is not spec_.tier:
-            cluster += TWIN
-            if cluster not in world.clusters:
-                twin = replace(spec_, name=cluster, tier=tier, min_instances=0)
-                cluster_commands.carry_out(world, AddCluster(twin))
+        cluster = spec_ if tier is spec_.tier else self._twin(tier)
+        if cluster.name not in world.clusters:
+            cluster_commands.carry_out(world, AddCluster(cluster))
         job = self.scenario.job
         name = job.name if not self.jobs else f"{job.name}-{len(self.jobs) + 1}"
         self.jobs.append(name)
-        spec = replace(job, name=name, cluster=cluster, files=files)
-        cluster_commands.carry_out(world, SubmitBatch(spec))
+        cluster_commands.carry_out(world, self.command(name, cluster, files))
         return name
+
+    def _twin(self, tier: Tier) -> ClusterSpec:
+        spec = self.scenario.cluster
+        return replace(spec, name=spec.name + TWIN, tier=tier, min_instances=0)
+
+    def command(self, name: str, cluster: ClusterSpec, files: int) -> SubmitBatch | SubmitTraining:
+        """What submits a run of so many files."""
+        return SubmitBatch(replace(self.scenario.job, name=name, cluster=cluster.name, files=files))
 
     def bill(self) -> Bill:
         """What the runs cost, once no node is up for them any more."""

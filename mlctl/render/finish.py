@@ -22,14 +22,17 @@ def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, wid
     table = [
         "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)) for row in rows
     ]
-    shards, files = len(order["sizes"]), sum(order["sizes"])
+    work = f"{sum(order['sizes'])} files in {_count(len(order['sizes']), 'shard')}"
+    target = f"{order['endpoint']}/{order['deployment']}"
+    if order["job"] is not None:
+        work = f"{_count(order['sizes'][0], 'step')}, with checkpoints in `{order['checkpoint']}`,"
+        target = order["deployment"] or "nodes of its own"
     limits = [f"done within {elapsed(order['deadline_s'])}"] if order["deadline_s"] else []
     limits += (
         [f"for no more than {order['max_cost']:g} USD"] if order["max_cost"] is not None else []
     )
-    target = f"{order['endpoint']}/{order['deployment']}"
-    head = f"{order['name']}: {files} files in {_count(shards, 'shard')} on {target}"
-    twin = f"{order['dedicated']} takes what must not be lost"
+    head = f"{order['name']}: {work} on {target}"
+    twin = f"{order['dedicated'] or 'a dedicated node'} takes what must not be lost"
     if order["makes_twin"]:
         twin += "; it is made when it is needed, with a cluster of its own, and removed at the end"
     lines = [
@@ -70,7 +73,23 @@ def _happened(record: Mapping[str, Any]) -> str:
 
 
 def _submitted(record: Mapping[str, Any]) -> str:
-    return f"{record['run']}: shard {record['shard'] + 1} on {TIERS[record['tier']]} nodes"
+    return f"{record['run']}: {part(record)} on {TIERS[record['tier']]} nodes"
+
+
+def part(run: Mapping[str, Any]) -> str:
+    """What a run does: a shard, or of a training job the steps behind a checkpoint."""
+    resumes = run.get("resumes")
+    if resumes is None:
+        return f"shard {run['shard'] + 1}"
+    return f"from step {run['first']} of {resumes}" if resumes else "from the beginning"
+
+
+def amount(data: Mapping[str, Any]) -> tuple[int, int, str]:
+    """How much is done of how much, and of what: shards, or steps of a training job."""
+    if data["unit"] == "step":
+        files = data["files"]
+        return files["total"] - files["left"], files["total"], "step"
+    return data["shards"]["done"], data["shards"]["total"], "shard"
 
 
 _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
@@ -88,27 +107,29 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 def _ended(record: Mapping[str, Any]) -> str:
     reason = f", {record['reason']}" if record["reason"] else ""
-    return f"{record['status'].lower()}{reason}"
+    saved = record.get("saved")
+    kept = f"; its checkpoint has {_count(saved, 'step')}" if saved is not None else ""
+    return f"{record['status'].lower()}{reason}{kept}"
 
 
 def live(record: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """A record as a line, with how the job stands after it."""
     stands = ""
     if record["event"] == "ended":
-        shards = data["shards"]
-        stands = f"  [{shards['done']}/{shards['total']} shards, {usd(data['spent'])}]"
+        done, total, noun = amount(data)
+        stands = f"  [{done}/{total} {noun}s, {usd(data['spent'])}]"
     return event(record, data["began"]) + stands
 
 
 def summary(data: Mapping[str, Any]) -> str:
     """How a job stands, in one line."""
-    shards, runs = data["shards"], data["runs"]
+    (done, total, noun), runs = amount(data), data["runs"]
     lost = sum(run["status"] == "Canceled" for run in runs)
     state = data["outcome"] or "under way"
     reason = f" ({data['reason']})" if data["reason"] else ""
     last = max((run["ended"] or run["at"] for run in runs), default=data["began"])
     return clean(
-        f"{data['name']}: {state}{reason}; {shards['done']} of {_count(shards['total'], 'shard')},"
+        f"{data['name']}: {state}{reason}; {done} of {_count(total, noun)},"
         f" {_count(len(runs), 'run')}, {lost} lost, {_count(data['switches'], 'change')} of tier,"
         f" {usd(data['spent'])}, {elapsed(last - data['began'])}"
     )
@@ -118,7 +139,7 @@ def human(data: Mapping[str, Any]) -> str:
     """A job with its runs."""
     rows = "\n".join(
         clean(
-            f"  {run['name']}: shard {run['shard'] + 1}, {TIERS[run['tier']]},"
+            f"  {run['name']}: {part(run)}, {TIERS[run['tier']]},"
             f" {run['status'].lower() or 'under way'}, {usd(run['usd'])}"
         )
         for run in data["runs"]

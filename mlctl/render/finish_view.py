@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from mlctl.durations import elapsed
-from mlctl.render.finish import TIERS, left, usd
+from mlctl.render.finish import TIERS, amount, left, part, usd
 from mlctl.render.terminal.terminal import clean
 
 Coming = Mapping[str, float | None]  # an outlook as data
@@ -62,16 +62,16 @@ def standing(
     data: Mapping[str, Any], outlook: Coming | None, now: float, as_of: float
 ) -> Iterator[str]:
     """How a job stands; the outlook is of the moment `as_of`."""
-    shards, runs = data["shards"], data["runs"]
+    (done, total, noun), runs = amount(data), data["runs"]
     lost = sum(run["status"] == "Canceled" for run in runs)
-    filled = _BAR * shards["done"] // max(shards["total"], 1)
+    filled = _BAR * done // max(total, 1)
     bar = f"[{'#' * filled}{'.' * (_BAR - filled)}]"
-    yield f"{data['name']}  {bar} {shards['done']} of {shards['total']} shards, {lost} runs lost"
+    yield f"{data['name']}  {bar} {done} of {total} {noun}s, {lost} runs lost"
     run = runs[-1] if runs and not runs[-1]["status"] else None
     if run is not None:
         took = elapsed(max(now - run["at"], 0))
         nodes = f"{data['nodes']} {TIERS[run['tier']]} node{'s' if data['nodes'] > 1 else ''}"
-        yield f"now    {run['name']}: shard {run['shard'] + 1} on {nodes}, for {took}"
+        yield f"now    {run['name']}: {part(run)} on {nodes}, for {took}"
     spent = f"{usd(data['spent'])} spent"
     spent += f" of about {usd(outlook['cost'])}" if outlook is not None else ""
     budget = f"; the budget is {usd(data['max_cost'])}" if data["max_cost"] is not None else ""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.cli.forecast.subject import with_live
 from mlctl.config.graph import Graph
-from mlctl.dataclasses import replace
+from mlctl.dataclasses import asdict, replace
 from mlctl.finishing.begin import Option, order_of
 from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.controller import Controller
@@ -17,8 +17,11 @@ from mlctl.finishing.progress import Progress
 from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.forecast.batch.study import Study, with_deadline
+from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
+from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import control, disruptions
+from mlctl.simulator.engine.model import TrainingSpec
 from mlctl.simulator.engine.processes import OnOff, Poisson, PreemptionProcess, Shock
 from mlctl.workload import Workload
 from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, deployment, endpoint, model
@@ -112,6 +115,69 @@ def resumed(backend: LocalBackend) -> Controller:
         WorkspaceCloud(backend, backend.jobs),
         lambda record: journals.append(NAME, record),
     )
+
+
+def trained(
+    run: int,
+    processes: tuple[PreemptionProcess, ...],
+    policy: RecoveryPolicy,
+    deadline_s: float | None,
+    *,
+    nodes: int = 1,
+    **work: Any,
+) -> World:
+    """The same cloud, and the study of a training job on its cluster."""
+    there = world(run, processes, policy, None, nodes=nodes)
+    batch = there.study.scenario
+    facts = {"steps": 200, "seconds_per_step": 30.0, "checkpoint_every": 10}
+    workload = Workload(**{**facts, "seconds_to_restore": 20.0, **work})
+    assert workload.steps is not None
+    spec = TrainingSpec(
+        batch.job.name,
+        workload.steps,
+        workload.seconds_per_step or 0.0,
+        batch.cluster.name,
+        checkpoint_every=workload.checkpoint_every or 0,
+        checkpoint_s=workload.seconds_per_checkpoint or 0.0,
+        restore_s=workload.seconds_to_restore or 0.0,
+        instance_count=nodes,
+    )
+    training = TrainingScenario(
+        batch.cluster, spec, batch.settings, batch.low_priority_price, processes
+    )
+    study = RecoveryStudy(as_batch(training), replace(policy, resumes=True), job=spec)
+    [study_] = with_deadline([study], deadline_s)
+    return there._replace(study=study_, workload=workload)
+
+
+def training_ordered(of: World, deadline_s: float | None = None, **changes: Any) -> Order:
+    """The order of a training job, whose checkpoints are its output `kept` and its input `from`."""
+    outputs = {"kept": {"jobOutputType": "uri_folder", "mode": "ReadWriteMount"}}
+    body = {
+        "jobType": "Command",
+        "command": "python train.py",
+        "environmentId": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
+        "inputs": {"from": {"jobInputType": "uri_folder", "uri": "azureml://datastores/d/paths/p"}},
+        "outputs": outputs,
+        "resources": {"instanceCount": of.study.scenario.job.instance_count},
+    }
+    facts = {"endpoint": "", "deployment": CPU.name, "dedicated": SURE_CPU.name}
+    of_job = {"job": body, "checkpoint": "kept", "resumes": "from"}
+    workload = {key: part for key, part in asdict(of.workload).items() if part is not None}
+    return ordered(of, deadline_s, **{**facts, **of_job, "workload": workload, **changes})
+
+
+def training_by_chance(number: int) -> tuple[World, float | None]:
+    """A world with a training job for each number, and its deadline."""
+    rng = Random(number)
+    way = rng.choice([Way.REMAINING, Way.FALLBACK, Way.RESUBMIT, *WATCHFUL, *WATCHFUL])
+    nodes = rng.randint(1, 2)
+    work: dict[str, Any] = {"steps": rng.randint(50, 300), "checkpoint_every": rng.randint(5, 40)}
+    work["seconds_per_checkpoint"] = rng.choice([0.0, 15.0])
+    deadline_s = 1800.0 + work["steps"] * 30.0 * rng.uniform(1.3, 2.5) if way in WATCHFUL else None
+    processes = (Poisson(rng.uniform(0.1, 1.0)), OnOff(rng.uniform(0.3, 2), 3600 * rng.random()))
+    policy = RecoveryPolicy(way, rng.randint(1, 3))
+    return trained(number, processes, policy, deadline_s, nodes=nodes, **work), deadline_s
 
 
 def by_chance(number: int) -> tuple[World, float | None]:

@@ -69,16 +69,16 @@ def create(
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
-        resources = _resources(session, backend, args)
-        if resources is None:
+        declared = resources(session, backend, args)
+        if declared is None:
             return Exit.ERROR
-        resource, assets = resources
-        _refuse(resource)
+        resource, assets = declared
+        refuse(resource)
         for asset in assets:
-            _register(backend, asset)
-        body = _body(resource, backend.scope)
+            register(backend, asset)
+        properties = body(resource, backend.scope)
         python = python_of(session, running) if backend_is_local(session, running) else None
-        request = (args.name or resource.get("name"), body, asked, workload)
+        request = (args.name or resource.get("name"), properties, asked, workload)
         if python is None:
             job = runs.create(*request)
         else:
@@ -109,9 +109,9 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 
     handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
     code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
-    name, body, *work = request
+    name, data, *work = request
     record = serving_jobs.create(
-        handle, JobRequest(name, body["properties"], *work), code, folder.absolute()
+        handle, JobRequest(name, data["properties"], *work), code, folder.absolute()
     )
     return Job(record.row.name, record.body(handle.scope))
 
@@ -142,7 +142,7 @@ def submit(
     return Exit.OK
 
 
-def _resources(
+def resources(
     session: Session, backend: Backend, args: JobArgs
 ) -> tuple[Resource, list[Resource]] | None:
     """The job of the file, and the assets that are written inline in it or are local.
@@ -163,11 +163,11 @@ def _resources(
     if report.failed:
         return None
     _look_for_datastores(session, backend, loaded.graph, args)
-    resources = loaded.graph.resources.values()
-    job_resources = [resource for resource in resources if resource.kind is JOB]
+    read = loaded.graph.resources.values()
+    job_resources = [resource for resource in read if resource.kind is JOB]
     if len(job_resources) != 1:
         raise Permanent("NotOneJob", f"`{args.file}` has {len(job_resources)} jobs: one at a time")
-    return job_resources[0], [resource for resource in resources if resource.owner is not None]
+    return job_resources[0], [resource for resource in read if resource.owner is not None]
 
 
 def _look_for_datastores(session: Session, backend: Backend, graph: Graph, args: JobArgs) -> None:
@@ -179,7 +179,7 @@ def _look_for_datastores(session: Session, backend: Backend, graph: Graph, args:
     session.show_findings(findings, ignored(session, args.ignore))
 
 
-def _refuse(job: Resource) -> None:
+def refuse(job: Resource) -> None:
     """Refuse a job that is checked and not run."""
     why = job.kind.not_run.get(job.form.name)
     if why:
@@ -191,16 +191,17 @@ def _refuse(job: Resource) -> None:
         )
 
 
-def _register(backend: Backend, asset: Resource) -> None:
+def register(backend: Backend, asset: Resource) -> None:
     """Register an asset that the job needs, unless it exists."""
     if asset.address in backend.read([asset.address]):
         return
-    body: Mapping[str, Data] = _body(asset, backend.scope)
+    sent: Mapping[str, Data] = body(asset, backend.scope)
     if isinstance(backend, SupportsUpload):
         for upload in asset.uploads:
-            body = backend.upload(asset.address, body, upload)
-    backend.put(asset.address, body).wait()
+            sent = backend.upload(asset.address, sent, upload)
+    backend.put(asset.address, sent).wait()
 
 
-def _body(resource: Resource, scope: Scope) -> dict[str, Data]:
+def body(resource: Resource, scope: Scope) -> dict[str, Data]:
+    """A resource as ARM has it."""
     return encode(complete(resource.values, resource.form), resource.form, scope)

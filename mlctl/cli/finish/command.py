@@ -30,9 +30,10 @@ from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import read_subject
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.flag_text import DelayArgs
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
+from mlctl.cli.shell.rule_choice import new_report
 from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.files import expanded
 from mlctl.forecast import DEFAULT_WEATHER
@@ -46,8 +47,10 @@ if TYPE_CHECKING:
     from mlctl.finishing.outlook import Outlook
     from mlctl.finishing.progress import Outcome, Progress
     from mlctl.finishing.split import Split
+    from mlctl.forecast.batch.policy import RecoveryPolicy
     from mlctl.forecast.batch.reading import Subject
     from mlctl.forecast.scenario import Scenario
+    from mlctl.simulator.engine.model import SimulationSettings
 
 
 class FinishFormat(StrEnum):
@@ -65,6 +68,13 @@ class ShowFormat(StrEnum):
     HTML = "html"
 
 
+FilesToApply = Annotated[
+    list[str] | None,
+    argument(
+        "Files and folders that are applied first, with the batch deployment that takes the job.",
+        metavar="PATH...",
+    ),
+]
 Name = Annotated[str, argument("The job that is finished.", metavar="NAME")]
 Show = Annotated[ShowFormat, flag("How it is written; html is one page.", "--output", "-o")]
 Events = Annotated[FinishFormat, flag("human, or json: an event a line.", "--output", "-o")]
@@ -82,7 +92,15 @@ Notify = Annotated[
 class OrderArgs:
     """What is to be finished, by when, and for how much."""
 
-    endpoint: str = flag("Name of the batch endpoint.", "-n", metavar="NAME")
+    endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
+    file: str | None = flag(
+        "A command job to bring to its end instead; - for standard input.", "-f", metavar="FILE"
+    )
+    checkpoint: str | None = flag(
+        "The job's output with checkpoints, and its input that the next run finds them in: of the"
+        " same name unless given.",
+        metavar="OUTPUT[:INPUT]",
+    )
     deployment: str | None = flag(
         "The deployment for low priority; the endpoint's default one.", "-d", metavar="NAME"
     )
@@ -102,8 +120,9 @@ class OrderArgs:
     )
     shards: str = flag("How many runs share the files, or auto.", default="auto", metavar="N")
     sure: str | None = flag(
-        "The deployment on dedicated nodes; a twin is made and removed unless given.",
-        metavar="DEPLOYMENT",
+        "The deployment on dedicated nodes, or of a command job the cluster; a twin is made and"
+        " removed unless given.",
+        metavar="NAME",
     )
     give_up_after: int = flag("End after so many equal failures.", default=2, min=1, metavar="N")
     weather: str = flag("The weather of the forecast.", default=DEFAULT_WEATHER, metavar="NAME")
@@ -111,9 +130,11 @@ class OrderArgs:
 
 def finish(
     session: Session,
+    paths: FilesToApply = None,
     *,
     order_args: OrderArgs,
     work: BatchFlags,
+    training: TrainingFlags,
     prices: FileArgs,
     delays: DelayArgs,
     cloud: CloudArgs,
@@ -122,15 +143,39 @@ def finish(
     yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False,
     output: Events = FinishFormat.HUMAN,
 ) -> Exit:
-    """Bring a batch job to its end, whatever becomes of its nodes.
+    """Bring a batch job or a training job to its end, whatever becomes of its nodes.
 
     Shows the forecast of what it will do, asks, and then stays: it submits shards of the files one
-    after the other, again where a run is lost, on dedicated nodes where the policy says so. A
-    journal in the workspace says what comes next before it is done: after a crash, `mlctl finish
-    resume NAME` goes on, on any machine. Exits with 11 where the job is done late, 12 where it gets
-    too dear, 13 where it cannot be done.
+    after the other, again where a run is lost, on dedicated nodes where the policy says so. A run
+    of a command job (-f) goes on from the checkpoint of the one before it. A journal in the
+    workspace says what comes next before it is done: after a crash, `mlctl finish resume NAME` goes
+    on, on any machine. Exits with 11 where the job is done late, 12 where it gets too dear, 13
+    where it cannot be done.
+
+    Files that are named are first applied, as by `mlctl apply`: their plan is shown, and it asks.
+    The job is then that of their only batch deployment, unless -n names another one.
     """
+    if paths:
+        if order_args.file is not None:
+            raise UsageError("PATH and -f FILE are different jobs: give one of them.")
+        order_args = _of_files(session, paths, order_args)
+    if (order_args.endpoint is None) is (order_args.file is None):
+        raise UsageError("give -n ENDPOINT, files with one, or -f FILE of a command job.")
+    if (order_args.checkpoint is None) is not (order_args.file is None):
+        raise UsageError("-f FILE and --checkpoint OUTPUT need each other.")
     deadline_s = _deadline(session, order_args.deadline) if order_args.deadline else None
+    if paths:
+        code = _applied(session, paths, output, yes=yes)
+        if code is not Exit.OK:
+            return code
+    if order_args.file is not None:
+        with refusals():
+            settings = settings_of(delays, cloud)
+            ordered = _order_of_job(session, order_args, training, prices, settings, deadline_s)
+        if ordered is None:
+            return Exit.ERROR
+        return _begun(session, *ordered, results, notify, output, yes=yes)
+    assert order_args.endpoint is not None
     split = _split(session, order_args.input, work) if session.backend_name != "local" else None
     if split is not None and split.files:
         work = replace(work, files=len(split.files))
@@ -153,6 +198,53 @@ def finish(
         order, compared = _order(order_args, work, subject, deadline_s, split)
     if split is not None and split.reason and len(order.sizes) == 1 and order_args.shards == "auto":
         session.note(f"one shard: the input cannot be split, since {clean(split.reason)}")
+    return _begun(session, order, compared, lambda _: None, results, notify, output, yes=yes)
+
+
+def _of_files(session: Session, paths: list[str], order_args: OrderArgs) -> OrderArgs:
+    """The order with the endpoint and the deployment of the files, where no flag names one.
+
+    Raises:
+        UsageError: they have none, or several.
+    """
+    if order_args.endpoint is not None:
+        return order_args
+    report = new_report(session, None)
+    resources = session.loader(report).load([*paths]).graph.resources.values()
+    deployments = [each.address for each in resources if each.kind.name == "batch-deployment"]
+    if len(deployments) != 1:
+        names = ", ".join(address.name for address in deployments) or "none"
+        raise UsageError(
+            f"the files declare {len(deployments)} batch deployments ({names}):"
+            " -n ENDPOINT -d DEPLOYMENT says which one takes the job."
+        )
+    [address] = deployments
+    deployment = order_args.deployment or address.name
+    return replace(order_args, endpoint=address.parent, deployment=deployment)
+
+
+def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
+    """Make the workspace as the files say, once somebody has agreed to their plan."""
+    from mlctl.cli.change import apply
+    from mlctl.cli.change.execution import ApplyArgs, ApplyFormat
+    from mlctl.cli.change.planning import PruneArgs
+
+    args = ApplyArgs(yes=yes, output=ApplyFormat(output.value))
+    return apply.apply(session, apply.WhatArgs(), PruneArgs(), args, paths)
+
+
+def _begun(
+    session: Session,
+    order: Order,
+    compared: list[dict[str, Any]],
+    prepare: Callable[[Backend], None],
+    results: Path | None,
+    notify: str | None,
+    output: FinishFormat,
+    *,
+    yes: bool,
+) -> Exit:
+    """Show what will be done, ask, and carry it out; `prepare` comes before the first run."""
     if output is FinishFormat.HUMAN:
         session.out(render.offer(order.document(), compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
@@ -166,7 +258,9 @@ def finish(
         there = WorkspaceCloud(leased, jobs_of(leased))
         if there.find(order.name) is not None:
             raise Permanent("NameTaken", f"there is a job `{order.name}`: choose another --name")
-        order = replace(order, version=there.version(order))
+        prepare(leased)
+        if order.job is None:
+            order = replace(order, version=there.version(order))
         first = {"at": there.now(), "event": "begun"}
         record = {**first, "order": order.document(), "forecast": compared}
         journals.append(order.name, record)
@@ -261,6 +355,56 @@ def _folder(text: str | None, work: BatchFlags) -> str | None:
     return text if work.files is None else None
 
 
+def _policies(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:
+    """The policy that is asked for, or those that are compared.
+
+    Raises:
+        UsageError: there is none of that name, or it needs a deadline.
+    """
+    from mlctl.finishing import begin
+    from mlctl.forecast.batch.policy import WATCHFUL, parse
+
+    try:
+        policies = [parse(order_args.policy)] if order_args.policy else begin.considered(deadline_s)
+    except ValueError as error:
+        raise InvalidValue(str(error), flag="--policy") from None
+    if deadline_s is None and policies[0].way in WATCHFUL:
+        raise UsageError(f"--policy {policies[0]} needs a --deadline.")
+    return policies
+
+
+def _order_of_job(
+    session: Session,
+    order_args: OrderArgs,
+    work: TrainingFlags,
+    prices: FileArgs,
+    settings: SimulationSettings,
+    deadline_s: float | None,
+) -> tuple[Order, list[dict[str, Any]], Callable[[Backend], None]] | None:
+    from mlctl.cli.finish import job
+
+    assert order_args.file is not None
+    assert order_args.checkpoint is not None
+    return job.ordered(
+        session,
+        order_args.file,
+        order_args.checkpoint,
+        work=work,
+        prices=prices,
+        settings=settings,
+        weather=weather_of(order_args.weather).processes(),
+        policies=_policies(order_args, deadline_s),
+        deadline_s=deadline_s,
+        sure=order_args.sure,
+        facts={
+            "name": order_args.name or f"{job.stem(order_args.file)}-{secrets.token_hex(3)}",
+            "max_cost": order_args.max_cost,
+            "give_up_after": order_args.give_up_after,
+            "weather": order_args.weather,
+        },
+    )
+
+
 def _order(
     order_args: OrderArgs,
     work: BatchFlags,
@@ -269,18 +413,12 @@ def _order(
     split: Split | None,
 ) -> tuple[Order, list[dict[str, Any]]]:
     from mlctl.finishing import begin
-    from mlctl.forecast.batch.policy import WATCHFUL, parse
 
     if order_args.shards != "auto" and not (
         order_args.shards.isdecimal() and int(order_args.shards) > 0
     ):
         raise InvalidValue(f"`{order_args.shards}` is no number, nor auto", flag="--shards")
-    try:
-        policies = [parse(order_args.policy)] if order_args.policy else begin.considered(deadline_s)
-    except ValueError as error:
-        raise InvalidValue(str(error), flag="--policy") from None
-    if deadline_s is None and policies[0].way in WATCHFUL:
-        raise UsageError(f"--policy {policies[0]} needs a --deadline.")
+    policies = _policies(order_args, deadline_s)
     scenario = subject.scenario.under(weather_of(order_args.weather).processes())
     shards = int(order_args.shards) if order_args.shards.isdecimal() else None
     if split is not None and not split.source:
@@ -465,7 +603,10 @@ def _carry_out(
         raise
     progress: Progress = controller.progress
     code = _CODES[outcome.value]
-    if progress.is_done:
+    if progress.is_done and progress.order.job is not None:
+        last = progress.runs[-1].name
+        session.note(f"its outputs are those of its last run: mlctl job download -n {last} --all")
+    elif progress.is_done:
         folder = results or Path(f"{name}-results")
         code = _merged(session, backend, progress, folder) or code
     data = _summary(progress)
@@ -518,6 +659,8 @@ def _outlook(scenario: Scenario | None, progress: Progress, now: float) -> Outlo
 
 def _scenario(backend: Backend, order: Order) -> Scenario | None:
     """What the forecast knows of the job, as its deployment is now; None where it knows nothing."""
+    if order.job is not None:
+        return None
     from mlctl.cli.forecast.subject import with_live
     from mlctl.config.graph import Graph
     from mlctl.forecast.batch.reading import Wanted, read
@@ -621,6 +764,7 @@ def _summary(progress: Progress) -> dict[str, Any]:
         "began": progress.began,
         "shards": {"total": len(order.sizes), "done": progress.shard},
         "files": {"total": sum(order.sizes), "left": progress.files_left},
+        "unit": "shard" if order.job is None else "step",
         "spent": progress.spent,
         "switches": progress.switches,
         "runs": [

@@ -15,7 +15,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes.errors import NoSuchData
 from mlctl.emulator.shapes.protocols import result_url
-from mlctl.emulator.storage import materials
+from mlctl.emulator.storage import job_files, materials
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent, ServiceError
@@ -27,6 +27,7 @@ from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state import clock
+from mlctl.workload import CHECKPOINT
 
 _DEPLOYMENT = "azureml-model-deployment"
 _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
@@ -113,8 +114,14 @@ def show_all(call: Call) -> Response:
 
 
 def show(call: Call) -> Response:
-    """GET of one job; in virtual time, a GET advances the clock."""
-    return json_response(job_body(call, wait_for(call)))
+    """GET of one job; in virtual time, a GET advances the clock.
+
+    The checkpoints of one that has ended are there for those who read the store itself.
+    """
+    job = wait_for(call)
+    if job.view.ended is not None and (job.row.note.get("properties") or {}).get(CHECKPOINT):
+        job_files.write(call, job)
+    return json_response(job_body(call, job))
 
 
 def cancel(call: Call) -> Response:

@@ -14,7 +14,7 @@ from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.job import RUN
 from mlctl.emulator.shapes.shape import Occasion, render
-from mlctl.emulator.storage import blobs, uploads
+from mlctl.emulator.storage import blobs, job_files
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts, records
@@ -37,7 +37,7 @@ def details(call: Call) -> Response:
     job = jobs.wait_for(call)
     name, view = job.row.name, job.view
     if view.started is not None:
-        write_blobs(call, job)  # where a job has a default output, logs are read from it
+        job_files.write(call, job)  # where a job has a default output, logs are read from it
     body: dict[str, Data] = {
         "runId": name,
         "target": job.row.note.get("compute"),
@@ -186,9 +186,6 @@ def _url(call: Call, name: str, path: str) -> str:
     return f"{call.request.base}{log_path}?{blobs.sas(call.settings)}"
 
 
-_NAMED = "azureml/{run}"  # of the named outputs, in the default store
-
-
 def run_data(call: Call) -> Response:
     """POST of a run id: the run data; the files of the run are written as blobs.
 
@@ -199,7 +196,7 @@ def run_data(call: Call) -> Response:
     job = jobs.get_job(call, name)
     outputs = {
         output: {"assetId": f"{job.row.name}/{output}", "type": "uri_folder"}
-        for output in write_blobs(call, job)
+        for output in job_files.write(call, job)
     }
     status = job.view.status.value
     return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
@@ -211,24 +208,6 @@ def resolve_uris(call: Call) -> Response:
     return json_response({"values": {id_: {"uri": _uri(call, str(id_))} for id_ in ids}})
 
 
-def write_blobs(call: Call, job: JobRecord) -> list[str]:
-    """Write the files that a job has so far as blobs; the names of its named outputs."""
-    names: dict[str, None] = {}
-    for path, text in artifacts.files_of(job):
-        of_all, *inner = path.parts
-        if of_all == artifacts.OUTPUTS:
-            names[inner[0]] = None
-        store, folder = (
-            (datastores.ARTIFACTS, uploads.RUN_FOLDER)
-            if of_all == artifacts.ARTIFACTS
-            else (datastores.DEFAULT, _NAMED)
-        )
-        blob_name = "/".join([folder.format(run=job.row.name), *inner])
-        content = text.encode("utf-8", "surrogateescape")
-        blobs.write_blob(call, uploads.container(call, store), blob_name, content)
-    return list(names)
-
-
 def _uri(call: Call, asset: str) -> Data:
     run, _, output = asset.partition("/")
     scope = call.scope
@@ -236,5 +215,5 @@ def _uri(call: Call, asset: str) -> Data:
         f"subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
         f"/workspaces/{scope.workspace}"
     )
-    folder = f"{_NAMED.format(run=run)}/{output}/"
+    folder = f"{job_files.NAMED.format(run=run)}/{output}/"
     return f"azureml://{workspace}/datastores/{datastores.DEFAULT}/paths/{folder}"

@@ -12,12 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 from mlctl.dataclasses import replace
-from mlctl.emulator.arm import jobs, run_history
+from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.mlflow import runs, search
 from mlctl.emulator.mlflow.runs import TrackedRun
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.storage import blobs, uploads
+from mlctl.emulator.storage import blobs, job_files, uploads
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.simulator.control_plane.jobs import records, tracked_runs
@@ -260,7 +260,7 @@ def _artifacts_of(call: Call, path: str) -> dict[str, Any]:
     """The blobs of the artifacts below a path, `RUN/artifacts/...`, by their own paths."""
     run, _, _ = path.partition("/")
     with suppress(NotFound):
-        run_history.write_blobs(call, jobs.get_job(call, run))
+        job_files.write(call, jobs.get_job(call, run))
     root = _blob(call, f"{run}/{_ROOT}/")
     listed = call.blob_store.list(ItemKind.BLOB, root)
     return {f"{run}/{_ROOT}/{item.name.removeprefix(root)}": item for item in listed}

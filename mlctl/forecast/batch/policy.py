@@ -115,13 +115,15 @@ class RecoveryPolicy:
     """A way, its number of tries (`fallback`), and when to change to dedicated (`deadline`).
 
     Of a job that goes on, `past` is what came before; a history is of the rest. With `shards`,
-    the files are that many jobs, one after the other; a lost run loses its shard.
+    the files are that many jobs, one after the other; a lost run loses its shard. A job that
+    `resumes` goes on from its checkpoint whatever the way; its steps are the files.
     """
 
     way: Way = Way.RESUBMIT
     tries: int = 1
     switch: Switch | None = None
     shards: int | None = None
+    resumes: bool = False
     past: Past = Past()
 
     def __str__(self) -> str:
@@ -232,7 +234,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     past = policy.past
     began, total, tries, losses, most = cloud.now, files, 0, past.losses, 0
     origin = began - past.elapsed_s
-    keeps = policy.way in _KEEPING
+    keeps = policy.resumes or policy.way in _KEEPING
     waited, hopeless = is_out(cloud.scenario.processes), False
     at_once = cloud.scenario.job.instance_count * cloud.scenario.job.concurrency
     shards = [files]

@@ -45,6 +45,16 @@ class Study:
             return [carry_out(0)] * len(runs)
         return [carry_out(run) for run in runs]
 
+    @property
+    def steps(self) -> int:
+        """How much a history of one run takes of the event engine."""
+        return self.scenario.mini_batches
+
+    @property
+    def round_s(self) -> float:
+        """How much longer than its share a part of the work may take; seconds."""
+        return self.scenario.job.longest_s
+
     def summary(self, histories: list[History], deadline_s: float | None = None) -> Summary:
         """What histories of the study come to."""
         once = self.policy.way is Way.ONCE
@@ -127,6 +137,6 @@ def with_deadline(
         job, settings = updated[at].scenario.job, updated[at].scenario.settings
         start_s = settings.allocation_s + settings.preparation_s
         work_s = max(max(run.done_s for run in runs) - start_s, 0.0)
-        switch = Switch(deadline_s, start_s, work_s, job.files, job.longest_s)
+        switch = Switch(deadline_s, start_s, work_s, job.files, updated[at].round_s)
         updated[at] = replace(updated[at], policy=replace(updated[at].policy, switch=switch))
     return updated

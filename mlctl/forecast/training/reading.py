@@ -32,6 +32,7 @@ class TrainingWanted:
     workload: Workload
     settings: SimulationSettings
     prices: StatedPrices = StatedPrices()
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
         raise ForecastError("no file says how much work there is: give --steps N")
     if not work.seconds_per_step:
         raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
-    cluster_resource = cluster_of(graph, job)
+    cluster_resource = cluster_of(graph, job, wanted.workspace)
     cluster, rate, size = (
         _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
     )

@@ -202,6 +202,7 @@ def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
     else:
         own_cluster = spec.serverless
         job = TrainingJob(spec.name, world.now, own=own_cluster, spec=spec)
+        job.step = job.saved = spec.first
     job.status = JobStatus.NOT_STARTED
     add_job(world, job)
     return job

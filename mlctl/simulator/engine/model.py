@@ -183,7 +183,8 @@ class TrainingSpec:
     A checkpoint is written after every `checkpoint_every` steps (0: never). It takes `checkpoint_s`
     and counts once it is complete; restarting from it takes `restore_s`. A serverless job has an
     empty `cluster` and brings its own cluster, `serverless`. The job is cancelled `max_runtime_s`
-    after its first start. With `fail_probability` it fails after its last step.
+    after its first start. With `fail_probability` it fails after its last step. It goes on from a
+    checkpoint of `first` steps that an earlier job has left.
     """
 
     name: str
@@ -197,6 +198,7 @@ class TrainingSpec:
     instance_count: int = 1
     max_runtime_s: float | None = None
     fail_probability: float = 0.0
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)

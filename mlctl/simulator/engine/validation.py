@@ -180,6 +180,7 @@ def _check_batch(world: World, spec: model.BatchSpec) -> None:
 
 def _check_training(world: World, spec: model.TrainingSpec) -> None:
     _check_number(spec.steps, "the number of steps", 1)
+    _check_number(spec.first, "the steps of its checkpoint", 0, spec.steps - 1)
     _check_positive(spec.step_s, "the time per step")
     _check_number(spec.checkpoint_every, "the steps between checkpoints")
     _check_number(spec.checkpoint_s, "the time to write a checkpoint")

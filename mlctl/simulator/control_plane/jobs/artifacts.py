@@ -19,6 +19,7 @@ from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue
 from mlctl.simulator.control_plane.jobs.records import DEFAULT_FILE, JobRecord, JobRow
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
+from mlctl.workload import CHECKPOINT
 
 ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
 SCORES = "score"  # the output of a job of an endpoint
@@ -162,19 +163,31 @@ def _overview(counts: MiniBatchCounts) -> Iterator[tuple[str, int]]:
 
 def _training_files(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
     workspace = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
-    for step in _checkpoints(job.row, now):
-        yield workspace / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
-    for step in now.partial_checkpoints:
-        yield workspace / f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
+    for path, text in _checkpoint_files(job, now):
+        yield workspace / path, text
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
+    kept = (job.row.note.get("properties") or {}).get(CHECKPOINT)
     for name in job.row.note.get("outputs") or {}:
-        yield PurePosixPath(OUTPUTS, _base_name(name), "output.txt"), "simulated\n"
+        folder = PurePosixPath(OUTPUTS, _base_name(name))
+        if name != kept:
+            yield folder / "output.txt", "simulated\n"
+            continue
+        for path, text in _checkpoint_files(job, now):
+            yield folder / path, text
+
+
+def _checkpoint_files(job: JobRecord, now: TrainingProgress) -> Iterator[tuple[str, str]]:
+    for step in _checkpoints(job.row, now):
+        yield f"step-{step:06}.ckpt", f"all steps up to {step}\n"
+    for step in now.partial_checkpoints:
+        yield f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
 
 
 def _checkpoints(row: JobRow, now: TrainingProgress) -> Iterator[int]:
     every = row.note.get("checkpointEvery") or 0
-    return iter(range(every, now.saved + 1, every) if every else ())
+    first = (row.note.get("checkpointFirst") or 0) // every * every if every else 0
+    return iter(range(first + every, now.saved + 1, every) if every else ())
 
 
 def _last_run(now: TrainingProgress) -> list[tuple[float, int]]:

@@ -31,6 +31,7 @@ from mlctl.simulator.engine.views import JobView
 _JOB = "SELECT name, kind, endpoint, deployment, created, note, parent FROM jobs "
 _OWN = (
     "changed",
+    "checkpointFirst",
     "reuseKey",
     "results",
     "failure",

@@ -21,7 +21,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.commands import SubmitTraining
 from mlctl.simulator.engine.model import ClusterSpec, Tier, TrainingSpec
-from mlctl.workload import Workload
+from mlctl.workload import RESUMES, Workload
 
 _NO_CLUSTER = ("serverless", "local")  # of a job: nodes of its own, or this machine
 _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
@@ -43,14 +43,30 @@ def submit(
     workload = request.workload.over(workloads.get(transaction.db, request.workload_name))
     engine_name = command_log.engine_name(state.id, row.name)
     spec = training_spec(transaction, state, engine_name, request.properties, workload)
+    spec = replace(spec, first=_resumed(transaction, state, request.properties, spec.steps))
     note = {key: value for key, value in request.properties.items() if key != "status"}
     note.setdefault("displayName", row.name)
-    note["checkpointEvery"] = spec.checkpoint_every
+    note["checkpointEvery"], note["checkpointFirst"] = spec.checkpoint_every, spec.first
     note["work"] = workloads.describe(
         transaction.db, request.source, workloads.TRAINING, limit_s=spec.max_runtime_s
     )
     note |= ran.note if ran is not None else {}
     return records.submit(transaction, state, replace(row, note=note), SubmitTraining(spec))
+
+
+def _resumed(
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
+    properties: Mapping[str, Data],
+    steps: int,
+) -> int:
+    """How many steps the checkpoint has from which the job goes on: that of an earlier job."""
+    name = arm_body.section(properties, "properties").get(RESUMES)
+    if not name:
+        return 0
+    row = records.job_row(transaction.db, state, str(name))
+    progress = records.job_record(transaction.world, state.id, row).view.training
+    return min(progress.saved, steps - 1) if progress is not None else 0
 
 
 def _check_environment(
