@@ -119,8 +119,8 @@ def parse(text: str) -> PriceList:
     """
     lines = text.splitlines()
     facts = header(text)
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    if rows.fieldnames != _COLUMNS or {"source", "as_of"} - facts.keys():
+    rows = csv.reader(line for line in lines if not line.startswith("#"))
+    if next(rows, None) != _COLUMNS or {"source", "as_of"} - facts.keys():
         raise PriceListError(
             f"a price list has comments with `source:` and `as_of:`, then {','.join(_COLUMNS)}"
         )
@@ -129,9 +129,11 @@ def parse(text: str) -> PriceList:
     except ValueError:
         raise PriceListError(f"`{facts['as_of']}` is no date: write YYYY-MM-DD") from None
     prices: dict[tuple[str, str], Price] = {}
-    for row in rows:
-        size, region = str(row["size"]), str(row["region"])
-        price = Price(_amount(row["dedicated"]), _amount(row["spot"]))
+    for row in filter(None, rows):
+        if len(row) != len(_COLUMNS):
+            raise PriceListError(f"`{','.join(row)}` has not {','.join(_COLUMNS)}")
+        size, region, dedicated, spot = row
+        price = Price(_amount(dedicated), _amount(spot))
         if prices.setdefault(_pair(size, region), price) != price:
             raise PriceListError(f"there are two prices of {size} in {region}")
         if price.spot is not None and price.dedicated is not None and price.spot > price.dedicated:
@@ -139,7 +141,7 @@ def parse(text: str) -> PriceList:
     return PriceList(facts["source"], as_of, prices)
 
 
-def _amount(text: str | None) -> float | None:
+def _amount(text: str) -> float | None:
     if not text:
         return None
     try:

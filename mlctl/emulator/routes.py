@@ -127,8 +127,8 @@ def _retail_prices(call: Call) -> Response:
 def _mlflow_routes() -> Iterator[Route]:
     for workspace in ("", "/mlflow/{api}" + _WS):
         tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
-        each = f"{tracked}/{{what*}}"
-        yield Route("GET POST PATCH", each, tracking.handle, needs=Needs.TOKEN)
+        path = f"{tracked}/{{what*}}"
+        yield Route("GET POST PATCH", path, tracking.handle, needs=Needs.TOKEN)
         for path in (f"{stored}/artifacts", f"{stored}/artifacts/{{path*}}"):
             yield Route("GET PUT DELETE", path, tracking.artifact, needs=Needs.TOKEN)
 

@@ -99,9 +99,9 @@ class _Planner:
             RunError: no file that was named declares it.
         """
         if step.runs is None:
-            said = step.part.data.get("component", step.part.data.get("trial"))
+            written = step.part.data.get("component", step.part.data.get("trial"))
             raise RunError(
-                f"{_where(step.part)}: the component `{said}` of the step `{step.name}` is not"
+                f"{_where(step.part)}: the component `{written}` of the step `{step.name}` is not"
                 f" here: name its file or a folder, too (mlctl job run {self.file} .)"
             )
         return step.runs
@@ -129,8 +129,8 @@ class _Planner:
                 produced[name] = {
                     output: StepOutput(path, output) for output in nodes[path].outputs
                 }
-            for output, said in step.part.mapping(OUTPUTS).items():
-                target = _parent_output(said)
+            for output, written in step.part.mapping(OUTPUTS).items():
+                target = _parent_output(written)
                 if target is not None and output in produced[name]:
                     outputs[target] = produced[name][output]
         return nodes, outputs
@@ -163,14 +163,17 @@ class _Planner:
         types = runs.mapping(OUTPUTS)
         distribution = setting.mapping("distribution")
         limits = setting.mapping("limits")
-        said = setting.value("environment")
+        written = setting.value("environment")
         return RunNode(
             name,
             _where(step.part),
             command,
             self.code(inner, code),
             inputs,
-            {str(output): _type(types.get(output), said) for output, said in declared.items()},
+            {
+                str(output): _type(types.get(output), written)
+                for output, written in declared.items()
+            },
             variables={
                 str(key): str(value)
                 for key, value in setting.mapping("environment_variables").items()
@@ -183,7 +186,7 @@ class _Planner:
             reusable=outer is not None and runs.data.get("is_deterministic") is not False,
             trials=_trials(setting) if kind == "sweep" else None,
             parallel=parallel,
-            environment=self.environment(inner, (task or {}).get("environment") or said),
+            environment=self.environment(inner, (task or {}).get("environment") or written),
         )
 
     def inputs(
@@ -200,18 +203,20 @@ class _Planner:
         for key in {**declared, **part.mapping(INPUTS)}:
             path = f"{name}.{key}" if name and outer is not None else str(key)
             self.known.add(path)
-            said = part.mapping(INPUTS).get(key)
+            written = part.mapping(INPUTS).get(key)
             port = declared.get(key)
             port = port if isinstance(port, dict) else {}
             if path in self.typed:
                 self.used.add(path)
                 bound[str(key)] = _typed(self.typed[path])
                 continue
-            if said is None or (isinstance(said, dict) and not {"path", "value"} & said.keys()):
-                said = port.get("default")
-            if said is not None:
+            if written is None or (
+                isinstance(written, dict) and not {"path", "value"} & written.keys()
+            ):
+                written = port.get("default")
+            if written is not None:
                 place = part if key in part.mapping(INPUTS) else runs
-                value = self.value(place, said, outer or {}, produced or {})
+                value = self.value(place, written, outer or {}, produced or {})
                 if value is not None:
                     bound[str(key)] = value
             elif not port.get("optional"):
@@ -224,14 +229,14 @@ class _Planner:
     def value(
         self,
         part: Part,
-        said: Data,
+        written: Data,
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, StepOutput]],
     ) -> Value | None:
         """What an input says as a value; None where it is an optional input without one."""
-        if isinstance(said, dict):
-            inner = said.get("path", said.get("value", said.get("default")))
-            is_data = "path" in said or str(said.get("type", "")).startswith(
+        if isinstance(written, dict):
+            inner = written.get("path", written.get("value", written.get("default")))
+            is_data = "path" in written or str(written.get("type", "")).startswith(
                 ("uri_", "mltable", "mlflow", "custom", "triton")
             )
             if inner is None:
@@ -239,11 +244,11 @@ class _Planner:
             if not is_data or (isinstance(inner, str) and "${{" in inner):
                 return self.value(part, inner, outer, produced)
             return self.data(part, str(inner))
-        text = str(said)
-        expression = only(text) if isinstance(said, str) else None
+        text = str(written)
+        expression = only(text) if isinstance(written, str) else None
         if expression is not None and expression.path[0] == PARENT:
             return self.expression(part, expression.path, outer, produced)
-        if isinstance(said, str):
+        if isinstance(written, str):
             for inside in reversed(list(find(text))):
                 value = self.expression(part, inside.path, outer, produced)
                 if isinstance(value, Literal):
@@ -284,29 +289,29 @@ class _Planner:
             raise RunError(f"{_where(part)}: there is no `{text}`")
         return LocalData(files.real(path))
 
-    def environment(self, part: Part, said: Data) -> EnvironmentSource | None:
+    def environment(self, part: Part, written: Data) -> EnvironmentSource | None:
         """What an environment is that a step names, as far as it is written here."""
-        if said is None:
+        if written is None:
             return None
-        if isinstance(said, dict):
-            name = str(said.get("name") or _where(part))
-            return EnvironmentSource(name, said, part.document.folder)
-        reference = Reference.parse(str(said), ENVIRONMENT.name)
+        if isinstance(written, dict):
+            name = str(written.get("name") or _where(part))
+            return EnvironmentSource(name, written, part.document.folder)
+        reference = Reference.parse(str(written), ENVIRONMENT.name)
         target = reference.address if reference is not None else None
         for address in self.graph.declared(target)[:1] if target is not None else ():
             asset = self.graph.resources[address]
             whole = asset.get()
             data = whole if isinstance(whole, dict) else {}
             return EnvironmentSource(str(address), data, asset.document.folder)
-        return EnvironmentSource(str(said), {}, part.document.folder)
+        return EnvironmentSource(str(written), {}, part.document.folder)
 
-    def code(self, part: Part, said: Data) -> Path | None:
+    def code(self, part: Part, written: Data) -> Path | None:
         """The folder or file of the code; None where a command needs none."""
-        if said is None:
+        if written is None:
             return None
-        path = part.document.folder / local_path(str(said))
-        if not is_local(str(said)) or not path.exists():
-            raise RunError(f"{_where(part)}: the code `{said}` is not here")
+        path = part.document.folder / local_path(str(written))
+        if not is_local(str(written)) or not path.exists():
+            raise RunError(f"{_where(part)}: the code `{written}` is not here")
         return files.real(path)
 
 
@@ -331,14 +336,14 @@ def _typed(text: str) -> Value:
     return LocalData(files.real(path)) if path.exists() else Literal(text)
 
 
-def _parent_output(said: Data) -> str | None:
-    text = said.get("path") if isinstance(said, dict) else said
+def _parent_output(written: Data) -> str | None:
+    text = written.get("path") if isinstance(written, dict) else written
     expression = only(text) if isinstance(text, str) else None
     return expression.path[2] if expression and expression.path[:2] == (PARENT, OUTPUTS) else None
 
 
-def _type(declared: Data, said: Data) -> str:
-    kinds = [port.get("type") for port in (said, declared) if isinstance(port, dict)]
+def _type(declared: Data, written: Data) -> str:
+    kinds = [port.get("type") for port in (written, declared) if isinstance(port, dict)]
     return str(next((kind for kind in kinds if kind), "uri_folder")).casefold()
 
 

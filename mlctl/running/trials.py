@@ -104,7 +104,7 @@ class _Stopping:
             return self.stopped
         name = self.sweep.metric
         file = next((self.folder / "mlruns").glob(f"*/*/metrics/{name}"), None)
-        values = [each.value for each in metric_values(name, file)] if file is not None else []
+        values = [point.value for point in metric_values(name, file)] if file is not None else []
         self.reports[self.number] = values
         if len(values) > max(self.asked, self.delay) and len(values) % self.interval == 0:
             self.asked = len(values)

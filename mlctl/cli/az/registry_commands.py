@@ -73,30 +73,30 @@ def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
     return {"tags": tags, "properties": properties}
 
 
-def _images(said: Data) -> dict[str, Data]:
+def _images(section: Data) -> dict[str, Data]:
     """The container registry of a registry: one that there is, or one that is made with it."""
-    if isinstance(said, str):
-        return {"userCreatedAcrAccount": {"armResourceId": {"resourceId": said}}}
-    if not isinstance(said, dict):
+    if isinstance(section, str):
+        return {"userCreatedAcrAccount": {"armResourceId": {"resourceId": section}}}
+    if not isinstance(section, dict):
         raise UsageError("container_registry: it is an ARM id, or an object with acr_account_sku")
-    sku = str(said.get("acr_account_sku", "premium")).capitalize()
+    sku = str(section.get("acr_account_sku", "premium")).capitalize()
     return {"systemCreatedAcrAccount": {"acrAccountSku": sku}}
 
 
-def _storage(said: Data) -> Iterator[dict[str, Data]]:
+def _storage(section: Data) -> Iterator[dict[str, Data]]:
     """The storage accounts of a region: those that there are, or some that are made with it."""
-    if isinstance(said, list):
-        for account in said:
+    if isinstance(section, list):
+        for account in section:
             yield {"userCreatedStorageAccount": {"armResourceId": {"resourceId": account}}}
         return
-    if not isinstance(said, dict) or not isinstance(said.get("replication_count", 1), int):
+    if not isinstance(section, dict) or not isinstance(section.get("replication_count", 1), int):
         raise UsageError("storage_config: it is a list of ARM ids, or an object")
-    settings = {**_STORAGE, **said}
+    settings = {**_STORAGE, **section}
     account = {
         "storageAccountHnsEnabled": settings["storage_account_hns"],
         "storageAccountType": str(settings["storage_account_type"]).lower(),
     }
-    for _ in range(said.get("replication_count", 1)):
+    for _ in range(section.get("replication_count", 1)):
         yield {"systemCreatedStorageAccount": account}
 
 

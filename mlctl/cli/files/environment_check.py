@@ -18,6 +18,8 @@ from mlctl.config.rules.paths import MISSING_PATH
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.kinds import Resource
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
+from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.resource import local_path
 from mlctl.pointer import Pointer
 from mlctl.render.terminal.terminal import clean
@@ -195,7 +197,7 @@ def _builds(session: Session, report: Report, paths: Sequence[str]) -> Iterator[
     )
     for owner in (*loaded.resources, *loaded.components):
         for resource in (owner, *inline_assets(owner)):
-            if resource.kind.name == "environment":
+            if resource.kind is ENVIRONMENT:
                 build = Build(str(owner.address), resource.document.folder, report, read)
                 yield _of_resource(build, owner, resource)
     for file in (Path(file.path) for file in source.discover(documents, Report())):
@@ -205,7 +207,7 @@ def _builds(session: Session, report: Report, paths: Sequence[str]) -> Iterator[
 
 def _of_resource(build: Build, owner: Resource, resource: Resource) -> Build:
     build.image = resource.text("image") or ""
-    build.by_driver = owner.kind.name == "batch-deployment"
+    build.by_driver = owner.kind is BATCH_DEPLOYMENT
     if build.image:
         build.lines.append(resource.label(("image",)))
     conda, context, folder = (

@@ -37,6 +37,7 @@ from mlctl.cli.shell.rule_choice import new_report
 from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.files import expanded
 from mlctl.forecast import DEFAULT_WEATHER
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent, ServiceError
@@ -211,7 +212,7 @@ def _of_files(session: Session, paths: list[str], order_args: OrderArgs) -> Orde
         return order_args
     report = new_report(session, None)
     resources = session.loader(report).load([*paths]).graph.resources.values()
-    deployments = [each.address for each in resources if each.kind.name == "batch-deployment"]
+    deployments = [resource.address for resource in resources if resource.kind is BATCH_DEPLOYMENT]
     if len(deployments) != 1:
         names = ", ".join(address.name for address in deployments) or "none"
         raise UsageError(

@@ -12,6 +12,7 @@ from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
+from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Pointer
 from mlctl.schema.text import placeholder
@@ -153,7 +154,7 @@ def no_runner(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             for resource, at in _environments(deployment, graph):
                 if id(resource) in reported or not deployment.text(*_SCRIPT):
                     continue
-                if _lacks_runner(kind, resource, at, context):
+                if _lacks_runner(rule, resource, at, context):
                     reported.add(id(resource))
                     yield finding(
                         rule,
@@ -165,15 +166,17 @@ def no_runner(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     )
 
 
-def _lacks_runner(kind: str, resource: Resource, at: tuple[str, ...], context: RuleContext) -> bool:
-    """Whether an environment lists all of its packages, and none that runs scripts of the kind."""
+def _lacks_runner(
+    rule: Rule, resource: Resource, at: tuple[str, ...], context: RuleContext
+) -> bool:
+    """Whether an environment lists all of its packages, and not what the rule is about."""
     place = conda_place(resource, at, context.conda)
     is_whole = _CURATED in (resource.text(*at, "image") or "")
     if place is None or is_whole or resource.get(*at, "inference_config") is not None:
         return False
     lines = list(conda_lines(*place))
     names = [line.name for line in lines]
-    if kind == "batch-deployment":
+    if rule is NO_DRIVER:
         return all(names) and bool(names) and not any(name.startswith("azureml-") for name in names)
     return all(names) and bool(names) and _SERVERS.isdisjoint(names)
 
@@ -181,7 +184,7 @@ def _lacks_runner(kind: str, resource: Resource, at: tuple[str, ...], context: R
 def packages(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC337 and MLC338 in what conda files and inline specifications say."""
     for resource in graph.with_inline_assets:
-        place = resource.kind.name == "environment" and conda_place(resource, (), context.conda)
+        place = resource.kind is ENVIRONMENT and conda_place(resource, (), context.conda)
         if place:
             address = str(resource.owner or resource.address)
             for diagnostic in unbuildable(list(conda_lines(*place))):

@@ -22,7 +22,7 @@ def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
     metrics: Metrics = Counter()
     for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
         if file.is_file():
-            metrics.update((file.name, each.step) for each in metric_values(file.name, file))
+            metrics.update((file.name, value.step) for value in metric_values(file.name, file))
     names = set()
     for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
         steps = list(_of_log(file))
