@@ -364,7 +364,8 @@ def test_a_run_that_logs_one_step_is_a_run(mlctl: Run) -> None:
 
 
 def test_a_training_job_is_cancelled_when_its_time_is_over(mlctl: Run) -> None:
-    ended = wait(mlctl, train(mlctl, "--set", "limits.timeout=600")["name"])
+    limit = ("--set", "limits.timeout=600", "--seconds-per-step", "60")
+    ended = wait(mlctl, train(mlctl, *limit)["name"])
     assert (ended["status"], ended["makespan_s"]) == ("Canceled", 600)
 
 

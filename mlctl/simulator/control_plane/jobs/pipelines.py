@@ -28,7 +28,7 @@ from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.commands import SubmitGroup
-from mlctl.simulator.engine.model import GroupSpec, MemberSpec
+from mlctl.simulator.engine.model import GroupSpec, MemberSpec, TrainingSpec
 
 _STEP_RUN = "azureml.StepRun"
 
@@ -157,7 +157,10 @@ class _Plan:
         spec, own_cluster = pipeline_nodes.leaf(run, node, workload, ran=ran is not None)
         if ran is None:
             figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
-            work = workloads.describe(self.transaction.db, self.request.source, figures, step)
+            limit_s = spec.max_runtime_s if isinstance(spec, TrainingSpec) else None
+            work = workloads.describe(
+                self.transaction.db, self.request.source, figures, step, limit_s=limit_s
+            )
             row = replace(row, note={**row.note, "work": work})
         reused = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
         self.rows.append(reuse.note_reuse(row, keys[step], reused))

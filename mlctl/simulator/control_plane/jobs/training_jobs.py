@@ -46,7 +46,9 @@ def submit(
     note = {key: value for key, value in request.properties.items() if key != "status"}
     note.setdefault("displayName", row.name)
     note["checkpointEvery"] = spec.checkpoint_every
-    note["work"] = workloads.describe(transaction.db, request.source, workloads.TRAINING)
+    note["work"] = workloads.describe(
+        transaction.db, request.source, workloads.TRAINING, limit_s=spec.max_runtime_s
+    )
     note |= ran.note if ran is not None else {}
     return records.submit(transaction, state, replace(row, note=note), SubmitTraining(spec))
 
@@ -77,18 +79,19 @@ def training_spec(
     """
     nodes = arm_body.section(properties, "resources").get("instanceCount", 1)
     timeout = arm_body.section(properties, "limits").get("timeout")
+    limit_s = parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None
     cluster, own_cluster = nodes_of(transaction, state, name, properties)
     return TrainingSpec(
         name,
         workload.steps or 0,
-        workload.seconds_per_step or 0.0,
+        workloads.step_time(workload, limit_s),
         cluster,
         own_cluster,
         workload.checkpoint_every or 0,
         workload.seconds_per_checkpoint or 0.0,
         workload.seconds_to_restore or 0.0,
         arm_body.whole_number(nodes, 1, "instanceCount", greatest=_MOST),
-        parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None,
+        limit_s,
         workload.fail_probability or 0.0,
     )
 

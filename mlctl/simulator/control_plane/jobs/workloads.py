@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from sqlite3 import Connection
 
-from mlctl.dataclasses import dataclass, field, fields
+from mlctl.dataclasses import dataclass, field, fields, replace
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.workload import DEFAULT_NAME, Workload
 
-DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
+DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100)
+_STEP_S = 60.0  # the time of a step where none is given and the job has no limit
 # Which figures are those of a batch job, and which those of a training job.
 BATCH = (
     "files",
@@ -144,12 +145,24 @@ def part_workload(db: Connection, part: str, name: str) -> Workload:
     return workload if name in stored_names else _DEFAULT_PART.over(workload)
 
 
+def step_time(workload: Workload, limit_s: float | None) -> float:
+    """The time of a step: an assumed one lets a job end well within its own time limit."""
+    if workload.seconds_per_step is not None:
+        return workload.seconds_per_step
+    return _STEP_S if limit_s is None else min(_STEP_S, limit_s / 2 / max(workload.steps or 0, 1))
+
+
 def describe(
-    db: Connection, source: WorkloadSource, figures: Sequence[str], part: str | None = None
+    db: Connection,
+    source: WorkloadSource,
+    figures: Sequence[str],
+    part: str | None = None,
+    *,
+    limit_s: float | None = None,
 ) -> dict[str, Data]:
     """The work of a job in figures, with the source of each in `said_by`.
 
-    `part` is the name of a step or trial.
+    `part` is the name of a step or trial, `limit_s` the time that the job may take.
 
     Raises:
         ServiceError: there is no such workload (404).
@@ -157,6 +170,7 @@ def describe(
     stored_name = part if part is not None and part in _stored_names(db) else source.name
     base = get(db, stored_name) if part is None else part_workload(db, part, source.name)
     workload, stored_workload = source.workload.over(base), find_stored(db, stored_name)
+    workload = replace(workload, seconds_per_step=step_time(workload, limit_s))
     figures_shown: dict[str, Data] = {}
     sources: dict[str, Data] = {}
     for name in figures:
