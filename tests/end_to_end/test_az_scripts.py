@@ -167,13 +167,16 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     az configure --defaults group=G workspace=W location=eastus
     echo "states $(az account show --query state -o tsv)"
     echo "states $(az group show --name other --query name -o tsv)"
+    echo "states $(az group exists -n other)"
     echo "states $(az extension list --query [].name -o tsv)"
+    echo "states $(az extension show -n ml --query name -o tsv)"
+    az extension show --name aks-preview || echo states absent
     echo "states $(az version --query 'keys(@)[0]' -o tsv)"
     echo "states $(az group create -n g -l westeurope --query location -o tsv)"
     az account show -o nonsense || echo states $?
     """
     done = run(script, tmp_path)
-    said = ["Enabled", "other", "ml", "azure-cli", "westeurope", "2"]
+    said = ["Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope", "2"]
     assert own_words(done.stdout) == [f"states {word}" for word in said], done.stderr
 
 

@@ -246,8 +246,19 @@ def _version(_session: Session, _flags: Mapping[str, str]) -> Data:
     return {"azure-cli": _AZ_VERSION, "azure-cli-core": _AZ_VERSION, "extensions": extensions}
 
 
-def _extensions(_session: Session, _flags: Mapping[str, str]) -> Data:
+def _extensions(_session: Session, _flags: Mapping[str, str]) -> list[Data]:
     return [{"name": "ml", "version": _ML_VERSION, "extensionType": "whl", "preview": False}]
+
+
+def _extension(_session: Session, flags: Mapping[str, str]) -> Data:
+    name = flags.get("--name") or flags.get("-n") or flags[_WORD]
+    if name != "ml":
+        raise UsageError(f"The extension {name} is not installed.")
+    return _extensions(_session, flags)[0]
+
+
+def _exists(_session: Session, _flags: Mapping[str, str]) -> Data:
+    return True  # a group is there as soon as it is named
 
 
 _WORD = ""  # among the flags: what stands without one
@@ -265,10 +276,12 @@ _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "group list": _groups,
     "group show": _group,
     "group create": _group,
+    "group exists": _exists,
     "extension add": _nothing,
     "extension remove": _nothing,
     "extension update": _nothing,
     "extension list": _extensions,
+    "extension show": _extension,
     "version": _version,
     "--version": _version,
     "login": _accounts,
