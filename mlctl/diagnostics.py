@@ -79,6 +79,15 @@ class SourceText:
     unfilled: frozenset[int] = frozenset()
     _shown: dict[int, str] = field(default_factory=dict, repr=False)  # line -> as it was shown
 
+    def __eq__(self, other: object) -> bool:
+        """A file that is read twice (by itself, and named by another) is one text."""
+        if not isinstance(other, SourceText):
+            return NotImplemented
+        return self is other or (self.name, self.text) == (other.name, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.text))
+
     @cached_property
     def lines(self) -> list[str]:
         """The lines without their ends; only YAML's breaks, so that numbers are the parser's."""

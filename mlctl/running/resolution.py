@@ -166,7 +166,7 @@ def failures(
             UNRESOLVED,
             f"for Python {python} on Linux: {short(problem)}",
             culprits[0].label,
-            f"what resolves: {', '.join(resolving)}" if resolving else _HINT,
+            f"what resolves: {', '.join(dict.fromkeys(resolving))}" if resolving else _HINT,
             tuple(replace(line.label, text="named too") for line in culprits[1:]),
             severity=Severity.WARNING if is_none else severity,
         )

@@ -128,3 +128,19 @@ def test_components_that_name_each_other_many_times_are_read_once_each(tmp_path:
         (tmp_path / f"{level or 'a'}.yml").write_text(f"type: pipeline\njobs:\n{steps}")
     (tmp_path / "30.yml").write_text("command: run\nenvironment: azureml:e:1\n")
     assert found(tmp_path, DEPLOYMENT, planning=True) == []
+
+
+def test_a_file_that_is_read_by_itself_and_for_another_one_says_each_finding_once(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/commandComponent.schema.json\n"
+        "name: fit\nversion: 01\ntype: command\ncommand: echo\nenvironment: azureml:scoring:1\n"
+    )
+    (tmp_path / "main.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json\n"
+        "type: pipeline\njobs:\n  fit: {component: ./a.yml, compute: azureml:cpu}\n"
+    )
+    report = Report()
+    Loader(report, date(2026, 11, 20), scope=SCOPE).load([str(tmp_path)])
+    assert [finding.rule.code for finding in report] == ["MLC005"]
