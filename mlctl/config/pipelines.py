@@ -130,10 +130,33 @@ def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
 def steps_of(part: Part, graph: Graph, read: ReadDocument) -> dict[str, Step]:
     """The steps of a pipeline, or of a component that is one, by name."""
     return {
-        str(name): _step(str(name), part, step, graph, read)
+        str(name): step_of(
+            str(name), Part(part.document, (*part.at, JOBS, str(name)), step), graph, read
+        )
         for name, step in part.mapping(JOBS).items()
         if isinstance(step, dict)
     }
+
+
+def step_of(name: str, part: Part, graph: Graph, read: ReadDocument) -> Step:
+    """A step of a pipeline, or a job by itself, with the component that it runs."""
+    key = next((word for word in _RUNS if word in part.data), None)
+    if key is None:
+        return Step(name, part, part, written=True)
+    component = part.data[key]
+    if isinstance(component, dict):
+        inline = Part(part.document, (*part.at, key), component)
+        parts = (*SIDES, JOBS)  # of something that is run by itself
+        standing = not any(isinstance(component.get(side), dict) for side in parts)
+        # A trial that is written in the step reads the inputs of the step.
+        return Step(name, part, part if standing else inline, written=standing)
+    path = component_file(part.document.folder, component)
+    if path is not None:
+        document = read(path)
+        return Step(
+            name, part, Part(document, (), document.data) if document else None, written=False
+        )
+    return Step(name, part, _declared(component, graph), written=False)
 
 
 def steps(
@@ -231,30 +254,6 @@ def _of(value: Data) -> dict[str, Data]:
     if isinstance(value, float):
         return {"type": "number", "value": value}
     return {"value": value} if isinstance(value, str) else {}
-
-
-def _step(
-    name: str, pipeline: Part, data: Mapping[str, Data], graph: Graph, read: ReadDocument
-) -> Step:
-    at = (*pipeline.at, JOBS, name)
-    part = Part(pipeline.document, at, data)
-    key = next((word for word in _RUNS if word in data), None)
-    if key is None:
-        return Step(name, part, part, written=True)
-    component = data[key]
-    if isinstance(component, dict):
-        inline = Part(pipeline.document, (*at, key), component)
-        parts = (*SIDES, JOBS)  # of something that is run by itself
-        standing = not any(isinstance(component.get(side), dict) for side in parts)
-        # A trial that is written in the step reads the inputs of the step.
-        return Step(name, part, part if standing else inline, written=standing)
-    path = component_file(pipeline.document.folder, component)
-    if path is not None:
-        document = read(path)
-        return Step(
-            name, part, Part(document, (), document.data) if document else None, written=False
-        )
-    return Step(name, part, _declared(component, graph), written=False)
 
 
 def _declared(component: Data, graph: Graph) -> Part | None:

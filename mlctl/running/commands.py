@@ -25,6 +25,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.kinds.expressions import find
 from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.process import Interpreter
+from mlctl.running import programs
 from mlctl.running.model import RunError, RunNode, RunStatus
 
 _PROGRAM = Path(__file__).parents[1] / "rehearsal" / "worker" / "command.py"
@@ -64,7 +65,7 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         (folder / "code").mkdir(parents=True)
         if code is not None:
             _copy_code(code, folder / "code")
-        for name in ("outputs", "inputs", "bin", "tmp"):
+        for name in ("outputs", "inputs", "tmp"):
             (folder / name).mkdir()
         for name in _ARTIFACTS:
             (folder / "artifacts" / name).mkdir(parents=True)
@@ -73,10 +74,7 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         for name, kind in outputs.items():
             if kind not in _FILE_TYPES:
                 (folder / "outputs" / name).mkdir()
-        for name in ("python", "python3"):
-            program = folder / "bin" / name
-            program.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} "$@"\n', encoding="utf-8")
-            program.chmod(0o755)
+        programs.lay_out(folder, python)
     except OSError as error:
         raise RunError(f"`{folder}` cannot be laid out: {error.strerror or error}") from None
 
@@ -204,9 +202,10 @@ def _variables(node: RunNode, folder: Path, rank: int, conditions: Conditions) -
     user = conditions.environment
     run_id = node.name.replace(".", "_")
     python = Path(conditions.interpreter.python).parent
+    places = (folder / "bin", folder / programs.PACKAGES / "bin", python)
     return {
         **{key: value for key, value in user.items() if not key.startswith("MLCTL_")},
-        "PATH": os.pathsep.join([str(folder / "bin"), str(python), user.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join([*map(str, places), user.get("PATH", os.defpath)]),
         "TMPDIR": str(folder / "tmp"),
         "AZUREML_RUN_ID": run_id,
         "AZUREML_ROOT_RUN_ID": run_id.partition("_")[0],

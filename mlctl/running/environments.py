@@ -166,7 +166,7 @@ def _made(needed: Requirements, cache: Path, python: str, note: Callable[[str], 
         note(f"{needed.name}: installing {', '.join(needed.packages) or 'nothing'}...")
         shutil.rmtree(folder, ignore_errors=True)
         lines = "\n".join(needed.packages)
-        make = [uv, "venv", "-q", "--python", base] if uv else [base, "-m", "venv"]
+        make = [uv, "venv", "-q", "--seed", "--python", base] if uv else [base, "-m", "venv"]
         _run([*make, str(folder)], needed)
         listed = folder / "requirements.txt"
         listed.write_text(lines, encoding="utf-8")
@@ -214,6 +214,9 @@ def _run(words: list[str], needed: Requirements) -> None:
     if process.returncode:
         text = process.stdout.decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
+        lines = [line for line in lines if not line.startswith("WARNING:")]
+        if "ERROR: Exception:" in lines:  # pip's own traceback, whose last line is the reason
+            lines = lines[-1:]
         errors = [line for line in lines if line.startswith(_ERRORS)]
         last = (errors or lines or ["it says nothing"])[0]
         raise RunError(

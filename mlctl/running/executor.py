@@ -221,9 +221,11 @@ class JobRun:
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
             case Elsewhere(uri):
                 typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
+                asset = uri.startswith("azureml:") and "://" not in uri
+                declared = ", as does the file that declares it" if asset else ""
                 raise RunError(
                     f"the input `{name}` is at `{uri}`, and nothing is fetched:"
-                    f" --input {typed}=PATH says where it is here"
+                    f" --input {typed}=PATH says where it is here{declared}"
                 )
 
     def _copied(self, path: Path, place: Path) -> Path:

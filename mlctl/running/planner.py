@@ -13,12 +13,13 @@ from pathlib import Path
 from mlctl import files
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
-from mlctl.config.pipelines import Part, Pipeline, Step, order, steps_of
+from mlctl.config.pipelines import Part, Pipeline, Step, order, step_of, steps_of
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Reference
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, find, only
 from mlctl.kinds.records.data import KIND as DATA
 from mlctl.kinds.records.environment import KIND as ENVIRONMENT
+from mlctl.kinds.records.model import KIND as MODEL
 from mlctl.kinds.resource import Resource, is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
@@ -48,17 +49,19 @@ def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> J
         RunError: an expression leads nowhere, an input has no value, or a step is of a type that is
             not run.
     """
-    planner = _Planner(loaded, dict(typed))
+    planner = _Planner(loaded, job.document.source.name, dict(typed))
     whole = job.get()
     part = Part(job.document, job.root, whole if isinstance(whole, dict) else {})
     name = job.text("name") or Path(job.document.source.name).stem
-    if part.mapping(JOBS):
-        inputs = planner.inputs("", part, part)
-        nodes, outputs = planner.pipeline("", part, inputs, job)
+    step = step_of(name, part, loaded.graph, loaded.read)
+    runs = planner.component(step)
+    if runs.mapping(JOBS):
+        inputs = planner.inputs("", part, runs)
+        nodes, outputs = planner.pipeline("", runs, inputs, job)
         settings = part.mapping("settings")
         plan = JobPlan(name, nodes, outputs, bool(settings.get("continue_on_step_failure", True)))
     else:
-        node = planner.node(name, Step(name, part, part, written=True), None, {})
+        node = planner.node(name, step, None, {})
         plan = JobPlan(name, {name: node}, {key: StepOutput(name, key) for key in node.outputs})
     _check_names(plan)
     unknown = sorted(set(typed) - planner.used)
@@ -81,12 +84,27 @@ def _check_names(plan: JobPlan) -> None:
 class _Planner:
     """`used` are the typed inputs that were met, `known` all that can be typed."""
 
-    def __init__(self, loaded: LoadedConfig, typed: dict[str, str]) -> None:
+    def __init__(self, loaded: LoadedConfig, file: str, typed: dict[str, str]) -> None:
+        self.file = file  # of the job
         self.graph: Graph = loaded.graph
         self.read = loaded.read
         self.typed = typed
         self.used: set[str] = set()
         self.known: set[str] = set()
+
+    def component(self, step: Step) -> Part:
+        """What a step runs.
+
+        Raises:
+            RunError: no file that was named declares it.
+        """
+        if step.runs is None:
+            said = step.part.data.get("component", step.part.data.get("trial"))
+            raise RunError(
+                f"{_where(step.part)}: the component `{said}` of the step `{step.name}` is not"
+                f" here: name its file or a folder, too (mlctl job run {self.file} .)"
+            )
+        return step.runs
 
     def pipeline(
         self, prefix: str, part: Part, inputs: Mapping[str, Value], job: Resource
@@ -100,17 +118,11 @@ class _Planner:
         produced: dict[str, dict[str, StepOutput]] = {}
         outputs: dict[str, StepOutput] = {}
         for name in names:
-            step = pipeline.steps[name]
-            if step.runs is None:
-                said = step.part.data.get("component", step.part.data.get("trial"))
-                raise RunError(
-                    f"{_where(step.part)}: the component `{said}` of the step `{name}` is not here:"
-                    " name its file, too (mlctl job run JOB COMPONENT ...)"
-                )
-            path = f"{prefix}{name}"
-            if step.runs.mapping(JOBS):
-                bound = self.inputs(path, step.part, step.runs, inputs, produced)
-                inner, produced[name] = self.pipeline(f"{path}.", step.runs, bound, job)
+            step, path = pipeline.steps[name], f"{prefix}{name}"
+            runs = self.component(step)
+            if runs.mapping(JOBS):
+                bound = self.inputs(path, step.part, runs, inputs, produced)
+                inner, produced[name] = self.pipeline(f"{path}.", runs, bound, job)
                 nodes |= inner
             else:
                 nodes[path] = self.node(path, step, inputs, produced)
@@ -195,7 +207,7 @@ class _Planner:
                 self.used.add(path)
                 bound[str(key)] = _typed(self.typed[path])
                 continue
-            if said is None or (said is port and "path" not in port and "value" not in port):
+            if said is None or (isinstance(said, dict) and not {"path", "value"} & said.keys()):
                 said = port.get("default")
             if said is not None:
                 place = part if key in part.mapping(INPUTS) else runs
@@ -258,10 +270,11 @@ class _Planner:
         raise RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
 
     def data(self, part: Part, text: str) -> Value:
-        """Data on this machine: by its path, or by a data asset of the files that were named."""
-        reference = Reference.parse(text, DATA.name) if text.startswith("azureml:") else None
-        if reference is not None and reference.address is not None:
-            for address in self.graph.declared(reference.address)[:1]:
+        """Data on this machine: by its path, or by an asset of the files that were named."""
+        for kind in (DATA, MODEL) if text.startswith("azureml:") else ():
+            reference = Reference.parse(text, kind.name)
+            target = reference.address if reference is not None else None
+            for address in self.graph.declared(target)[:1] if target is not None else ():
                 asset = self.graph.resources[address]
                 return self.data(Part(asset.document, (), {}), str(asset.get("path")))
         if not is_local(text):

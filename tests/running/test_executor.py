@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -505,3 +506,101 @@ def test_ten_steps_of_nothing_take_little_more_than_their_processes(
     began = time.process_time()
     assert mlctl("job", "run", "pipeline.yml").code == 0
     assert time.process_time() - began < 3
+
+
+def test_a_job_that_runs_a_component_has_the_steps_and_outputs_of_it(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    component = {
+        "$schema": SCHEMAS.removeprefix("$schema: ") + "/pipelineComponent.schema.json",
+        "type": "pipeline",
+        "name": "two",
+        "version": "1",
+        "inputs": {"data": {"type": "uri_folder"}, "word": {"type": "string", "default": "so"}},
+        "outputs": {"all": {"type": "uri_folder"}},
+        "jobs": {
+            "a": {
+                "type": "command",
+                "component": "azureml:say@latest",
+                "inputs": {
+                    "word": "${{parent.inputs.word}}",
+                    "model": {"type": "custom_model", "path": "azureml:m@latest"},
+                },
+                "outputs": {"out": "${{parent.outputs.all}}"},
+            }
+        },
+    }
+    written(tmp_path, "two.yml", json.dumps(component))
+    command = (
+        "cat ${{inputs.model}} > ${{outputs.out}}/x; echo ${{inputs.word}} >> ${{outputs.out}}/x"
+    )
+    say = f"""{SCHEMAS}/commandComponent.schema.json
+name: say
+version: 1
+command: {command}
+inputs:
+  word: {{type: string}}
+  model: {{type: custom_model}}
+outputs: {{out: {{type: uri_folder}}}}
+environment: azureml:env@latest
+"""
+    written(tmp_path, "parts/say.yml", say)
+    model = f"{SCHEMAS}/model.schema.json\nname: m\nversion: 1\ntype: custom_model\npath: m.txt\n"
+    written(tmp_path, "parts/model.yml", model)
+    written(tmp_path, "parts/m.txt", "the model\n")
+    job = {
+        "$schema": SCHEMAS.removeprefix("$schema: ") + "/pipelineJob.schema.json",
+        "type": "pipeline",
+        "compute": "azureml:cpu",
+        "component": "two.yml",
+        "inputs": {"data": {"type": "uri_folder"}},
+    }
+    written(tmp_path, "job.yml", json.dumps(job))
+    alone = mlctl("job", "run", "job.yml", "--input", "data=parts")
+    assert (alone.code, alone.out) == (1, "")
+    assert "name its file or a folder, too (mlctl job run job.yml .)" in alone.err
+    lacking = mlctl("job", "run", "job.yml", "parts")
+    assert "the input `data` has no value; --input data=VALUE gives one" in lacking.err
+    done = mlctl("job", "run", "job.yml", "parts", "--input", "data=parts")
+    assert done.code == 0, done.err
+    assert (tmp_path / ".mlctl/runs/job/outputs/all/x").read_text() == "the model\nso\n"
+
+
+def test_an_output_that_was_not_made_is_not_listed(mlctl: Run, tmp_path: Path) -> None:
+    out = {"out": {"type": "uri_folder"}}
+    pipeline(
+        tmp_path,
+        {"a": {"command": "exit 1", "outputs": {"out": "${{parent.outputs.of_a}}"}}},
+        outputs={"of_a": out["out"]},
+    )
+    python = ["--python", sys.executable]
+    done = mlctl("job", "run", "pipeline.yml", *python)
+    assert done.code == 1
+    assert "output of_a" not in done.out
+    assert f"again: mlctl job run pipeline.yml --python {sys.executable} --keep" in done.err
+
+
+@pytest.mark.slow
+def test_what_a_command_installs_is_its_own(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    wheel = tmp_path / "src/tiny_one-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        meta = "tiny_one-1.0.dist-info"
+        archive.writestr("tiny_one.py", "WORD = 'installed'\n")
+        archive.writestr(
+            f"{meta}/METADATA", "Metadata-Version: 2.1\nName: tiny-one\nVersion: 1.0\n"
+        )
+        archive.writestr(f"{meta}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{meta}/RECORD", "")
+    ask = 'python -c "import hypothesis, tiny_one; print(tiny_one.WORD)"'
+    install = f"pip install -q --no-index ./{wheel.name}"
+    steps = {
+        "a": {"command": f"{install} && cd / && {ask}", "code": "./src"},
+        "b": {"command": f"python -m {install} && cd / && {ask}", "code": "./src"},
+        "c": {"command": ask},
+    }
+    pipeline(tmp_path, steps)
+    done = mlctl("job", "run", "pipeline.yml", "--stream")
+    assert done.code == 1
+    assert ("a | installed" in done.err, "b | installed" in done.err) == (True, True), done.err
+    assert "`tiny_one` is not in this Python" in done.err

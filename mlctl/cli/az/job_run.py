@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[str],
     argument(
-        "The YAML of a command, pipeline or sweep job, or of a component; then that of components"
-        " and data which it names by `azureml:`.",
+        "The YAML of a command, pipeline or sweep job, or of a component; then that of components,"
+        " data and models which it names by `azureml:`, or a folder of them.",
         metavar="FILE...",
     ),
 ]
@@ -119,13 +120,12 @@ def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) 
     session.show(report)
     if report.failed:
         return None
-    jobs = [resource for resource in loaded.resources if resource.kind is JOB]
-    components = [
+    named = [
         resource
         for resource in loaded.resources
-        if resource.kind is COMPONENT and resource.document.source.name == paths[0]
+        if resource.document.source.name == paths[0] and resource.kind in (JOB, COMPONENT)
     ]
-    subjects = jobs or components
+    subjects = named or [resource for resource in loaded.resources if resource.kind is JOB]
     if len(subjects) != 1:
         count = len(subjects) or "no"
         raise RunError(f"`{paths[0]}` has {count} jobs or components: one is run at a time")
@@ -277,10 +277,20 @@ def _report(
     for name, result in results.items():
         if result.status is RunStatus.FAILED:
             node = plan.nodes[name]
-            again = f"mlctl job run {' '.join(paths)} --keep {settings.folder}"
-            again += f" --only {name}" if len(plan.nodes) > 1 else ""
+            words = [*paths, *_typed_again(args), "--keep", str(settings.folder)]
+            words += ["--only", name] if len(plan.nodes) > 1 else []
+            again = f"mlctl job run {shlex.join(words)}"
             session.say(local_runs.failure(node, result, again))
     return completed
+
+
+def _typed_again(args: JobRunArgs) -> list[str]:
+    """What was typed of the inputs and the Python, which running a step again takes."""
+    words = [word for text in args.input or () for word in ("--input", text)]
+    words += ["--python", args.python] if args.python else []
+    if args.environments is not EnvironmentsBy.PYTHON:
+        words += ["--environments", args.environments.value]
+    return words
 
 
 def _rehearse(session: Session, paths: list[str], args: JobRunArgs) -> Exit:

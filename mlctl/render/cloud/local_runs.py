@@ -33,7 +33,8 @@ def table(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path, *, col
         lines.append(f"{name.ljust(longest)}  {status}  {seconds.rjust(9)}  {tail}".rstrip())
         if result.parameters:
             lines.append(f"{' ' * longest}  with {_values(result.parameters)}")
-    lines += [f"output {name}: {folder / 'outputs' / name}" for name in plan.outputs]
+    made = [name for name in plan.outputs if (folder / "outputs" / name).exists()]
+    lines += [f"output {name}: {folder / 'outputs' / name}" for name in made]
     return "\n".join([*lines, f"logs and outputs of each step: {folder}"])
 
 
@@ -47,9 +48,12 @@ def failure(node: RunNode, result: NodeResult, again: str) -> str:
     lacking = next(filter(None, map(_LACKING.search, reversed(lines))), None)
     if lacking is not None:
         of = f" (`{clean(node.environment.name)}` is its environment)" if node.environment else ""
+        package, dot, _ = lacking[1].partition(".")
+        lack = f"the version of `{package}` in this Python has no `{lacking[1]}`"
+        lack = lack if dot else f"`{package}` is not in this Python"
         text.append(
-            f"  = hint: `{lacking[1].partition('.')[0]}` is not in this Python{of}: --python names"
-            " one that has it; --environments venv makes one of what the files say; or install it"
+            f"  = hint: {lack}{of}: --python names one that has it; --environments venv makes one"
+            " of what the files say; or install it"
         )
     return "\n".join([head, *where, *text, f"  = hint: again: {again}"])
 
