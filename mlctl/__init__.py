@@ -3,6 +3,8 @@
 The functions of `mlctl.api` are here too, imported when they are first asked for.
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from mlctl.version import __version__
