@@ -174,3 +174,17 @@ def test_no_code_runs_unless_somebody_says_so(mlctl: Run, here: Path) -> None:
     assert mlctl("local", "code", "on").code == 0
     assert mlctl("job", "create", "-f", file).code == 0
     assert Path("ran").exists()
+
+
+def test_a_job_for_this_machine_needs_no_cluster_and_is_refused_without_its_code(
+    mlctl: Run, here: Path
+) -> None:
+    file = write((COMMAND % "echo done > outputs/k.txt").replace("azureml:cpu", "local"))
+    refused = mlctl("job", "create", "-f", file, "-n", "refused")
+    assert refused.code == 1
+    assert "`compute: local` runs its code on this machine" in refused.err
+    assert "--run-code here, `mlctl emulator start --run-code`" in refused.err
+    create(mlctl, Path(file).read_text(), "local-job")
+    assert mlctl("job", "stream", "-n", "local-job").code == 0
+    assert downloaded(mlctl, "local-job")["artifacts/outputs/k.txt"] == "done\n"
+    assert mlctl("job", "show", "-n", "local-job").json["compute"] == "local"

@@ -25,6 +25,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensur
 from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
 from mlctl.simulator.engine.model import SharedQueueSettings
 
+_HERE = "local"  # the compute of a job whose code the tool itself runs, in place of a cluster
 # By ARM's type of job: what its name begins with where none is given, and what submits it.
 _SUBMIT = {
     "Command": ("job", training_jobs.submit),
@@ -37,8 +38,14 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
     """Submit a job.
 
     Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
+        ServiceError: a resource that it names does not exist (404), the request is not valid, or
+            it is for this machine, and its code has not run here.
     """
+    compute = str(request.properties.get("computeId") or "")
+    if compute.rpartition("/")[2].casefold() == _HERE and not request.ran:
+        why = "a job with `compute: local` runs its code on this machine, which was not asked for"
+        how = "--run-code here, `mlctl emulator start --run-code` for az and the SDK"
+        raise Permanent("NotRun", f"{why}: {how}, `mlctl job run FILE` without a workspace")
     with replay.transaction(workspace.store) as transaction:
         return _create(transaction, workspace, request)
 

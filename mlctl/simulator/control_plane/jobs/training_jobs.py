@@ -23,7 +23,7 @@ from mlctl.simulator.engine.commands import SubmitTraining
 from mlctl.simulator.engine.model import ClusterSpec, Tier, TrainingSpec
 from mlctl.workload import Workload
 
-_SERVERLESS = "serverless"
+_NO_CLUSTER = ("serverless", "local")  # of a job: nodes of its own, or this machine
 _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
@@ -114,9 +114,9 @@ def nodes_of(
 
 
 def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
-    """The cluster that a job names; None for a serverless job."""
-    text = str(properties.get("computeId") or _SERVERLESS)
-    if text.rpartition("/")[2].casefold() == _SERVERLESS:
+    """The cluster that a job names; None for a serverless job, and one that runs here."""
+    text = str(properties.get("computeId") or _NO_CLUSTER[0])
+    if text.rpartition("/")[2].casefold() in _NO_CLUSTER:
         return None
     address = batch_jobs.address_in(state, text, "compute")
     if address is None:
