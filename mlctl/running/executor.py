@@ -93,6 +93,17 @@ class JobRun:
         self._link_outputs()
         return {name: self.results[name] for name in self.plan.nodes if name in self.results}
 
+    def check_inputs(self) -> None:
+        """Say what is not on this machine before anything runs.
+
+        Raises:
+            RunError: an input of a node that is to be run is not here.
+        """
+        for node in (self.plan.nodes[name] for name in self._chosen()):
+            for name, value in node.inputs.items():
+                if isinstance(value, Elsewhere):
+                    raise RunError(f"{node.where}: {self._not_here(node, name, value.uri)}")
+
     def _chosen(self) -> list[str]:
         """The nodes that are to be run; those that one alone needs are taken as they are."""
         only = self.settings.only
@@ -220,13 +231,16 @@ class JobRun:
             case LocalData(path):
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
             case Elsewhere(uri):
-                typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
-                asset = uri.startswith("azureml:") and "://" not in uri
-                declared = ", as does the file that declares it" if asset else ""
-                raise RunError(
-                    f"the input `{name}` is at `{uri}`, and nothing is fetched:"
-                    f" --input {typed}=PATH says where it is here{declared}"
-                )
+                raise RunError(self._not_here(node, name, uri))
+
+    def _not_here(self, node: RunNode, name: str, uri: str) -> str:
+        typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
+        asset = uri.startswith("azureml:") and "://" not in uri
+        declared = ", as does the file that declares it" if asset else ""
+        return (
+            f"the input `{name}` is at `{uri}`, and nothing is fetched:"
+            f" --input {typed}=PATH says where it is here{declared}"
+        )
 
     def _copied(self, path: Path, place: Path) -> Path:
         """Where a command finds an input of the user's: a copy that it may damage, or a sample."""

@@ -454,6 +454,21 @@ def test_a_run_that_is_killed_leaves_no_process_and_takes_nothing_half_done(
     assert (tmp_path / ".mlctl/runs/pipeline/one/outputs/out/list").read_text() == "list\n"
 
 
+def test_an_input_that_is_not_here_is_said_before_anything_runs(mlctl: Run, tmp_path: Path) -> None:
+    steps: dict[str, dict[str, Any]] = {
+        "first": {"command": f"touch {tmp_path}/ran"},
+        "second": {
+            "command": "cat ${{inputs.rows}}",
+            "inputs": {"rows": {"type": "uri_file", "path": "https://example.invalid/a.csv"}},
+        },
+    }
+    pipeline(tmp_path, steps)
+    done = mlctl("job", "run", "pipeline.yml")
+    assert done.code == 1
+    assert "--input second.rows=PATH says where it is here" in done.err
+    assert not (tmp_path / "ran").exists()
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> dict[int, list[int]]:
     """The earlier steps that each step reads."""
@@ -496,6 +511,45 @@ def test_each_output_is_the_sum_of_what_the_step_reads(
         else:
             place = folder / ".mlctl/runs/pipeline" / f"s{step}" / "outputs/out/n"
             assert int(place.read_text()) == number
+
+
+@pytest.mark.slow
+@given(graph=graphs(), data=st.data())
+@settings(max_examples=6, deadline=None)
+def test_a_run_that_was_killed_in_any_step_gives_what_it_would_have_given(
+    graph: dict[int, list[int]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("killed")
+    killed = data.draw(st.sampled_from(sorted(graph)))
+    is_written = data.draw(st.booleans())  # killed before or after its output
+    (folder / "pid").touch()
+    kill = (
+        f"if mkdir {folder}/once 2> /dev/null; then"
+        f" while [ ! -s {folder}/pid ]; do sleep 0.01; done;"
+        f" kill -9 $(cat {folder}/pid); sleep 300; fi"
+    )
+    steps = {}
+    for step, reads in graph.items():
+        total = " + ".join(["1", *(f"$(cat ${{{{inputs.i{read}}}}}/n)" for read in reads)])
+        write = f"echo $(({total})) >> ${{{{outputs.out}}}}/n"
+        parts = [write, kill] if is_written else [kill, write]
+        steps[f"s{step}"] = {
+            "command": "; ".join(parts if step == killed else [write]),
+            "inputs": {f"i{read}": of_step(f"s{read}") for read in reads},
+            "outputs": {"out": {"type": "uri_folder"}},
+        }
+    pipeline(folder, steps)
+    words = [sys.executable, "-P", "-m", "mlctl", "job", "run", "pipeline.yml"]
+    process = subprocess.Popen(words, cwd=folder, env=environment(folder))
+    (folder / "pid").write_text(str(process.pid))
+    assert process.wait() == -signal.SIGKILL
+    again = subprocess.run(words, cwd=folder, env=environment(folder), check=False)
+    assert again.returncode == 0
+    expected: dict[int, int] = {}
+    for step, reads in graph.items():
+        expected[step] = 1 + sum(expected[read] for read in reads)
+        place = folder / f".mlctl/runs/pipeline/s{step}/outputs/out/n"
+        assert place.read_text() == f"{expected[step]}\n"
 
 
 @pytest.mark.slow

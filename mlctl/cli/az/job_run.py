@@ -98,6 +98,7 @@ def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = No
                 cache = price_cache(session.environment).with_name("environments")
                 python = settings.interpreter.python
                 plan = with_environments(plan, cache, python, session.note)
+            JobRun(plan, settings).check_inputs()
             with _Progress(session, plan, settings.folder, args).shown() as change:
                 results = JobRun(plan, replace(settings, on_change=change)).run()
     except RunError as error:
