@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
-from bench import cloud, commands, engine, forecast, rehearsal, teams, traces
+from bench import cloud, commands, engine, forecast, rehearsal, running, teams, traces
 from bench.figure import HEAD, Effort, Figure, absent
 
 PEERS = """\
@@ -71,6 +71,8 @@ def figures(word: str, effort: Effort) -> Iterator[Figure]:
         yield from traces.figures(effort)
     if word in "rehearsal":
         yield from rehearsal.figures(effort)
+    if word in "running code":
+        yield from running.figures(effort)
     if word in "azure emulator":
         yield from _azure(effort)
 
