@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mlctl.dataclasses import dataclass
 from mlctl.simulator.engine import ended_jobs
@@ -77,12 +77,10 @@ def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
     return (member_job for member_job in jobs if member_job is not None)
 
 
-def job_cost(world: World, job: AnyJob) -> float | None:
-    """The cost of a job with all its members; None if a price is unknown."""
-    if not isinstance(job, GroupJob):
-        return cost(job_node_seconds(world, job), job.price)
-    used = [(job_node_seconds(world, part), part.price) for part in parts(world, job)]
-    due = [cost(seconds, price) for seconds, price in used if seconds]
+def job_cost(job: AnyJob, parts: Sequence[AnyJob], node_s: Sequence[float]) -> float | None:
+    """The cost of a job by its `parts` and their node-seconds; None if a price is unknown."""
+    used = zip(parts, node_s, strict=True)
+    due = [cost(seconds, part.price) for part, seconds in used if seconds or part is job]
     return None if None in due else sum(amount for amount in due if amount is not None)
 
 

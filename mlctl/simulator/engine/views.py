@@ -187,6 +187,7 @@ def job(world: World, name: str) -> JobView:
     if shown_job is None:
         raise EngineError(f"there is no job `{name}`")
     parts = list(usage.parts(world, shown_job))
+    used = [usage.job_node_seconds(world, part) for part in parts]
     return JobView(
         name=shown_job.name,
         status=shown_job.status,
@@ -194,8 +195,8 @@ def job(world: World, name: str) -> JobView:
         submitted=shown_job.submitted,
         started=shown_job.started,
         ended=shown_job.ended,
-        billed_node_s=sum(usage.job_node_seconds(world, part) for part in parts),
-        cost=usage.job_cost(world, shown_job),
+        billed_node_s=sum(used),
+        cost=usage.job_cost(shown_job, parts, used),
         preempted_nodes=sum(part.preempted_nodes for part in parts),
         preempted_cores=sum(part.preempted_nodes * part.cores for part in parts),
         lost_node_s=sum(part.lost_node_s for part in parts),
