@@ -59,6 +59,9 @@ def _answered(call: Call, handler: Callable[[Call], Response]) -> Response:
         code = _NO_SUCH if error.code == "ResourceNotFound" else error.code
         body: dict[str, Data] = {"error_code": code, "message": error.message}
         return json_response(body, error.status or 400)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        text = "The request has a value of a wrong type, or lacks one."
+        return json_response({"error_code": "INVALID_PARAMETER_VALUE", "message": text}, 400)
 
 
 def _text(call: Call, *names: str) -> str:

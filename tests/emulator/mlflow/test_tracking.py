@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from mlctl.emulator.mlflow import tracking
 from mlctl.pointer import Data
 from mlctl.serving.servers import Servers
 from mlctl.simulator.control_plane.state.store import Store
@@ -138,6 +139,25 @@ def test_errors_are_those_that_the_client_reads() -> None:
         assert (answer.status, answer.data["error_code"]) == (404, "RESOURCE_DOES_NOT_EXIST")
     assert got(here, "prompts/search").data["error_code"] == "ENDPOINT_NOT_FOUND"
     assert got(here, "runs/get").data["message"] == "The request lacks `run_id`."
+
+
+@pytest.mark.parametrize("value", ["x", "", 1.5, -1, 1e400, True, [], [1], {}, {"key": 1}, None])
+def test_no_value_of_a_wrong_type_is_an_error_of_the_server(value: Data) -> None:
+    here = world()
+    run = begun(here)
+    fields = (
+        *("experiment_id", "start_time", "tags", "run_name", "status", "end_time", "key", "value"),
+        *("metrics", "params", "timestamp", "step", "experiment_ids", "filter", "order_by"),
+        *("max_results", "page_token", "name", "source_run_id", "run_id"),
+    )
+    for handler in tracking._HANDLERS:
+        method, path = handler.split(" ")
+        if method == "POST":
+            for field in fields:
+                body = {"run_id": run, "experiment_ids": ["0"], "key": "k", "name": "n"}
+                answer = here.ask("POST", f"{API}/mlflow/{path}", {**body, field: value})
+                assert answer.status < 500, (handler, field)
+    assert made(here, "runs/search", experiment_ids=["0"])["runs"]
 
 
 def test_runs_are_searched_by_experiment_and_filter() -> None:
