@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mlctl.pointer import Data
-from tests.builders.emulator import CLUSTER, WS, World, with_deployment
+from tests.builders.emulator import CLUSTER, GROUP, WS, World, with_deployment
 
 JOB: Data = {"jobType": "Command", "command": "x", "environmentId": "e", "computeId": "c"}
 INSTANCE: Data = {"computeType": "ComputeInstance", "properties": {"vmSize": "STANDARD_DS3_V2"}}
@@ -20,6 +20,17 @@ BODIES: dict[str, Data] = {
     f"{WS}/batchEndpoints/scoring/deployments/blue": {},
     f"{WS}/onlineEndpoints/live": {"location": "eastus", "properties": {"authMode": "Key"}},
     f"{WS}/jobs/training": {"properties": JOB},
+    f"{GROUP}/providers/Microsoft.MachineLearningServices/registries/team": {
+        "location": "eastus",
+        "properties": {
+            "regionDetails": [
+                {
+                    "location": "eastus",
+                    "acrDetails": [{"systemCreatedAcrAccount": {"sku": "Basic"}}],
+                }
+            ],
+        },
+    },
     f"{WS}/schedules/nightly": {
         "properties": {
             "trigger": {"triggerType": "Cron", "expression": "* * * * *"},

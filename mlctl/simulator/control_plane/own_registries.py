@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mlctl import catalog
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import BAD_REQUEST, NotFound, Permanent
 from mlctl.simulator.control_plane import workspaces
 from mlctl.simulator.control_plane.registries import kept, written
 from mlctl.simulator.control_plane.state import rows
@@ -29,8 +29,12 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     """Make a registry, or change one to what `body` says, in ARM's words; whether it was made.
 
     Raises:
-        ServiceError: as `written`; 400, there is no such region, or no registry can have the name.
+        ServiceError: as `written`; 400, there is no such region, no registry can have the name, or
+            the body is of no registry.
     """
+    if not _are_regions((body.get("properties") or {}).get("regionDetails") or []):
+        text = "The value of `properties.regionDetails` is of a wrong type."
+        raise Permanent("InvalidRequestContent", text, status=BAD_REQUEST)
     region = catalog.region(location)
     if region not in catalog.regions():
         text = f"The provided location '{location}' is not available."
@@ -75,12 +79,26 @@ def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
     }
 
 
+def _are_regions(regions: Data) -> bool:
+    """Whether something is a list of regions, each with lists of accounts."""
+    return _are_objects(regions) and all(
+        _are_objects(region.get(details) or [])
+        and _are_objects([detail.get(made) or {} for detail in region.get(details) or ()])
+        for region in regions
+        for details, made, _ in _ACCOUNTS
+    )
+
+
+def _are_objects(values: Data) -> bool:
+    return isinstance(values, list) and all(isinstance(value, dict) for value in values)
+
+
 def _name_what_is_made(region: dict[str, Data], group: Scope) -> None:
     """Give ids to the accounts that are made with a region of a registry."""
     at = f"/subscriptions/{group.subscription}/resourceGroups/{group.resource_group}/providers"
     for details, made, account in _ACCOUNTS:
         for number, detail in enumerate(region.get(details) or ()):
-            if made in detail:
+            if detail.get(made):
                 detail[made]["armResourceId"] = {"resourceId": f"{at}/{account}{number}"}
 
 
