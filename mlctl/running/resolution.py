@@ -1,7 +1,8 @@
 """What a package index has for an environment, by the resolver of uv or of pip; none is our own.
 
-Nothing is installed, and no code of a package is run: what is published as source alone is taken as
-given, as an image build compiles it.
+Nothing is installed, and no code of a package or of the folder at hand is run: what is asked for
+are wheels, by names and versions alone, in an empty folder. What is published as source alone is
+taken as given, as an image build compiles it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ _SENTENCE = re.compile(
     r"(?:Because|ERROR: (?:Cannot|Could)|error: ).*?"
     r"(?=,? we can conclude that your requirements| ERROR: | hint: | \(from |$)"
 )
-_LOCAL = re.compile(r"\.|/|-e\b|--editable|[^ -][^ ]*://|git\+|[^@]*@ *(?:file|git\+|\.)")
+# What is no path, no address, and no option that lets a resolver build something.
+_NAMED = re.compile(r"[A-Za-z0-9][\w.-]* *(?:\[[\w., -]*\])? *(?:[(=<>!~;,](?:(?! -|[/@]).)*)?")
+_OPTION = re.compile(
+    r"--no-index|--pre|(-i|--index-url|--extra-index-url|-f|--find-links|--trusted-host)[ =]+(\S+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,6 @@ class Resolver:
     """A resolver for one Python on Linux, x86-64; options of pip are told to it as they are."""
 
     python: str
-    folder: Path
     options: tuple[str, ...] = ()
     left_out: set[str] = field(default_factory=set)
 
@@ -74,7 +78,7 @@ class Resolver:
             try:
                 process = subprocess.run(  # noqa: S603 - uv or pip
                     words,
-                    cwd=self.folder,
+                    cwd=scratch,
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     check=False,
@@ -93,7 +97,7 @@ def _pip() -> list[str]:
     program = shutil.which("pip")
     if program is None and not find_spec("pip"):
         raise RunError("there is no resolver here: install uv, or pip")
-    return [sys.executable, "-m", "pip"] if find_spec("pip") else [str(program)]
+    return [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [str(program)]
 
 
 def _versions(out: str) -> Mapping[str, str]:
@@ -124,15 +128,18 @@ def failures(
         RunError: there is no resolver, or no index.
     """
     line_of: dict[str, PackageLine] = {}
+    options: list[str] = []
     for line in lines:
         text = as_pip(line.text) if line.of_conda else line.text.partition(" #")[0].strip()
-        if text is None or _LOCAL.match(text):
-            notes.append(f"`{line.text}` is not on the package index, and left out")
-        elif text:
+        option = _option(text, folder) if text else None
+        if option is not None:
+            options.append(option)
+        elif text and _NAMED.fullmatch(text) and text.isprintable():
             line_of[text] = line
-    options = tuple(_option(text, folder) for text in line_of if text.startswith("-"))
-    packages = [text for text in line_of if not text.startswith("-")]
-    resolver = Resolver(python, folder, options)
+        elif text != "":
+            notes.append(f"`{line.text}` is not on the package index, and left out")
+    packages = [*line_of]
+    resolver = Resolver(python, tuple(options))
     versions, answer = _settled(resolver, packages)
     of_pip = [text for text in packages if not line_of[text].of_conda]
     severity = Severity.ERROR
@@ -193,10 +200,13 @@ def _is_source(resolver: Resolver, name: str) -> bool:
     return all("no usable wheels" in by_python.resolve([name])[1] for by_python in alone)
 
 
-def _option(text: str, folder: Path) -> str:
-    """An option of pip; a file that it names is found from anywhere."""
-    match = re.fullmatch(r"(-[rc]|--requirement|--constraint)[ =]*([^ :]+)", text)
-    return f"{match[1]} {(folder / match[2]).absolute()}" if match else text
+def _option(text: str, folder: Path) -> str | None:
+    """An option that says where wheels are; a folder of them is found from anywhere."""
+    match = _OPTION.fullmatch(text) if text.isprintable() else None
+    if match is None or match[1] is None:
+        return match and match[0]
+    is_folder = match[1] in ("-f", "--find-links") and "://" not in match[2]
+    return f"{match[1]} {(folder / match[2]).absolute() if is_folder else match[2]}"
 
 
 def _name(text: str) -> str:

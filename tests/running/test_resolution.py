@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import zipfile
 from pathlib import Path
@@ -16,11 +17,12 @@ from mlctl.running.resolution import failures, short
 
 # A resolver of packages that have one version each: `NAME==VERSION`, and what it says of others.
 UV = """\
-#!{python}
 import re, sys
 answers = dict(line.split("|") for line in open({folder!r} + "/said").read().splitlines())
 packages = open(sys.argv[-5]).read().splitlines()
 overridden = {{line.split(";")[0] for line in open(sys.argv[-1]).read().splitlines()}}
+open({folder!r} + "/listed", "w").write("\\n".join(packages))
+open({folder!r} + "/here", "w").write(__import__("os").getcwd())
 open({folder!r} + "/asked", "a").write(" ".join(sys.argv[1:]) + "\\n")
 for line, sentence in answers.items():
     if set(line.split()) <= set(packages) and re.split("[=<> ]", line)[0] not in overridden:
@@ -45,8 +47,10 @@ def lines(*texts: str) -> list[PackageLine]:
 @pytest.fixture
 def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A uv that says what stands in a file `said` of this folder."""
-    program = tmp_path / "uv"
-    program.write_text(UV.format(python=sys.executable, folder=str(tmp_path)))
+    script, program = tmp_path / "uv.py", tmp_path / "uv"
+    script.write_text(UV.format(folder=str(tmp_path)))
+    words = shlex.join([sys.executable, str(script)])  # `#!` takes no path with a space
+    program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return tmp_path
@@ -114,6 +118,39 @@ def test_paths_are_not_asked_for_and_options_are(uv: Path) -> None:
     assert "-e ." in notes[0]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("./evil", "evil/", "-e ./evil", "-r more.txt", "-c more.txt", "--no-binary :all:"),
+        *(
+            "x @ https://e.example/x.tar.gz",
+            "x@file:evil",
+            "https://e.example/x.zip",
+            "git+ssh://e",
+        ),
+        *("--pre --no-binary :all:", "x\n-e ./evil", "--pre\n-e ./evil", "x\0", "--no-binary=x"),
+        *(
+            "x; extra == 'a' @ file:evil",
+            "--prefer-binary",
+            "-e.",
+            "..",
+            "x --no-binary=x",
+            "x==1 --no-binary=x",
+            "-i https://e.example --no-binary=x",
+        ),
+    ],
+)
+def test_nothing_that_would_be_built_is_asked_for(uv: Path, text: str) -> None:
+    _, notes = findings_of(uv, "", "numpy", text)
+    assert notes == [f"`{text}` is not on the package index, and left out"]
+    assert (uv / "listed").read_text() == "numpy"
+
+
+def test_a_resolver_does_not_run_in_the_folder_at_hand(uv: Path) -> None:
+    findings_of(uv, "", "numpy")
+    assert (uv / "here").read_text() != str(uv)
+
+
 def test_an_index_that_does_not_answer_is_no_finding(uv: Path) -> None:
     answer = "x|error: Failed to fetch: https://pypi.org/simple/x/ (error sending request for url)"
     with pytest.raises(RunError, match="does not answer"):
@@ -147,8 +184,7 @@ def test_pip_resolves_where_uv_is_not(tmp_path: Path, monkeypatch: pytest.Monkey
         ("two", "2.0", ""),
     ):
         wheel(tmp_path, name, version, needs)
-    (tmp_path / "more.txt").write_text("")
-    index = ("--no-index", f"--find-links {tmp_path}", "-r more.txt")
+    index = ("--no-index", f"--find-links {tmp_path}")
     assert list(failures(lines(*index, "one==1.0"), "3.10", tmp_path, [])) == []
     (finding,) = failures(lines(*index, "one==1.0", "two==1.0"), "3.10", tmp_path, [])
     assert "Cannot install one==1.0 and two==1.0" in finding.message

@@ -200,6 +200,7 @@ def test_an_unambiguous_beginning_means_the_flag(node: CommandNode, data: st.Dat
     azs = {one for one in begun if one.is_az}
     exact = {one for one in begun if typed in one.names}
     required = [word for one in node.options if one.required for word in (one.long, "x")]
+    required += ["x" for positional in node.positionals if positional.required]
     after = [] if option.arity in (Arity.NONE, Arity.BOOLEAN) else ["v"]
     meant = next((one for one in (exact, begun, azs) if len(one) == 1), set())
     if meant:
