@@ -33,6 +33,7 @@ _FROM_LOADER = (rules.NO_DRIVER, rules.NO_SERVER, MISSING_PATH)
 _IMAGE_PYTHON = re.compile(r"\bpython:(3\.\d+)|\bpy(?:thon)?(3)\.?(\d{1,2})\b")
 _FILE = re.compile(r"(?:\s-r|--requirement|\s-f|--file|\s-c)[ =](\S+\.(?:txt|ya?ml))")
 _PACKAGE = re.compile(r"(?<=['\"\s])[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:[=<>!~]=?[^\s'\"\\;&]+)?")
+_LISTED = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 _MOST = 1 << 20  # bytes of a file
 
 
@@ -52,6 +53,7 @@ class Build:
     by_driver: bool = False
     packages: list[PackageLine] = field(default_factory=list)
     lines: list[Label] = field(default_factory=list)
+    listed: set[Path] = field(default_factory=set)  # files of requirements that others name
 
     @property
     def python(self) -> str | None:
@@ -69,8 +71,8 @@ class Build:
 
     def add_conda(self, document: Document, at: Pointer = ()) -> None:
         """Add a conda specification."""
-        self.packages += conda_lines(document, at)
-        self.lines += [line.label for line in self.packages]
+        for line in conda_lines(document, at):
+            self._add_package(line, document.folder)
 
     def add_file(self, path: Path, context: Path | None = None) -> Build:
         """Add a conda file, requirements or (with a context) a Dockerfile, where it is there."""
@@ -84,13 +86,29 @@ class Build:
             for document in source.read(path, self.report)[:1]:
                 self.add_conda(document)
         else:
-            text = _text(path)
-            for number, line in enumerate(text.lines):
-                bare = re.sub(r"(?:^|\s)#.*|\\\s*$|\s--hash\S*", "", " " + line)[1:]
-                if bare.strip():
-                    self.lines.append(_label(text, number, bare))
-                    self.packages.append(PackageLine(bare.strip(), self.lines[-1]))
+            self.listed.add(files.real(path))
+            self._add_requirements(path)
         return self
+
+    def _add_requirements(self, path: Path) -> None:
+        text = _text(path)
+        for number, line in enumerate(text.lines):
+            bare = re.sub(r"(?:^|\s)#.*|\\\s*$|\s--hash\S*", "", " " + line)[1:]
+            if bare.strip():
+                self._add_package(
+                    PackageLine(bare.strip(), _label(text, number, bare)), path.parent
+                )
+
+    def _add_package(self, line: PackageLine, folder: Path) -> None:
+        """Add a line of packages, or what is in the file of requirements that it names."""
+        self.lines.append(line.label)
+        match = None if line.of_conda else _LISTED.fullmatch(line.text)
+        if match is None:
+            self.packages.append(line)
+        elif files.is_file(path := folder / match[1]) and files.real(path) not in self.listed:
+            self.listed.add(files.real(path))
+            self.read.add(files.real(path))
+            self._add_requirements(path)
 
     def _add_docker(self, path: Path, context: Path) -> None:
         """Add what a Dockerfile names: images, packages that pip installs, files of both."""

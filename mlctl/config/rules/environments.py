@@ -37,6 +37,7 @@ _RUNNERS = {
         "add `azureml-inference-server-http` to its `pip` packages",
     ),
 }
+_MOST_ALIKE = 20  # lines of one package that each further one is held against
 _SERVERS = frozenset({"azureml-defaults", "azureml-inference-server-http"})
 _NAME = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#\s][^;#]*)?")
 _BUILT_FOR = re.compile(r"=py(?:thon)?(?P<major>[23])(?P<minor>\d{1,2})(?!\d)[^=]*$")
@@ -92,12 +93,12 @@ def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
 
     conda and pip are two: the one may replace what the other has installed.
     """
-    by_name: dict[tuple[str, bool], list[PackageLine]] = {}
+    by_name: dict[tuple[str, bool], dict[str, PackageLine]] = {}
     for second in lines:
-        alike = by_name.setdefault((second.name, second.of_conda), [])
-        first = next((line for line in alike if _exclude(line, second)), None)
-        if second.name:
-            alike.append(second)
+        alike = by_name.setdefault((second.name, second.of_conda), {})
+        first = next((line for line in alike.values() if _exclude(line, second)), None)
+        if second.name and len(alike) < _MOST_ALIKE:
+            alike.setdefault(second.text, second)
         if first is not None:
             yield Diagnostic(
                 CONTRADICTION,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,25 @@ def test_a_conda_file_that_is_not_there_is_found(mlctl: Run, tmp_path: Path) -> 
 
 def test_a_version_of_python_that_is_none_is_refused(mlctl: Run) -> None:
     assert mlctl("environment", "check", ".", "--python", "new").code == 2
+
+
+def test_requirements_that_others_name_are_checked_in_their_own_lines(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "conda.yml").write_text("dependencies:\n  - pip: ['-r more/a.txt', x==1]\n")
+    (tmp_path / "more/a.txt").write_text("-r b.txt\n-r a.txt\n")
+    (tmp_path / "more/b.txt").write_text("-r a.txt\n\nx==2\n")
+    assert codes(mlctl, "conda.yml") == [("MLC337", "conda.yml", 2)]
+    done = mlctl("environment", "check", "conda.yml")
+    assert "more/b.txt:3:1" in done.out
+    assert codes(mlctl, "more/a.txt") == []
+
+
+def test_a_dockerfile_that_names_a_package_ten_thousand_times_takes_no_long_time(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM python:3.12\nRUN pip install " + "x " * 10_000)
+    began = time.process_time()
+    assert mlctl("environment", "check", "Dockerfile").code == 0
+    assert time.process_time() - began < 2
