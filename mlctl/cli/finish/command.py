@@ -165,13 +165,14 @@ def finish(
     if (order_args.checkpoint is None) is not (order_args.file is None):
         raise UsageError("-f FILE and --checkpoint OUTPUT need each other.")
     deadline_s = _deadline(session, order_args.deadline) if order_args.deadline else None
+    with refusals():
+        settings = settings_of(delays, cloud)
     if paths:
         code = _applied(session, paths, output, yes=yes)
         if code is not Exit.OK:
             return code
     if order_args.file is not None:
         with refusals():
-            settings = settings_of(delays, cloud)
             ordered = _order_of_job(session, order_args, training, prices, settings, deadline_s)
         if ordered is None:
             return Exit.ERROR
@@ -181,7 +182,6 @@ def finish(
     if split is not None and split.files:
         work = replace(work, files=len(split.files))
     with refusals():
-        settings = settings_of(delays, cloud)
         about = (
             f"{order_args.endpoint}/{order_args.deployment}"
             if order_args.deployment

@@ -129,3 +129,14 @@ def test_another_process_goes_on_after_a_kill(staged: Run) -> None:
     assert "every one of 40 inputs has its rows, and no row twice" in done.err
     shards = [run["shard"] for run in staged("finish", "show", "killed", "-o", "json").json["runs"]]
     assert shards == list(range(20))
+
+
+def test_what_is_refused_of_the_forecast_is_refused_before_files_are_applied(
+    mlctl: Run, sample: Path
+) -> None:
+    Path("images").mkdir()
+    Path("images", "a.txt").touch()
+    done = mlctl("finish", sample, "--input", "images", "--yes", "--setting", "nonsense=1")
+    assert done.code == 1
+    assert "nonsense" in done.err
+    assert mlctl("compute", "list", "-o", "json").json == []
