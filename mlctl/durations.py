@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ISO = (  # compiled where one is read
     r"P(?:(\d+(?:\.\d+)?)Y)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?"
@@ -14,6 +15,7 @@ _LONGEST = 2**63 / _TICKS  # seconds of .NET's TimeSpan, in which the service ke
 _SHORT_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
+@lru_cache(maxsize=1024)  # the same few are read for every cluster
 def parse_iso(text: str) -> float:
     """The seconds of an ISO 8601 duration, in either case, to a tick of .NET: `PT2M` -> 120.0.
 

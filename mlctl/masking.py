@@ -203,14 +203,18 @@ def may_hold_secrets(text: str) -> bool:
     for word in _WORDS:  # a generator costs five times as much
         if word in lowered:
             return True
-    return _may_have_shape(lowered)
+    return _has_hint(lowered)
 
 
-def _may_have_shape(lowered: str) -> bool:
+def _has_hint(lowered: str) -> bool:
     for hint in _HINTS:
         if hint in lowered:
             return True
     return "://" in lowered and "@" in lowered
+
+
+# The same few texts stand in every resource and in all that is said of it.
+_may_have_shape = functools.lru_cache(maxsize=1024)(_has_hint)
 
 
 def _is_plain(text: str) -> bool:

@@ -118,22 +118,19 @@ def _of_change(change: Change, plan: Plan) -> CostChange | None:
         return None
     live = None if change.live is None else effective_in_body(kind, change.live.body, plan.scope)
     live_nodes = None if live is None else kind.quota.nodes(live)
-    pending, deleted = change.action is not Action.NO_OP, change.action is Action.DELETE
-    planned_nodes = live_nodes
-    if pending:
-        planned_nodes = None if deleted else kind.quota.nodes(_wanted(change, live))
+    live_region, region = _regions(change, plan.location)
+    before = monthly(live_nodes, _price(plan, live_nodes, live_region))
+    if change.action is Action.NO_OP:
+        if live_nodes is None:
+            return None
+        return CostChange(change.address, live_nodes, region, before, before, pending=False)
+    deleted = change.action is Action.DELETE
+    planned_nodes = None if deleted else kind.quota.nodes(_planned(change, live))
     nodes = planned_nodes or live_nodes
     if nodes is None:
         return None
-    live_region, region = _regions(change, plan.location)
-    return CostChange(
-        change.address,
-        nodes,
-        region,
-        monthly(live_nodes, _price(plan, live_nodes, live_region)),
-        monthly(planned_nodes, _price(plan, planned_nodes, region)),
-        pending,
-    )
+    after = monthly(planned_nodes, _price(plan, planned_nodes, region))
+    return CostChange(change.address, nodes, region, before, after, pending=True)
 
 
 def _regions(change: Change, default: str) -> tuple[str, str]:
@@ -148,7 +145,7 @@ def _price(plan: Plan, nodes: NodeRange | None, region: str) -> Price:
     return UNKNOWN if nodes is None else (plan.prices or listed()).price(nodes.size, region)
 
 
-def _wanted(change: Change, live: Effective | None) -> Effective:
+def _planned(change: Change, live: Effective | None) -> Effective:
     """What fields are after the change: as written, else as they are, else the default."""
     form = change.resource.form if change.resource else kind_of(change.address).forms[-1]
     values = effective(change.values, form)

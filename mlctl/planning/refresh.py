@@ -265,7 +265,7 @@ def _asks_for_more(resource: Resource, live: Live, decoded: DecodedBodies) -> bo
 def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
     if not isinstance(backend, SupportsNames):
         return {}
-    holders = {}
+    regions = {}
     location = backend.location
     for resource in graph.resources.values():
         if not resource.kind.arm.unique_in_region:
@@ -274,7 +274,5 @@ def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
         if live_resource is None or region(resource, None, location) != live_resource.body.get(
             "location"
         ):
-            holders[resource.address] = backend.taken(
-                resource.address, region(resource, live_resource, location)
-            )
-    return {address: holder for address, holder in holders.items() if holder is not None}
+            regions[resource.address] = region(resource, live_resource, location)
+    return backend.taken(regions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import product
@@ -19,7 +18,6 @@ from mlctl.planning import cost
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import Data, Pointer
 from mlctl.policies.policy import CHANGE, COST, ENVIRONMENT, PLAN, Policy, action_name, kind_named
-from mlctl.schema import foreign
 
 _NOWHERE = Scope("", "", "")  # no value that rules compare depends on the workspace
 _Roots = dict[str, Data]
@@ -34,7 +32,8 @@ def check_files(
         if policy.needs_plan:
             continue
         for address, resource in _written(graph):
-            if policy.waived(address, today) or policy.waived(str(resource.address), today):
+            names = (address, resource.address) if policy.waivers else ()
+            if any(policy.waived(str(name), today) for name in names):
                 continue
             if policy.on is resource.kind:
                 yield from _by_schema(policy, resource, address)
@@ -67,7 +66,7 @@ def check_plan(
                 yield Diagnostic(policy.finding, policy.message, _own_label(policy), policy.hint)
             continue
         for change in plan.changes:
-            if policy.waived(str(change.address), today):
+            if policy.waivers and policy.waived(str(change.address), today):
                 continue
             about = {**base, CHANGE: _change_values(change)}
             if not _holds(policy, about, _roots_of_change(policy, change, plan, graph)):
@@ -110,10 +109,17 @@ def _written(graph: Graph) -> Iterator[tuple[str, Resource]]:
 def _holds(policy: Policy, base: _Roots, sides: Iterable[Sequence[_Roots]]) -> bool:
     """Whether a rule holds of each choice of the resources that it is about; never of too many."""
     kinds = [*sides]
-    return policy.rule is None or (
-        prod(map(len, kinds)) <= _MOST_CHOICES
-        and all(policy.rule.holds(dict(ChainMap(*choice, base))) for choice in product(*kinds))
-    )
+    if policy.rule is None:
+        return True
+    if prod(map(len, kinds)) > _MOST_CHOICES:
+        return False
+    for choice in product(*kinds):
+        roots = dict(base)
+        for side in choice:
+            roots.update(side)
+        if not policy.rule.holds(roots):
+            return False
+    return True
 
 
 def _roots_of(
@@ -208,9 +214,7 @@ def _by_both_names(kind: Kind, values: Mapping[str, Data]) -> _Roots:
 def _shown_values(policy: Policy, values: Values, form: Form) -> dict[str, Data]:
     """What a document says of what the policy asks, defaults included, as `show` spells it."""
     fields: dict[Pointer, Data] = {}
-    for field in form.fields:
-        if not policy.reads(str(field.at[0])):
-            continue
+    for field in policy.fields_read(form):
         value = values.get(field.at, field.default)
         if isinstance(value, str) and field.enum:
             value = codec.decode(codec.encode(value, field, _NOWHERE), field, _NOWHERE)
@@ -228,6 +232,10 @@ def _nested(values: Values) -> dict[str, Data]:
 
 def _by_schema(policy: Policy, resource: Resource, address: str) -> Iterator[Diagnostic]:
     data = pointer.get(resource.document.data, resource.root)
+    if policy.met_by is not None and policy.met_by(data):
+        return
+    from mlctl.schema import foreign  # noqa: PLC0415  # few documents break a schema
+
     for at, why in foreign.unmet(data, policy.schema):
         label = resource.label(at)
         message = f"{policy.message}: {why}"

@@ -13,16 +13,16 @@ from mlctl import schema, source
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind
-from mlctl.kinds.field import Form
+from mlctl.kinds.field import Field, Form
 from mlctl.planning.model import Action
 from mlctl.pointer import Data, Pointer
-from mlctl.schema import foreign
 from mlctl.schema.text import nearest
 from mlctl.source import Document
 
 if TYPE_CHECKING:
     from mlctl.policies.expression import Condition
     from mlctl.policies.expression import Path as RulePath
+    from mlctl.schema.compiled import Predicate
 
 BROKEN_POLICY = Rule("MLC701", "broken-policy", Severity.ERROR)
 EXPIRED_WAIVER = Rule("MLC702", "expired-waiver", Severity.WARNING)
@@ -79,12 +79,29 @@ class Policy:
         paths = self.rule.paths if self.rule else ()
         return list(dict.fromkeys(kind for kind in map(_kind, paths) if kind is not None))
 
-    def reads(self, field: str) -> bool:
-        """Whether the rule may ask for a field of its kinds, by its name or with the whole."""
-        return not self._fields.isdisjoint((field, _WHOLE))
+    @cached_property
+    def met_by(self) -> Predicate | None:
+        """Whether a document surely meets the schema; None where only the library can tell."""
+        from mlctl.schema import simple  # noqa: PLC0415  # most policies are rules
+
+        return simple.predicate(self.schema)
+
+    def fields_read(self, form: Form) -> list[Field]:
+        """The fields of a form that the rule may ask for, by their names or with the whole."""
+        if id(form) not in self._fields_of_forms:
+            names = self._names_read
+            self._fields_of_forms[id(form)] = [
+                field for field in form.fields if not names.isdisjoint((field.at[0], _WHOLE))
+            ]
+        return self._fields_of_forms[id(form)]
 
     @cached_property
-    def _fields(self) -> frozenset[str]:
+    def _fields_of_forms(self) -> dict[int, list[Field]]:
+        """What was read already, by the form's id: forms are constants of their kinds."""
+        return {}
+
+    @cached_property
+    def _names_read(self) -> frozenset[str]:
         paths = self.rule.paths if self.rule else ()
         return frozenset(str(path.at[0]) if path.at else _WHOLE for path in paths if _kind(path))
 
@@ -280,6 +297,8 @@ def _unknown(label: Label, noun: str, name: str, names: list[str]) -> Diagnostic
 def _broken_schema(
     document: Document, at: Pointer, body: Mapping[str, Data]
 ) -> Iterator[Diagnostic]:
+    from mlctl.schema import foreign  # noqa: PLC0415  # most policies are rules
+
     violation = foreign.wrong(body)
     if violation is not None:
         message = f"this schema cannot be used: {violation[1]}"

@@ -95,7 +95,7 @@ def _is_taken(backend: Backend, address: Address) -> bool:
         return True
     if not (kind_of(address).arm.unique_in_region and isinstance(backend, SupportsNames)):
         return False
-    return backend.taken(address, backend.location) is not None
+    return address in backend.taken({address: backend.location})
 
 
 def _untouched(

@@ -302,7 +302,7 @@ def test_usage_counts_the_nodes_that_a_cluster_may_have(backend: Backend) -> Non
 def test_nobody_else_has_a_name_of_this_workspace(backend: Backend) -> None:
     assert isinstance(backend, SupportsNames)
     put(backend, CPU, cluster())
-    assert backend.taken(CPU, backend.location) is None
+    assert backend.taken({CPU: backend.location}) == {}
 
 
 def test_code_is_found_by_its_hash(backend: Backend) -> None:

@@ -54,6 +54,6 @@ def test_the_kinds_of_a_policy_are_those_of_its_rule_in_their_order(tmp_path: Pa
     rule = "batch_deployment.compute != 'x' || compute.size == batch_deployment.type"
     asked = policy(tmp_path, f"policies:\n  - {{name: a, rule: {rule}}}\n")
     assert [kind.name for kind in asked.kinds] == ["batch-deployment", "compute"]
-    assert asked.reads("size")
-    assert not asked.reads("tier")
+    form = asked.kinds[1].forms[0]
+    assert [field.at for field in asked.fields_read(form)] == [("type",), ("size",)]
     assert not asked.needs_plan

@@ -249,10 +249,10 @@ class AzureBackend:
         return capacity.sizes(self.arm, self.scope, location)
 
     @answers_decoded()
-    def taken(self, address: Address, location: str) -> str | None:
-        """Which other workspace that the caller may see has the name in a region."""
-        owner = self._neighbours.owner(address, location)
-        return f"workspace `{owner}` has it" if owner else None
+    def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
+        """Which other workspaces that the caller may see have names in their regions."""
+        owners = [(at, self._neighbours.owner(at, region)) for at, region in regions.items()]
+        return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
 
     @answers_decoded()
     def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:

@@ -323,11 +323,13 @@ class LocalBackend(
 
         return schedules.trigger(self.handle, schedule.name).row.name
 
-    def taken(self, address: Address, location: str) -> str | None:
+    def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
         with self.handle.store.read() as db:
             world = self.handle.state(db)
-            owner = rows.name_owner(db, world, address, location)
-        return f"workspace `{owner}` has it" if owner else None
+            owners = [
+                (at, rows.name_owner(db, world, at, region)) for at, region in regions.items()
+            ]
+        return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
 
     def find_code(self, sha256: str) -> Address | None:
         with self.handle.store.read() as db:

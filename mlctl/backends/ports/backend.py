@@ -179,8 +179,8 @@ class SupportsSizes(Protocol):
 class SupportsNames(Protocol):
     """Knows which names are taken beyond the workspace (computes, endpoints: in the region)."""
 
-    def taken(self, address: Address, location: str) -> str | None:
-        """What has the name already, in words; None when it is free or this workspace's own."""
+    def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
+        """What has the name already in its region, in words; only of those that are not free."""
 
 
 @runtime_checkable

@@ -163,14 +163,15 @@ def test_a_name_that_another_workspace_has_is_found_there() -> None:
     emulator = emulated()
     azure(emulator, Scope(SCOPE.subscription, "rg", "theirs")).backend.put(CPU, cluster()).wait()
     client = azure(emulator)
-    assert client.backend.taken(CPU, "eastus") == "workspace `theirs` has it"
-    assert client.backend.taken(CPU, "westus") is None
-    assert client.backend.taken(ENDPOINT, "eastus") is None
+    assert client.backend.taken({CPU: "eastus", ENDPOINT: "eastus"}) == {
+        CPU: "workspace `theirs` has it"
+    }
+    assert client.backend.taken({CPU: "westus"}) == {}
 
 
 def test_workspaces_that_may_not_be_seen_have_no_names() -> None:
     client = behind(("GET */workspaces", no(403)))
-    assert client.backend.taken(CPU, "eastus") is None
+    assert client.backend.taken({CPU: "eastus"}) == {}
 
 
 def test_a_missing_parent_is_not_found() -> None:

@@ -184,10 +184,10 @@ def test_a_negative_quota_is_an_error(local: LocalBackend) -> None:
 def test_names_are_unique_in_a_region_of_a_subscription(local: LocalBackend) -> None:
     local.within(Scope("sub", "rg", "ws")).put(CPU, cluster()).wait()
     beside = local.within(Scope("SUB", "rg", "other"))
-    assert beside.taken(CPU, "eastus") == "workspace `rg/ws` has it"
+    assert beside.taken({CPU: "eastus"}) == {CPU: "workspace `rg/ws` has it"}
     error = refused(beside.put, CPU, cluster())
     assert (error.code, error.status) == ("NameAlreadyTaken", 409)
-    assert (beside.taken(CPU, "westus"), beside.taken(CPU, "brazilsouth")) == (None, None)
+    assert beside.taken({CPU: "westus"}) == beside.taken({CPU: "brazilsouth"}) == {}
     beside.put(CPU, cluster() | {"location": "westus"}).wait()
 
 
@@ -196,7 +196,7 @@ def test_subscriptions_share_nothing(local: LocalBackend) -> None:
     local.put(CPU, cluster(2)).wait()
     elsewhere = local.within(Scope("sub2", "rg", "ws"))
     elsewhere.put(CPU, cluster(4)).wait()
-    assert elsewhere.taken(CPU, "eastus") is None
+    assert elsewhere.taken({CPU: "eastus"}) == {}
 
 
 def test_workspaces_of_one_subscription_share_its_quota(local: LocalBackend) -> None:
