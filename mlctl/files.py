@@ -217,7 +217,7 @@ def write(path: Path, content: bytes, *, private: bool = False, durable: bool = 
         with path.open("ab") as file:
             file.write(content)
         return
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
     keep = None if private else status
     if keep and keep.st_nlink > 1:
         _overwrite(target, content, durable=durable)

@@ -129,11 +129,13 @@ def _path(address: Address) -> Path:
 
 
 def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
-    existing = next((path for path in texts if os.path.lexists(path)), None)
+    existing = [path for path in texts if os.path.lexists(path)]
     if existing and not overwrite:
-        raise UsageError(f"{existing} is there already: name another folder, or pass --overwrite")
+        message = f"{existing[0]} is there already: name another folder, or pass --overwrite"
+        raise UsageError(message)
     root = frozenset([files.real(to)])
-    outside = next((path for path in texts if files.leads_out(path, root)), None)
+    places = dict.fromkeys((*(path.parent for path in texts), *existing))
+    outside = next((path for path in places if files.leads_out(path, root)), None)
     if outside:
         raise UsageError(f"{outside} is not written: a link leads out of {to}")
     for path, text in texts.items():
