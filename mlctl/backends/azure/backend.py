@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlctl import catalog, pointer
-from mlctl.backends.azure import activity, capacity, errors, metrics, report
+from mlctl.backends.azure import activity, capacity, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces
 from mlctl.backends.azure.clouds import Cloud
@@ -30,30 +30,26 @@ from mlctl.backends.azure.reads import (
 from mlctl.backends.azure.registries import AzureRegistry
 from mlctl.backends.azure.registry_writes import RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
+from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
 from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
-from mlctl.kinds import children, codec, kind_of
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
-from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Upload
-from mlctl.kinds.values import decode, form_of_body, moving
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
     from mlctl.backends.azure.folders import BlobFolders
     from mlctl.backends.azure.journals import BlobJournals
 
-_DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
 _TRIGGER_VERSION = "2024-01-01-preview"  # the only one that has it
-_BUSY_POLL_S = 10.0  # ... at an endpoint on which another operation runs
-_QUIET_S, _LONGEST_QUIET_S = 5.0, 60.0  # before the next write where none is seen to run
 
 
 class AzureBackend:
@@ -66,13 +62,12 @@ class AzureBackend:
         self.cloud = cloud
         self.arm = arm
         self._reader = ResourceReader(arm, scope)
+        self._writer = ResourceWriter(arm, scope, self._reader)
         self._neighbours = OtherWorkspaces(arm, scope)
         self._uploader = Uploader(arm, scope, cloud)
         store = partial(Datastore, arm, scope, cloud)
         self._leases = BlobLeases(store, arm.clock.elapsed, arm.clock.wall)
         self._lease: Lease | None = None  # the one that writes are made under
-        self._seen: dict[Address, Live] = {}
-        self._refused: dict[Address, tuple[float, int]] = {}  # until when, and how often
         self._location: str | None = None
         self._asking = Lock()
 
@@ -105,7 +100,7 @@ class AzureBackend:
         _ = self.location  # fails without the workspace: all would seem absent
         answers = run_concurrently(self._reader.questions(addresses))
         live_by_address = {address: live for answer in answers for address, live in answer.items()}
-        self._seen.update(live_by_address)
+        self._writer.remember(live_by_address)
         return live_by_address
 
     @answers_decoded()
@@ -135,19 +130,7 @@ class AzureBackend:
         """
         _refuse_retired([address.kind])
         self._check_lease()
-        kind, sent = kind_of(address), dict(body)
-        at, etag = resource_path(address, self.scope), sent.pop("etag", None)
-        if kind.arm.patched and self._is_patch(address, body):
-            patch: dict[str, Data] = {}
-            for wire in kind.arm.patchable:
-                pointer.put(patch, wire, pointer.get(body, wire))
-            return self._begin(address, "PATCH", at, patch, etag=etag)
-        if kind.arm.tracked and not sent.get("location"):
-            sent["location"] = self.location
-        try:
-            return self._begin(address, "PUT", at, sent, etag=etag)
-        except NotFound as error:
-            raise errors.name_in_use(error) from None
+        return self._writer.put(address, body, lambda: self.location)
 
     @answers_decoded()
     def delete(self, address: Address) -> DeleteOperation:
@@ -158,11 +141,7 @@ class AzureBackend:
         """
         _refuse_retired([address.kind])
         self._check_lease()
-        query, at = kind_of(address).arm.delete_query, resource_path(address, self.scope)
-        running = self._begin(address, "DELETE", at, **query)
-        if running.about_nothing:
-            raise NotFound("ResourceNotFound", f"The resource `{address}` was not found.")
-        return DeleteOperation(self.arm, at, running)
+        return self._writer.delete(address)
 
     def wait(self, seconds: float) -> None:
         """Sleep for `seconds` plus jitter."""
@@ -289,6 +268,8 @@ class AzureBackend:
             NotFound: there is no such workspace.
             ServiceError: there is no such metric, or the interval is none that Monitor knows.
         """
+        from mlctl.backends.azure import metrics
+
         return metrics.of_cluster(
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
@@ -416,95 +397,9 @@ class AzureBackend:
         fenced._lease = lease  # noqa: SLF001  # our own
         return fenced
 
-    def _begin(
-        self, address: Address, method: str, at: str, body: Data = None, **options: Any
-    ) -> AzureOperation:
-        """Start a write.
-
-        Raises:
-            Transient: another operation runs on its endpoint, or did so until a moment ago.
-            ServiceError: refused at once.
-        """
-        try:
-            version = kind_of(address).arm.api_version
-            operation = self.arm.begin(method, at, body, version=version, **options)
-        except ServiceError as error:
-            endpoint = address.up or address
-            if not (children(endpoint.kind) and errors.endpoint_is_busy(error)):
-                raise
-            raise self._once_quiet(address, endpoint, error) from None
-        self._refused.pop(address, None)
-        return operation
-
-    def _once_quiet(self, address: Address, endpoint: Address, error: ServiceError) -> ServiceError:
-        """What refused a write, once nothing at the endpoint moves: no second write would do.
-
-        "When an operation is already in progress, any new operation on that same online endpoint
-        responds with a 409" (how-to-troubleshoot-online-endpoints); it was seen for a while after
-        the endpoint had said Succeeded (azure-sdk-for-net#36961).
-        """
-        clock = self.arm.clock
-        deadline, quiet = self._refused.get(address, (clock.deadline(), 0))
-        moved = False
-        while self._is_moving(endpoint):
-            moved = True
-            if clock.now() > deadline:
-                return clock.overdue(f"another operation on {endpoint}")
-            clock.pause(_BUSY_POLL_S)
-        self._refused[address] = deadline, 0 if moved else quiet + 1
-        if clock.now() > deadline:
-            return clock.overdue(f"another operation on {endpoint}")
-        return Transient(
-            error.code,
-            error.message,
-            status=error.status,
-            target=error.target,
-            details=error.details,
-            request_id=error.request_id,
-            retry_after=min(_QUIET_S * 2**quiet, _LONGEST_QUIET_S),
-            outlasted=moved,
-        )
-
-    def _is_moving(self, endpoint: Address) -> bool:
-        """Whether an operation runs on an endpoint or on anything under it."""
-        try:
-            beneath = [
-                live
-                for kind in children(endpoint.kind)
-                for live in self._reader.every(kind.name, endpoint.name)
-            ]
-        except NotFound:
-            beneath = []
-        return any(
-            moving(live.body)
-            for live in (
-                *beneath,
-                *run_concurrently(self._reader.questions([endpoint]))[0].values(),
-            )
-        )
-
     def _check_lease(self) -> None:
         if self._lease is not None:
             self._leases.check(self._lease)
-
-    def _is_patch(self, address: Address, body: Mapping[str, Data]) -> bool:
-        """Whether it differs from what was read last in what a PATCH may name, and only in that."""
-        live = self._seen.get(address)
-        if live is None:
-            return False
-        form = form_of_body(kind_of(address), body, self.scope)
-        desired, previous = (decode(values_of, form, self.scope) for values_of in (body, live.body))
-        changed = {
-            field.wire
-            for field in form.fields
-            if field.compared
-            and field.mutability is not Mutability.READ_ONLY
-            and codec.differ(desired.get(field.at), previous.get(field.at), field, self.scope)
-        }
-        patchable = kind_of(address).arm.patchable
-        return bool(changed) and all(
-            any(wire[: len(at)] == at for at in patchable) for wire in changed
-        )
 
 
 def _node(body: Mapping[str, Data]) -> ComputeNode:
@@ -534,27 +429,3 @@ def _refuse_retired(kinds: Iterable[str]) -> None:
                 " what takes the place of one, and `--backend local` simulates it.",
                 status=410,
             )
-
-
-class DeleteOperation:
-    """A delete operation, which ends when the resource is gone."""
-
-    def __init__(self, arm: ArmClient, at: str, running: AzureOperation) -> None:
-        self._arm = arm
-        self._at = at
-        self._running = running
-        self.created = False
-
-    @answers_decoded()
-    def wait(self) -> None:
-        """Return when the resource is no longer found: only then its name is free.
-
-        Raises:
-            ServiceError: the delete failed, or took too long.
-        """
-        deadline = self._arm.clock.deadline()
-        self._running.wait()
-        while self._arm.find(self._at) is not None:
-            if self._arm.clock.now() > deadline:
-                raise self._arm.clock.overdue(f"DELETE {self._at}")
-            self._arm.clock.pause(_DELETE_POLL_S)
