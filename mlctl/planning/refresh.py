@@ -51,20 +51,10 @@ def refresh(
     Raises:
         ServiceError: the backend cannot be read.
     """
-    listed: Collection[str] = KINDS if of else ()
-    if destroying and not of:  # endpoints and deployments; else no kind is loaded for it
-        listed = [name for name, kind in KINDS.items() if kind.parent or children(name)]
+    listed = _listed_kinds(destroying=destroying, of=of)
     every = {live.address: live for live in backend.list_all(listed)} if listed else {}
-    addresses = set(graph.resources) | {edge.target for edge in graph.edges}
-    addresses |= set(superseded)
-    addresses |= {address for entry in unfinished for address in (entry.address, *entry.children)}
-    resources = {address: every[address] for address in addresses if address in every}
-    unread = addresses - every.keys()
-    if listed:  # all deployments are in the lists
-        unread = {address for address in unread if not address.parent}
-    resources |= backend.read(unread)
-    resources |= _assets_in_use(graph, resources, backend)
-    resources |= _code(graph, resources, backend)
+    asked = {address for entry in unfinished for address in (entry.address, *entry.children)}
+    resources = _read(graph, backend, every if listed else None, asked.union(superseded))
     deleting_now = {
         address: live for address, live in resources.items() if state(live.body) == "deleting"
     }
@@ -76,9 +66,7 @@ def refresh(
     decoded = DecodedBodies(backend.scope)
     deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
     beneath = find_children(backend, every.values() if listed else None) if deleting else {}
-    above = {
-        resource.address.up for resource in undeclared if resource.address.up is not None
-    } & every.keys()
+    above = {resource.address.up for resource in undeclared if resource.address.up in every}
     around = {
         **beneath,
         **{address: every[address] for address in above},
@@ -98,6 +86,37 @@ def refresh(
         decoded,
         {} if destroying else _versions_of_labels(graph, live, backend, decoded),
     )
+
+
+def _listed_kinds(*, destroying: bool, of: str | None) -> Collection[str]:
+    """The kinds of which everything is listed."""
+    if of:
+        return KINDS
+    if not destroying:
+        return ()
+    # endpoints and deployments; else no kind is loaded for it
+    return [name for name, kind in KINDS.items() if kind.parent or children(name)]
+
+
+def _read(
+    graph: Graph,
+    backend: Backend,
+    every: Mapping[Address, Live] | None,
+    asked: Collection[Address],
+) -> dict[Address, Live]:
+    """What is declared, what that refers to, and what is asked for besides, as far as it exists.
+
+    `every` is what was listed already, None where nothing was.
+    """
+    addresses = {*graph.resources, *(edge.target for edge in graph.edges), *asked}
+    known = every or {}
+    resources = {address: known[address] for address in addresses if address in known}
+    unread = addresses - known.keys()
+    if every is not None:  # all deployments are in the lists
+        unread = {address for address in unread if not address.parent}
+    resources |= backend.read(unread)
+    resources |= _assets_in_use(graph, resources, backend)
+    return resources | _code(graph, resources, backend)
 
 
 def _versions_of_labels(

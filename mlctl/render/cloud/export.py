@@ -63,13 +63,42 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     """
     kind, address = kind_of(live.address), live.address
     form = form_of_body(kind, live.body, scope)
-    body = pointer.without(live.body, own_of_form(kind, form))
+    values = _values(live, form, scope)
+    remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
+    remarks += _left_out(values, form, scope, location)
+    data = pointer.nest({**_names(address), **values})
+    if kind.form_of(data) is not form:
+        data.pop("type", None)  # a flat deployment has none
+    for at, secret in _secrets(data, values, form, live.body):
+        name = placeholders.name(address, at, secret)
+        expression = f"${{{{ env.{name} }}}}"
+        text = pointer.get(data, at)
+        pointer.put(data, at, text.replace(secret, expression) if secret else expression)
+        reason = "" if secret else ", which the workspace does not tell"
+        remarks.append(f"A secret{reason}: set the environment variable {name}.")
+    if _is_refused(address.name, form):
+        remarks += ["The service has taken this name, although tools refuse it:", _WAIVED_NAME]
+    head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
+    whole = data | head  # whatever the resource itself calls its schema
+    comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
+    return comments + dump(ordered(whole, kind.schema))
+
+
+def _values(live: Live, form: Form, scope: Scope) -> dict[Pointer, Data]:
+    """What a live resource says of itself, without the tags of a project."""
+    body = pointer.without(live.body, own_of_form(kind_of(live.address), form))
     values = stored_values(body, form, scope, with_service_fields=False)
     if isinstance(values.get(TAGS), dict):
         values[TAGS] = {
             key: tag for key, tag in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
         }
-    remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
+    return values
+
+
+def _left_out(
+    values: dict[Pointer, Data], form: Form, scope: Scope, location: str
+) -> Iterator[str]:
+    """Drop the values that a file need not say; what a reader should know of them."""
     defaults = [
         leaf
         for leaf in _dispensable(form)
@@ -90,28 +119,12 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         del values[at]
     if _same_region(values.get(_REGION), location):
         del values[_REGION]
-        remarks.append("Left out, as it is the workspace's: location.")
+        yield "Left out, as it is the workspace's: location."
     if defaults:
         names = ", ".join(dotted(leaf.at) for leaf in defaults)
-        remarks.append(f"Left out, as they are the defaults: {names}.")
+        yield f"Left out, as they are the defaults: {names}."
     if absent:
-        remarks.append(f"Left out, as the service makes them: {', '.join(absent)}.")
-    data = pointer.nest({**_names(address), **values})
-    if kind.form_of(data) is not form:
-        data.pop("type", None)  # a flat deployment has none
-    for at, secret in _secrets(data, values, form, live.body):
-        name = placeholders.name(address, at, secret)
-        expression = f"${{{{ env.{name} }}}}"
-        text = pointer.get(data, at)
-        pointer.put(data, at, text.replace(secret, expression) if secret else expression)
-        reason = "" if secret else ", which the workspace does not tell"
-        remarks.append(f"A secret{reason}: set the environment variable {name}.")
-    if _is_refused(address.name, form):
-        remarks += ["The service has taken this name, although tools refuse it:", _WAIVED_NAME]
-    head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
-    whole = data | head  # whatever the resource itself calls its schema
-    comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
-    return comments + dump(ordered(whole, kind.schema))
+        yield f"Left out, as the service makes them: {', '.join(absent)}."
 
 
 def _names(address: Address) -> dict[Pointer, Data]:
