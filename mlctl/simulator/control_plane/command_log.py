@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from sqlite3 import Connection
 
 from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.facts import Claims
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 from mlctl.simulator.control_plane.resources.checks import claims_of, core_quotas
@@ -52,17 +53,22 @@ def is_active(db: Connection) -> bool:
 
 
 def create_command(
-    db: Connection, state: WorkspaceState, address: Address, body: Mapping[str, Data]
+    db: Connection,
+    state: WorkspaceState,
+    address: Address,
+    body: Mapping[str, Data],
+    claims: Claims | None = None,
 ) -> CommandData | None:
     """The command that creates a cluster or pool from its body; None for other kinds.
 
-    `replay` resizes a cluster or pool that exists.
+    `claims` are what the body takes of the quotas, where that is known already. `replay` resizes a
+    cluster or pool that exists.
     """
     create = behaviour_of(kind_of(address)).create_command
     if create is None:
         return None
     command = create(engine_name(state.id, address.name), body, state.price_list())
-    quotas = core_quotas(db, state, claims_of(state, address, body))
+    quotas = core_quotas(db, state, claims or claims_of(state, address, body))
     return {**command, "spec": {**command["spec"], "quotas": quotas}} if quotas else command
 
 

@@ -8,6 +8,7 @@ from sqlite3 import Connection
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import AT_ENDPOINTS, children
 from mlctl.kinds.address import Address, Scope, kind_of
+from mlctl.kinds.facts import Claims
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
@@ -121,7 +122,7 @@ def store(
         return None
     verb = OperationKind.UPDATE if old else OperationKind.CREATE
     if not failure:
-        _log_command(write, address, new, old, _due(write, address, verb))
+        _log_command(write, address, new, claims, old, _due(write, address, verb))
     return _begin(write, [resource], address, verb, failure)
 
 
@@ -129,12 +130,13 @@ def _log_command(
     write: WriteContext,
     address: Address,
     new: Mapping[str, Data],
+    claims: Claims,
     old: StoredResource | None,
     due: float,
 ) -> None:
     """Append the command that makes the engine follow the write, if it is about nodes."""
     db, state = write.db, write.state
-    command = command_log.create_command(db, state, address, new)
+    command = command_log.create_command(db, state, address, new, claims)
     old_command = command_log.create_command(db, state, address, old.body) if old else None
     if command is None:
         return

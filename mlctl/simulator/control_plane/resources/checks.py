@@ -107,8 +107,10 @@ def core_quotas(db: Connection, state: WorkspaceState, new_claims: Claims) -> li
     """
     quotas: list[list[Data]] = []
     for (region, name), claim in new_claims.items():
+        if claim.least is None:
+            continue
         _, limit = _usage_and_limit(db, state, region, name)
-        if claim.least is not None and limit is not None:
+        if limit is not None:
             quotas.append([quota.engine_name(state.scope.subscription, region, name), limit])
     return quotas
 
