@@ -16,7 +16,7 @@ _HEAD = """\
 What `mlctl COMMAND --help` prints, a page for each group. Every example is run by a test. Shell
 completion: `mlctl --install-completion`.
 """
-_WIDTH = 100
+_WIDTH = 80  # what a page of the site shows without scrolling
 _PAGE_EACH = ("Azure ML Commands", "Simulated Cloud Commands")  # sections with a page a group
 
 
