@@ -13,8 +13,8 @@ from pathlib import Path
 
 TIMEOUT = 300  # seconds that a script may take
 _LEFT_OUT = ("MLCTL_", "AZURE_", "ARM_")  # variables that would lead to another cloud
-# What bash reads before a script: a failure is counted but where the script takes it (`az ... || true`,
-# `if az ...`), which is where bash itself calls no trap.
+# What bash reads before a script: a failure is counted but where the script takes it, as in
+# `az ... || true` and `if az ...`, which is where bash itself calls no trap.
 _COUNTING = """\
 set -E
 trap '[[ ${FUNCNAME[0]} == az ]] && echo 1 >> "$AZ_FAILURES"' ERR

@@ -144,6 +144,9 @@ ROUTES = (
     Route("DELETE", _WS + "/connections/{name}", connections.delete),
     Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
     Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
+    Route(
+        "POST", _WS + "/computes/{name}/updateIdleShutdownSetting", resources.set_idle, "compute"
+    ),
     Route("POST", _WS + "/computes/{name}/enableSso", workspaces.done, "compute"),
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
     Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=Needs.NOTHING),
