@@ -234,6 +234,7 @@ ROUTES = (
     Route("PUT", _GROUP + _ML + "/registries/{registry}", registries.create),
     Route("DELETE", _GROUP + _ML + "/registries/{registry}", registries.delete),
     Route("PUT", _STORED + "/tempdatarefs/{name}/versions/{version}", registries.upload),
+    Route("POST", _STORED + "/datarefs/{name}/versions/{version}", registries.reference),
     Route("POST", _STORED + "/import", registries.import_asset),
     Route("GET", _REGISTRY, registries.containers),
     Route("PUT", _REGISTERED, registries.write_container),
@@ -259,6 +260,7 @@ ROUTES = (
     Route(
         "GET", "/{tenant}/v2.0/.well-known/openid-configuration", tokens.openid, needs=Needs.NOTHING
     ),
+    Route("GET", "/blob", blobs.handle, needs=Needs.NOTHING),
     Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.handle, needs=Needs.NOTHING),
     Route(
         "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.handle, needs=Needs.NOTHING
