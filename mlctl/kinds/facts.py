@@ -160,7 +160,7 @@ class ArmFacts:
     live_type: tuple[Pointer, str] | None = None
     patchable: tuple[Pointer, ...] = (("tags",),)
     patched: bool = False
-    posted: Mapping[Pointer, str] = field(default_factory=dict)
+    posted: tuple[tuple[Pointer, str], ...] = ()
     delete_query: Mapping[str, str] = field(default_factory=dict)
     service_fields: tuple[Pointer, ...] = ()
     unsent: Mapping[Pointer, Data] = field(default_factory=dict)

@@ -52,7 +52,7 @@ class ResourceWriter:
         kind, sent = kind_of(address), dict(body)
         at, etag = resource_path(address, self._scope), sent.pop("etag", None)
         changed = self._changed(address, body) if kind.arm.patched or kind.arm.posted else set()
-        for wire, action in kind.arm.posted.items():
+        for wire, action in kind.arm.posted:
             if wire in changed:
                 setting = {wire[-1]: pointer.get(body, wire)}
                 posted = self._begin(address, "POST", f"{at}/{action}", setting)

@@ -29,6 +29,7 @@ from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
 _SHARED = ("model", "environment", "data")  # kinds that az copies to a registry
+_DOWNLOADED = ("model",)  # ... and whose files it writes to a folder
 _Args = TypeVar("_Args", bound=OutputArgs)
 
 
@@ -120,7 +121,7 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         text = f"Copy a version of {_a(kind)} from the workspace to a registry."
         share = registries.share
         yield KindCommand("share", share, ShareArgs, tuple(flags.sharing(kind)), text)
-    if kind is KINDS["model"]:
+    if kind.name in _DOWNLOADED:
         text = "Download the files of a version of a model.\n\nThey come to `NAME` in the folder."
         download = registries.download
         yield KindCommand("download", download, DownloadArgs, tuple(flags.downloading(kind)), text)

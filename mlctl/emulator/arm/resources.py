@@ -139,7 +139,7 @@ def set_idle(call: Call) -> Response:
     """
     call = _with_stored_kind(call)
     body = copy.deepcopy(dict(call.require(call.address).body))
-    if call.kind != "compute-instance":
+    if not ALL[call.kind].arm.posted:
         raise Permanent("BadArgument", "A cluster has no idle shutdown.", target="computeName")
     setting = "idleTimeBeforeShutdown"
     body["properties"]["properties"][setting] = call.data.get(setting)

@@ -52,9 +52,9 @@ KIND = Kind(
         unique_in_region=True,
         live_type=(("properties", "computeType"), "ComputeInstance"),
         # how-to-create-compute-instance, "Configure idle shutdown"
-        posted={
-            ("properties", "properties", "idleTimeBeforeShutdown"): "updateIdleShutdownSetting"
-        },
+        posted=(
+            (("properties", "properties", "idleTimeBeforeShutdown"), "updateIdleShutdownSetting"),
+        ),
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
