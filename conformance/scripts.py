@@ -13,13 +13,20 @@ from pathlib import Path
 
 TIMEOUT = 300  # seconds that a script may take
 _LEFT_OUT = ("MLCTL_", "AZURE_", "ARM_")  # variables that would lead to another cloud
+# What bash reads before a script: a failure is counted but where the script takes it, as in
+# `az ... || true` and `if az ...`, which is where bash itself calls no trap.
+_COUNTING = """\
+set -E
+trap '[[ ${FUNCNAME[0]} == az ]] && echo 1 >> "$AZ_FAILURES"' ERR
+az() { echo 1 >> "$AZ_CALLS"; command az "$@"; }
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptEnd:
     """Where a script ended: its exit code (None: it took too long), and what it said last.
 
-    Of `ran` commands of az in it `failed` did.
+    Of `ran` commands of az in it `failed` did, those aside whose failure the script takes itself.
     """
 
     script: Path
@@ -61,8 +68,8 @@ def table(ends: Iterable[ScriptEnd]) -> str:
 
 
 def _run(script: Path, scratch: Path, timeout: float) -> ScriptEnd:
-    log = scratch / "az.log"
-    environment = _environment(scratch, log)
+    calls, failures = scratch / "az-calls", scratch / "az-failures"
+    environment = {**_environment(scratch), "AZ_CALLS": str(calls), "AZ_FAILURES": str(failures)}
     try:
         ended = subprocess.run(  # noqa: S603 - the scripts of a folder that the user named
             ["bash", str(scratch / "files" / script)],  # noqa: S607 - bash as the user has it
@@ -78,29 +85,25 @@ def _run(script: Path, scratch: Path, timeout: float) -> ScriptEnd:
         code, errors = ended.returncode, ended.stderr
     except subprocess.TimeoutExpired:
         code, errors = None, f"it was stopped after {timeout:g} s"
-    codes = log.read_text().split() if log.exists() else []
-    failed = sum(code != "0" for code in codes)
+    ran, failed = (len(log.read_text().split()) if log.exists() else 0 for log in (calls, failures))
     last = "" if code == 0 and not failed else _last(errors)
-    return ScriptEnd(script, code, len(codes), failed, last)
+    return ScriptEnd(script, code, ran, failed, last)
 
 
-def _environment(scratch: Path, log: Path) -> Mapping[str, str]:
-    """A home and a local cloud of the script's own, and an `az` that writes down its exit codes."""
-    home, programs = scratch / "home", scratch / "bin"
+def _environment(scratch: Path) -> Mapping[str, str]:
+    """A home and a local cloud of the script's own, and the `az` of mlctl, which is counted."""
+    home, shim, counting = scratch / "home", scratch / "bin", scratch / "counting.sh"
     home.mkdir()
-    programs.mkdir()
-    shim = programs / "mlctl-az"
+    counting.write_text(_COUNTING)
     command = [sys.executable, "-P", "-m", "mlctl", "az-shim", "--install", str(shim)]
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own
-    az = programs / "az"
-    az.write_text(f'#!/bin/sh\n"{shim}/az" "$@"; code=$?; echo $code >> "{log}"; exit $code\n')
-    az.chmod(0o755)
     kept = {name: text for name, text in os.environ.items() if not name.startswith(_LEFT_OUT)}
     return {
         **kept,
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / ".cache"),
-        "PATH": os.pathsep.join([str(programs), str(shim), kept.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join([str(shim), kept.get("PATH", os.defpath)]),
+        "BASH_ENV": str(counting),
         "MLCTL_BACKEND": "local",
         "MLCTL_LOCAL_DB": str(scratch / "local.db"),
     }

@@ -144,6 +144,9 @@ ROUTES = (
     Route("DELETE", _WS + "/connections/{name}", connections.delete),
     Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
     Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
+    Route(
+        "POST", _WS + "/computes/{name}/updateIdleShutdownSetting", resources.set_idle, "compute"
+    ),
     Route("POST", _WS + "/computes/{name}/enableSso", workspaces.done, "compute"),
     Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
     Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=Needs.NOTHING),
@@ -231,6 +234,7 @@ ROUTES = (
     Route("PUT", _GROUP + _ML + "/registries/{registry}", registries.create),
     Route("DELETE", _GROUP + _ML + "/registries/{registry}", registries.delete),
     Route("PUT", _STORED + "/tempdatarefs/{name}/versions/{version}", registries.upload),
+    Route("POST", _STORED + "/datarefs/{name}/versions/{version}", registries.reference),
     Route("POST", _STORED + "/import", registries.import_asset),
     Route("GET", _REGISTRY, registries.containers),
     Route("PUT", _REGISTERED, registries.write_container),
@@ -256,6 +260,7 @@ ROUTES = (
     Route(
         "GET", "/{tenant}/v2.0/.well-known/openid-configuration", tokens.openid, needs=Needs.NOTHING
     ),
+    Route("GET", "/blob", blobs.handle, needs=Needs.NOTHING),
     Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.handle, needs=Needs.NOTHING),
     Route(
         "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.handle, needs=Needs.NOTHING

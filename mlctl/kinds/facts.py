@@ -138,6 +138,7 @@ class ArmFacts:
     - `live_type`: where a live body says its type, and what that is: others share the collection.
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
       PATCH, because a PUT would lose what no GET returns.
+    - `posted`: what a POST of its own changes, of which name: a PUT does not.
     - `delete_query`: what a DELETE must ask for.
     - `service_fields`: where a body has what only the service writes and no field shows: it is
       neither compared nor written.
@@ -159,6 +160,7 @@ class ArmFacts:
     live_type: tuple[Pointer, str] | None = None
     patchable: tuple[Pointer, ...] = (("tags",),)
     patched: bool = False
+    posted: tuple[tuple[Pointer, str], ...] = ()
     delete_query: Mapping[str, str] = field(default_factory=dict)
     service_fields: tuple[Pointer, ...] = ()
     unsent: Mapping[Pointer, Data] = field(default_factory=dict)

@@ -173,10 +173,15 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     az extension show --name aks-preview || echo states absent
     echo "states $(az version --query 'keys(@)[0]' -o tsv)"
     echo "states $(az group create -n g -l westeurope --query location -o tsv)"
+    az ml workspace create -n held -g of-others -o none
+    az group delete -n of-others < /dev/null || echo states asked
+    az group delete -n of-others --yes --no-wait
+    az ml workspace show -n held -g of-others -o none || echo states gone
     az account show -o nonsense || echo states $?
     """
     done = run(script, tmp_path)
-    said = ["Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope", "2"]
+    said = ["Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope"]
+    said += ["asked", "gone", "2"]
     assert own_words(done.stdout) == [f"states {word}" for word in said], done.stderr
 
 

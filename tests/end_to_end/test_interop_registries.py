@@ -247,3 +247,11 @@ def test_what_is_in_a_registry_is_changed_archived_and_never_deleted(
     other = mine("model", "create", "-f", str(file), "--replace", *IN_OURS)
     assert other.code == 1
     assert "give the new content a new `version`" in other.err
+
+
+def test_the_sdk_downloads_a_model_of_a_registry(tmp_path: Path) -> None:
+    here, file = sdk(), file_of(tmp_path, "models")
+    written_by_sdk(here.world.emulator, file, "models")
+    theirs, _ = client(here.world.emulator, registry_name="ours")
+    theirs.models.download(name="m", version="1", download_path=str(tmp_path / "there"))
+    assert (tmp_path / "there/m/model/weights.bin").read_text() == "model/weights.bin"

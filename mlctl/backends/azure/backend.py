@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import builtins
 import copy
+import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from mlctl import catalog, pointer
-from mlctl.backends.azure import activity, capacity, report
+from mlctl.backends.azure import activity, capacity, report, sdk
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces
 from mlctl.backends.azure.clouds import Cloud
@@ -207,6 +210,22 @@ class AzureBackend:
         collection = kind_of(address).collection
         source = f"{place}/{collection}/{address.name}/versions/{address.version}"
         self.registry(registry).begin_import(source, target).wait()
+
+    @answers_decoded()
+    def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
+        """Write the files of a version of a model below `NAME` in a folder, as azure-ai-ml does.
+
+        Raises:
+            ServiceError: there is no such version; refused; the folder cannot be written to.
+        """
+        silent = redirect_stdout(io.StringIO())
+        with (
+            sdk.quiet_client(
+                self.arm, self.scope, self.cloud, str(model), registry_name=registry
+            ) as client,
+            silent,
+        ):
+            client.models.download(model.name, str(model.version), download_path=str(folder))
 
     @answers_decoded()
     def registries(self) -> builtins.list[dict[str, Data]]:

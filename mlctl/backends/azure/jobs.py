@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import io
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -250,18 +250,8 @@ class AzureJobs:
         if output is not None and not (folder / "named-outputs" / output).exists():
             raise _no_output(name, output)
 
-    @contextmanager
-    def _client(self, name: str) -> Iterator[Any]:
-        """The SDK's client, without its warnings about experimental features."""
-        with errors.sdk_errors_decoded(), redirect_stderr(io.StringIO()):
-            client = sdk.ml_client(self.arm, self.scope, self.cloud)
-            from azure.ai.ml.exceptions import MlException
-
-            try:
-                yield client
-            except MlException as error:
-                reason = errors.redact(" ".join(str(error.message).split()))
-                raise Permanent("JobException", f"job {name}: {reason}") from None
+    def _client(self, name: str) -> AbstractContextManager[Any]:
+        return sdk.quiet_client(self.arm, self.scope, self.cloud, f"job {name}")
 
     def _tagged(self, job: Job, tags: Mapping[str, Data]) -> Job:
         """A job that was started a moment ago, with these tags.

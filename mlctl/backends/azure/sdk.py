@@ -5,9 +5,13 @@ It is imported where it is used: the import alone takes a second.
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from typing import Any
 from urllib.parse import urlsplit
 
+from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import ArmClient
 from mlctl.backends.azure.clouds import CLOUDS, Cloud
 from mlctl.kinds.address import Scope
@@ -15,7 +19,9 @@ from mlctl.service_errors import Permanent
 
 
 def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any:
-    """An `MLClient` of a workspace, with the credential and the cloud of `arm`.
+    """An `MLClient` of a workspace, or of the `registry_name` among the options.
+
+    It has the credential and the cloud of `arm`.
 
     Raises:
         Permanent: azure-ai-ml is not installed, or a package that it needs does not suit it.
@@ -26,8 +32,34 @@ def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any
         text = f"azure-ai-ml cannot be loaded ({error}): pip install --upgrade 'mlctl-azure[azure]'"
         raise Permanent("BrokenExtra", text) from None
 
-    names = (scope.subscription, scope.resource_group, scope.workspace)
+    workspace = None if options.get("registry_name") else scope.workspace
+    names = (scope.subscription, scope.resource_group, workspace)
     return MLClient(arm.credential, *names, **{**_cloud_options(arm, cloud), **options})
+
+
+@contextmanager
+def quiet_client(
+    arm: ArmClient, scope: Scope, cloud: Cloud, label: str, **options: Any
+) -> Iterator[Any]:
+    """As `ml_client`, without the SDK's warnings, and with its own errors, about `label`, as ours.
+
+    Raises:
+        ServiceError: what the block does is refused.
+    """
+    with errors.sdk_errors_decoded(), redirect_stderr(io.StringIO()):
+        client = ml_client(arm, scope, cloud, **options)
+        from azure.ai.ml.exceptions import MlException
+
+        try:
+            yield client
+        except MlException as error:
+            reason = errors.redact(" ".join(str(error.message).split()))
+            raise Permanent("SdkException", f"{label}: {reason}") from None
+        except OSError as error:
+            if error.filename is None:  # of a connection
+                raise
+            text = f"{label}: cannot write `{error.filename}`: {error.strerror}"
+            raise Permanent("NotWritten", text) from None
 
 
 def _cloud_options(arm: ArmClient, cloud: Cloud) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mlctl import pointer
@@ -15,7 +15,7 @@ from mlctl.backends.azure.reads import (
     resource_path,
     run_concurrently,
 )
-from mlctl.kinds import children, codec, kind_of
+from mlctl.kinds import Kind, children, codec, kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import decode, form_of_body, moving
@@ -51,7 +51,15 @@ class ResourceWriter:
         """
         kind, sent = kind_of(address), dict(body)
         at, etag = resource_path(address, self._scope), sent.pop("etag", None)
-        if kind.arm.patched and self._is_patch(address, body):
+        changed = self._changed(address, body) if kind.arm.patched or kind.arm.posted else set()
+        for wire, action in kind.arm.posted:
+            if wire in changed:
+                setting = {wire[-1]: pointer.get(body, wire)}
+                posted = self._begin(address, "POST", f"{at}/{action}", setting)
+                if len(changed) == 1:
+                    return posted
+                posted.wait()
+        if kind.arm.patched and _is_patch(kind, changed):
             patch: dict[str, Data] = {}
             for wire in kind.arm.patchable:
                 pointer.put(patch, wire, pointer.get(body, wire))
@@ -142,26 +150,29 @@ class ResourceWriter:
             )
         )
 
-    def _is_patch(self, address: Address, body: Mapping[str, Data]) -> bool:
-        """Whether it differs from what was read last in what a PATCH may name, and only in that."""
+    def _changed(self, address: Address, body: Mapping[str, Data]) -> set[pointer.Pointer]:
+        """Where it differs from what was read last; nowhere where nothing was read."""
         live = self._seen.get(address)
         if live is None:
-            return False
+            return set()
         form = form_of_body(kind_of(address), body, self._scope)
         desired, previous = (
             decode(values_of, form, self._scope) for values_of in (body, live.body)
         )
-        changed = {
+        return {
             field.wire
             for field in form.fields
             if field.compared
             and field.mutability is not Mutability.READ_ONLY
             and codec.differ(desired.get(field.at), previous.get(field.at), field, self._scope)
         }
-        patchable = kind_of(address).arm.patchable
-        return bool(changed) and all(
-            any(wire[: len(at)] == at for at in patchable) for wire in changed
-        )
+
+
+def _is_patch(kind: Kind, changed: Collection[pointer.Pointer]) -> bool:
+    """Whether there is a change, and a PATCH may name all of it."""
+    return bool(changed) and all(
+        any(wire[: len(at)] == at for at in kind.arm.patchable) for wire in changed
+    )
 
 
 class DeleteOperation:

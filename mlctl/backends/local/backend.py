@@ -6,6 +6,7 @@ import builtins
 import copy
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +24,12 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Upload
 from mlctl.pointer import Data, get
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import activity, control, registries, service
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
+from mlctl.simulator.control_plane.state.errors import missing
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
@@ -227,6 +229,17 @@ class LocalBackend(
     def share(self, address: Address, registry: str, target: Address) -> None:
         registries.share(self.handle, address, registry, target)
 
+    def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
+        from mlctl.simulator.control_plane import local_paths
+
+        store = self.handle.store
+        workspace = registries.kept(store, registry) if registry else self.handle
+        stored = service.read(workspace, [model]).get(model) if workspace else None
+        if stored is None:
+            raise missing(model)
+        uri = str(stored.body["properties"]["modelUri"])
+        local_paths.copy(store, uri, folder / model.name, str(model))
+
     def registries(self) -> builtins.list[dict[str, Data]]:
         from mlctl.simulator.control_plane import own_registries
 
@@ -381,6 +394,15 @@ class LocalBackend(
         from mlctl.simulator.control_plane import workspaces
 
         workspaces.delete(self.within(replace(self.scope, workspace=name)).handle)
+
+    def delete_group(self, name: str) -> None:
+        """Delete the workspaces of a resource group; of none there is nothing to delete."""
+        above = f"/resourcegroups/{name}/providers/".casefold()
+        group = self.within(replace(self.scope, resource_group=name))
+        for body in self.workspaces():
+            if above in str(body["id"]).casefold():
+                with suppress(NotFound):
+                    group.delete_workspace(str(body["name"]))
 
     def provision_network(self, name: str) -> dict[str, Data]:
         from mlctl.simulator.control_plane import workspaces

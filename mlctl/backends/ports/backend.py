@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from mlctl.catalog import Size
@@ -327,6 +328,19 @@ class WritesRegistries(SupportsRegistries, Protocol):
 
     def registries(self) -> Iterable[Mapping[str, Data]]:
         """The ARM bodies of the registries of the resource group."""
+
+
+@runtime_checkable
+class SupportsModelFiles(Protocol):
+    """Can read the files of models."""
+
+    def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
+        """Write the files of a version of a model below `NAME` in a folder, over what is there.
+
+        Raises:
+            ServiceError: there is no such version, of the registry where one is named; or its
+                files cannot be read, or written.
+        """
 
 
 @runtime_checkable

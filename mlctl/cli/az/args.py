@@ -6,6 +6,7 @@ Which of them a command has depends on its kind; those that it lacks keep their 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from mlctl.cli.shell import TypedFlag
@@ -48,6 +49,13 @@ class ShareArgs(NameArgs):
 
     share_with_name: str | None = None
     share_with_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadArgs(NameArgs):
+    """Of `download`: the folder to write to."""
+
+    download_path: Path = Path()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

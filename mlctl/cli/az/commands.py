@@ -8,7 +8,15 @@ from typing import Any, Generic, TypeVar
 
 from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, read, registries, wait
-from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, ShareArgs, WaitArgs, WriteArgs
+from mlctl.cli.az.args import (
+    DownloadArgs,
+    ListArgs,
+    NameArgs,
+    RegionArgs,
+    ShareArgs,
+    WaitArgs,
+    WriteArgs,
+)
 from mlctl.cli.parser.declare import CommandGroup
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
@@ -21,6 +29,7 @@ from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
 _SHARED = ("model", "environment", "data")  # kinds that az copies to a registry
+_DOWNLOADED = ("model",)  # ... and whose files it writes to a folder
 _Args = TypeVar("_Args", bound=OutputArgs)
 
 
@@ -112,6 +121,10 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         text = f"Copy a version of {_a(kind)} from the workspace to a registry."
         share = registries.share
         yield KindCommand("share", share, ShareArgs, tuple(flags.sharing(kind)), text)
+    if kind.name in _DOWNLOADED:
+        text = "Download the files of a version of a model.\n\nThey come to `NAME` in the folder."
+        download = registries.download
+        yield KindCommand("download", download, DownloadArgs, tuple(flags.downloading(kind)), text)
     if kind.quota.has_nodes:
         yield from _of_clusters(kind)
 

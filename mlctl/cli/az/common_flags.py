@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 from mlctl.cli.shell import TypedFlag, flag
@@ -98,6 +99,15 @@ def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
     yield option("registry_name", "The registry to copy it to.", metavar="NAME", default=...)
     yield option("share_with_name", "Name there; the same unless given.")
     yield option("share_with_version", "Version there; the same unless given.")
+    yield from POLICY
+
+
+def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
+    """The flags of `download`."""
+    yield option("name", f"Name of the {kind.title}.", "-n", default=...)
+    yield option("version", "Version.", "-v", default=...)
+    yield option("download_path", "Where to.", "-p", metavar="FOLDER", default=Path(), type_=Path)
+    yield from registry(kind)
     yield from POLICY
 
 

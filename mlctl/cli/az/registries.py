@@ -1,16 +1,18 @@
-"""`show`, `list` and `share` of assets of a registry."""
+"""`show`, `list` and `share` of assets of a registry, and `download` of models."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.args import ListArgs, NameArgs, ShareArgs
+from mlctl import files
+from mlctl.backends.ports.backend import Live, SupportsModelFiles
+from mlctl.cli.az.args import DownloadArgs, ListArgs, NameArgs, ShareArgs
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.pointer import Data, get
 from mlctl.render.cloud import resources
+from mlctl.service_errors import Permanent
 
 _NOWHERE = Scope("", "", "")  # a registry is in no workspace
 
@@ -47,6 +49,19 @@ def share(session: Session, kind: Kind, args: ShareArgs) -> Exit:
     with session.registries() as backend:
         backend.share(Address(kind.name, name, None, version), str(args.registry_name), target)
     return show(session, kind, target, args)
+
+
+def download(session: Session, kind: Kind, args: DownloadArgs) -> Exit:
+    """Download the files of a version of the workspace, or of a registry."""
+    model = Address(kind.name, str(args.name), None, args.version)
+    folder = files.expanded(args.download_path)
+    with session.backend() if args.registry_name is None else session.registries() as backend:
+        if not isinstance(backend, SupportsModelFiles):
+            text = f"the {session.backend_name} backend reads no files of models"
+            raise Permanent("NotSupported", text)
+        backend.download_model(model, folder, args.registry_name)
+    session.note(f"{args.download_path / model.name}")
+    return Exit.OK
 
 
 def _listed(live: Live) -> dict[str, Data]:

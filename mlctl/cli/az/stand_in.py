@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import compatibility
@@ -23,6 +23,9 @@ from mlctl.cli.shell.output import OutputFormat, print_data
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
 from mlctl.version import __version__
+
+if TYPE_CHECKING:
+    from mlctl.backends.local.backend import LocalBackend
 
 MARK = "mlctl az-shim"  # in its first lines, the file `az` says that it is this one
 CURL = "--curl"  # no command of az: what follows is for the curl of the shim
@@ -237,6 +240,15 @@ def _group(session: Session, flags: Mapping[str, str]) -> Data:
     }
 
 
+def _group_delete(session: Session, flags: Mapping[str, str]) -> Data:
+    """Delete the workspaces of a group, at once."""
+    group = str(_group(session, flags)["name"])
+    if not {"--yes", "-y"} & flags.keys() and not session.confirmed(f"Delete group {group}?"):
+        raise UsageError(f"the group {group} stays: pass --yes where nobody can be asked.")
+    with session.backend() as backend:
+        cast("LocalBackend", backend).delete_group(group)
+
+
 def _nothing(session: Session, _flags: Mapping[str, str]) -> Data:
     session.note("the local cloud of mlctl needs none of this; nothing was done")
 
@@ -276,6 +288,7 @@ _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "group list": _groups,
     "group show": _group,
     "group create": _group,
+    "group delete": _group_delete,
     "group exists": _exists,
     "extension add": _nothing,
     "extension remove": _nothing,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -213,8 +215,8 @@ def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
     """The kind that the type says, of the flag or else of the file: others share the collection."""
     declared = args.fields.get("type")
     for sharing in (KINDS[name] for name in kind.arm.shared_with):
-        if declared is None and args.file not in (None, "-"):
-            read = source.read(Path(str(args.file)), Report())
+        if declared is None and args.file is not None:
+            read = _peek(args.file)
             is_other = any(
                 by_schema(item.data) is sharing or sharing.inferred(item.data) for item in read
             )
@@ -223,6 +225,15 @@ def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
         if is_other:
             return sharing
     return kind
+
+
+def _peek(file: str) -> list[Document]:
+    """The documents of a file, which is read again afterwards: so is standard input."""
+    if file != "-":
+        return source.read(Path(file), Report())
+    text = sys.stdin.buffer.read(source.MAX_BYTES + 1)
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text))
+    return source.load("<stdin>", text, Report())
 
 
 def _for_kind(kind: Kind, args: WriteArgs, flags: Sequence[Flag]) -> WriteArgs:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from mlctl.emulator.arm import assets
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.storage import uploads
+from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds.address import LATEST, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
@@ -156,6 +156,15 @@ def upload(call: Call) -> Response:
         text = f"{inner.address} exists in registry {call.names['registry']}."
         raise Permanent("Conflict", text, status=409)
     return uploads.start_pending_upload(inner)
+
+
+def reference(call: Call) -> Response:
+    """POST of a data reference: a signature to read the files of an asset with.
+
+    The SDK takes the first part of the path of a blob for its container, which here is all blobs.
+    """
+    signed = uploads.reference(call.at_home(), f"{call.request.base}/{blobs.ROOT}")
+    return json_response({"blobReferenceForConsumption": signed})
 
 
 def import_asset(call: Call) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable
 from dataclasses import replace
@@ -20,7 +21,7 @@ from mlctl.simulator.control_plane import power, scoring, service
 from mlctl.simulator.control_plane.service import AcceptedPut
 from mlctl.simulator.control_plane.state.errors import missing
 
-_NO_CONTENT = 204
+_OK, _NO_CONTENT = 200, 204
 _TAIL = 5000  # lines of logs, unless asked for others; as azure-ai-ml asks
 _INSTANCES = 50  # of a deployment, at most (recorded: online-deployment-skus)
 _ENABLED = {"enabledonly": True, "disabledonly": False}  # values of listViewType, of schedules
@@ -128,6 +129,24 @@ def start(call: Call) -> Response:
 def stop(call: Call) -> Response:
     """POST stop of a compute instance."""
     return _set_power(call, power.STOPPED)
+
+
+def set_idle(call: Call) -> Response:
+    """POST updateIdleShutdownSetting of a compute instance.
+
+    Raises:
+        ServiceError: 404, there is none; 400, it is a cluster, or the body is not of the form.
+    """
+    call = _with_stored_kind(call)
+    body = copy.deepcopy(dict(call.require(call.address).body))
+    if not ALL[call.kind].arm.posted:
+        raise Permanent("BadArgument", "A cluster has no idle shutdown.", target="computeName")
+    setting = "idleTimeBeforeShutdown"
+    body["properties"]["properties"][setting] = call.data.get(setting)
+    running = service.put(call.handle, call.address, body).operation
+    if running is not None:
+        call.finish(running)  # the service is done when it answers
+    return Response(_OK)
 
 
 def _set_power(call: Call, state: str) -> Response:

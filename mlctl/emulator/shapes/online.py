@@ -60,8 +60,10 @@ def _own_properties(field: ResponseField) -> Data:
         f"/providers/{PROVIDER.lower()}/workspaces/{scope.workspace}"
         f"/onlineendpoints/{address.name if address else ''}"
     )
-    id_property = {} if _is_brief(field) else {"azureml.onlineendpointid": endpoint_id}
-    return {**(field.stored or {}), **id_property, **_operation(field)}
+    properties = {**(field.stored or {}), "azureml.onlineendpointid": endpoint_id}
+    if _is_brief(field):
+        del properties["azureml.onlineendpointid"]
+    return {**properties, **_operation(field)}
 
 
 def _endpoint_state(field: ResponseField) -> Data:

@@ -223,8 +223,9 @@ def _drop(call: Call) -> Response:
 
 
 def _list(call: Call) -> Response:
-    """The blobs of a container, as XML; folders where a delimiter is given."""
-    root, parameter = _container(call) + "/", call.request.query_value
+    """The blobs of a container, or of all, as XML; folders where a delimiter is given."""
+    root = _container(call) + "/" if "container" in call.names else ""
+    parameter = call.request.query_value
     prefix, delimiter, marker = parameter("prefix"), parameter("delimiter"), parameter("marker")
     lines, folders = [], set()
     for item in call.blob_store.list(ItemKind.BLOB, root + prefix):

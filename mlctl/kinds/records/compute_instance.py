@@ -51,6 +51,10 @@ KIND = Kind(
         tracked=True,
         unique_in_region=True,
         live_type=(("properties", "computeType"), "ComputeInstance"),
+        # how-to-create-compute-instance, "Configure idle shutdown"
+        posted=(
+            (("properties", "properties", "idleTimeBeforeShutdown"), "updateIdleShutdownSetting"),
+        ),
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),

@@ -6,8 +6,10 @@ The simulated cloud keeps no copy: what is at the path when code is run is what 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path, PurePosixPath
 
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.state.store import MEMORY, Store
 
 _TABLE = "CREATE TABLE IF NOT EXISTS local_paths (uri TEXT PRIMARY KEY, path TEXT NOT NULL)"
@@ -37,6 +39,28 @@ def find(store: Store, uri: str) -> Path | None:
             if row is not None and ".." not in named.parts:
                 return Path(row[0], named.relative_to(folder))
     return None
+
+
+def copy(store: Store, uri: str, folder: Path, label: str) -> None:
+    """Copy the file or folder that a URI names, under its own name, over what is in a folder.
+
+    Raises:
+        Permanent: it is not on this machine; or cannot be copied.
+    """
+    path = find(store, uri)
+    if path is None or not path.exists():
+        why = f"they were at `{path}`" if path else f"nobody here has uploaded `{uri}`"
+        raise Permanent("NoFiles", f"the files of {label} are not on this machine: {why}")
+    target = folder / PurePosixPath(key(uri)).name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            shutil.copytree(path, target, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(path, target)
+    except (OSError, shutil.Error) as error:
+        why = getattr(error, "strerror", None) or "a file cannot be copied"
+        raise Permanent("NotWritten", f"cannot write to `{target}`: {why}") from None
 
 
 def key(uri: str) -> str:

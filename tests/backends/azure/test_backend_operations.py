@@ -226,6 +226,22 @@ def test_a_cluster_that_only_scales_is_patched_and_keeps_its_password() -> None:
     assert sent(client) == ("PATCH", only)
 
 
+@pytest.mark.parametrize(("more", "puts"), [({}, 1), ({"tags": {"a": "1"}}, 2)])
+def test_the_idle_time_of_an_instance_is_posted_on_its_own(more: dict[str, Any], puts: int) -> None:
+    client, mine = behind(), Address("compute-instance", "mine")
+    instance = {"computeType": "ComputeInstance", "properties": {"idleTimeBeforeShutdown": "PT30M"}}
+    before = copy.deepcopy(put(client.backend, mine, {"properties": instance}))
+    before["properties"]["properties"]["idleTimeBeforeShutdown"] = "PT60M"
+    client.backend.put(mine, {**before, **more}).wait()
+    [post] = [one for one in client.transport.seen if one.method == "POST"]
+    assert post.path.endswith("/computes/mine/updateIdleShutdownSetting")
+    assert json.loads(post.body) == {"idleTimeBeforeShutdown": "PT60M"}
+    assert sum(one.method == "PUT" for one in client.transport.seen) == puts
+    live = client.backend.read([mine])[mine].body
+    assert live["properties"]["properties"]["idleTimeBeforeShutdown"] == "PT60M"
+    assert live["tags"] == more.get("tags", {})
+
+
 @pytest.mark.parametrize("change", [{"tags": {"a": "1"}}, {}], ids=["more changes", "none does"])
 def test_any_other_change_of_a_cluster_is_put(change: dict[str, Any]) -> None:
     client = behind()

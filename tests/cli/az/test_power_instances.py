@@ -85,6 +85,20 @@ def test_tags_of_an_instance_change_in_place(mlctl: Run) -> None:
     }
 
 
+def test_the_idle_time_of_an_instance_changes_in_place(mlctl: Run) -> None:
+    mlctl("compute", "create", "-f", str(FILE))
+    minutes = "idle_time_before_shutdown_minutes"
+    changed = mlctl("compute", "update", "-n", "workstation", "--set", f"{minutes}=60")
+    assert changed.json[minutes] == 60
+
+
+@pytest.mark.parametrize("kind", ["computeinstance", "amlcompute"])
+def test_a_file_of_standard_input_says_which_compute_it_is(mlctl: Run, kind: str) -> None:
+    text = f"{{type: {kind}, name: mine, size: Standard_D4ds_v5}}"
+    made = mlctl("compute", "create", "-f", "-", "--query", "type", given=text)
+    assert made.json == kind
+
+
 def test_an_exported_instance_plans_to_no_change(mlctl: Run) -> None:
     mlctl("compute", "create", "-f", str(FILE))
     mlctl("compute", "stop", "-n", "workstation")

@@ -145,3 +145,41 @@ def test_a_registry_on_azure_needs_no_workspace(
     done = mlctl("model", "list", "--registry-name", "azureml", "--backend", "azure")
     assert "no workspace is given" not in done.err
     assert "ARM_CLOUD_METADATA_URL" in done.err
+
+
+@pytest.mark.parametrize("where", [(), ("--registry-name", "ours")], ids=["workspace", "registry"])
+def test_a_model_is_downloaded_with_its_folder_or_its_file(
+    mlctl: Run, tmp_path: Path, where: tuple[str, ...]
+) -> None:
+    files = {"trained/part/a.bin": "a", "one.pkl": "b"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name, path in {"whole": "trained", "single": "one.pkl"}.items():
+        model = ("-n", name, "-v", "1", *where)
+        mlctl("model", "create", *model, "--path", path)
+        assert mlctl("model", "download", *model, "-p", "there").code == 0
+    there = tmp_path / "there"
+    read = {str(path.relative_to(there)) for path in there.rglob("*.*")}
+    assert read == {"whole/trained/part/a.bin", "single/one.pkl"}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("-n none -v 1", "was not found"),
+        ("-n elsewhere -v 1", "nobody here has uploaded"),
+        ("-n gone -v 1", "they were at"),
+        ("-n here -v 1 -p here.pkl", "Not a directory"),
+    ],
+)
+def test_a_model_whose_files_are_not_to_be_had_is_refused_with_the_reason(
+    mlctl: Run, tmp_path: Path, line: str, why: str
+) -> None:
+    uri = "azureml://datastores/workspaceblobstore/paths/x"
+    for name, path in {"elsewhere": uri, "gone": "gone.pkl", "here": "here.pkl"}.items():
+        (tmp_path / f"{name}.pkl").write_text(name)
+        mlctl("model", "create", "-n", name, "-v", "1", "--path", path)
+    (tmp_path / "gone.pkl").unlink()
+    done = mlctl("model", "download", *line.split())
+    assert (done.code != 0, why in done.err) == (True, True), done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping
 
@@ -250,6 +251,16 @@ def note_failure(body: dict[str, Data], error: Mapping[str, Data], time: str) ->
     body["properties"]["modifiedOn"] = time
 
 
+# What an instance is shown with: whoever changes it sends it back.
+_SHOWN: Mapping[pointer.Pointer, Data] = {
+    ("sshSettings", "sshPublicAccess"): "Disabled",
+    ("enableSSO",): True,
+    ("releaseQuotaOnStop",): False,
+    ("enableOSPatching",): False,
+    ("schedules", "computeStartStop"): [],
+    ("applicationSharingPolicy",): "Shared",
+    ("customServices",): [],
+}
 INSTANCE_RUNNING, INSTANCE_STOPPED = "Running", "Stopped"
 
 
@@ -267,6 +278,9 @@ def accept_instance(
     properties, now = stored["properties"], clock.iso(context.now)
     arm_body.enum_value(properties.get("computeType"), ("ComputeInstance",), "computeType")
     inner = arm_body.section(properties, "properties")
+    for at, value in _SHOWN.items():
+        if pointer.get(inner, at) is None:
+            pointer.put(inner, at, copy.copy(value))
     inner["vmSize"] = str(inner.get("vmSize", "STANDARD_DS3_V2")).upper()
     inner["state"] = power if power in (INSTANCE_RUNNING, INSTANCE_STOPPED) else INSTANCE_RUNNING
     properties |= {
