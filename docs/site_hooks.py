@@ -57,3 +57,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return f"{config.repo_url}/{kind}/main/{inside}{anchor}"
 
     return _LINK.sub(link, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Leave out what would make a page ask GitHub for the repository's stars; name the search."""
+    named = output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    return named.replace(' data-md-component="source"', "")

@@ -11,12 +11,30 @@ from mlctl.forecast.weather import models as weather
 from mlctl.kinds import Address
 from mlctl.schema.text import counted
 from mlctl.service_errors import BAD_REQUEST, NotFound, Permanent
-from mlctl.simulator.control_plane import control, disruptions, faults, replay
+from mlctl.simulator.control_plane import (
+    control,
+    disruptions,
+    faults,
+    http_faults,
+    replay,
+)
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.processes import Constant
 from mlctl.studio.watch import SPEEDS, Watch
 
 Fields = Mapping[str, str]
+_ENUMS = {
+    "trouble": faults.FaultKind,
+    "http_trouble": http_faults.HttpFaultKind,
+    "retry_after": http_faults.RetryAfter,
+    "style": http_faults.OperationStyle,
+}
+# What the forms of faults offer, by field.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    **{key: tuple(each.value for each in kinds) for key, kinds in _ENUMS.items()},
+    "operation": (faults.ANY, *faults.VERBS),
+    "method": ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"),
+}
 
 
 def carry_out(watch: Watch, name: str, fields: Fields) -> str:
@@ -92,12 +110,26 @@ def _capacity(cloud: LocalBackend, fields: Fields) -> str:
 
 
 def _fault(cloud: LocalBackend, fields: Fields) -> str:
-    data = {key: value for key, value in fields.items() if value and key != "times"}
+    """Set a fault of the cloud or of the wire; fields that are left empty are as usual."""
     try:
-        fault = faults.from_json({**data, "times": int(fields.get("times") or 1)})
-    except (ValueError, TypeError) as error:
+        fault = faults.from_json({key: _typed(key, text) for key, text in fields.items() if text})
+    except ValueError as error:
         raise _bad(str(error)) from None
     return f"Fault {control.add_fault(cloud.handle, fault)} is set"
+
+
+def _typed(key: str, text: str) -> str | float:
+    try:
+        return _FAULT_NUMBERS.get(key, str)(text)
+    except ValueError:
+        raise ValueError(f"`{key}` takes a number, not `{text[:40]}`") from None
+
+
+_FAULT_NUMBERS: Mapping[str, Callable[[str], str | float]] = {
+    **dict.fromkeys(("nth", "times", "status", "bytes"), int),
+    "every": bool,  # a box that is ticked
+    "seconds": float,
+}
 
 
 def _clear(cloud: LocalBackend, fields: Fields) -> str:

@@ -254,7 +254,8 @@ class Site:
     def _cloud(self, _names: list[str], _query: Query) -> Made:
         clusters = [cluster.name for cluster in views.clusters(self._watch)]
         cloud = views.weather(self._watch)
-        return "cloud", "Faults and weather", {"cloud": cloud, "clusters": clusters}
+        values = {"cloud": cloud, "clusters": clusters, "choices": actions.CHOICES}
+        return "cloud", "Faults and weather", values
 
     def _data(self, names: list[str], query: Query) -> Response:
         match names:

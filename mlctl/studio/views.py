@@ -33,7 +33,7 @@ from mlctl.studio.watch import Watch
 T = TypeVar("T")
 STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")
 PAGE = 50  # rows of a table
-_MOST_JOBS = 200  # of a workspace on Azure
+_JOBS_READ, _MOST_TIMES = 200, 50  # of a workspace on Azure at once, and how often that many
 _MOST_LINES = 400  # of a job's events
 _MOST_FILES, _MOST_TEXT = 40, 20_000  # outputs of a job, and characters of each
 _ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-deployment"}
@@ -137,9 +137,14 @@ def _share(run: Mapping[str, Any]) -> float | None:
 
 
 def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of the jobs, newest first, that `status` and `q` of the query leave; how many."""
+    """A page of the jobs, newest first, that `status` and `q` of the query leave; how many.
+
+    Of a workspace on Azure the newest are read, and `read` times as many where the query asks for
+    older ones: each page of them is a request.
+    """
     backend_jobs = _jobs(watch.backend)
-    limit = None if watch.local is not None else _MOST_JOBS  # each page of them is a request
+    read = _whole(query, "read", _MOST_TIMES)
+    limit = None if watch.local is not None else _JOBS_READ * read
     every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE, limit=limit)
     statuses = Counter(job.status for job in every)
     text = query.get("q", "").casefold()
@@ -150,7 +155,12 @@ def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
         and (not text or text in _words(job).casefold())
     ]
     page = paged(chosen, query)
-    return {**page, "rows": [_job_row(job) for job in page["rows"]], "statuses": statuses}
+    return {
+        **page,
+        "rows": [_job_row(job) for job in page["rows"]],
+        "statuses": statuses,
+        "read": read + 1 if len(every) == limit and read < _MOST_TIMES else None,
+    }
 
 
 def _words(job: Job) -> str:
@@ -161,8 +171,7 @@ def _words(job: Job) -> str:
 def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
     """The rows of the page that a query asks for, and which pages there are."""
     pages = max(-(-len(rows) // PAGE), 1)
-    number = query.get("page", "1")[:8]
-    page = min(max(int(number) if number.isdecimal() else 1, 1), pages)
+    page = _whole(query, "page", pages)
     return {
         "rows": rows[(page - 1) * PAGE : page * PAGE],
         "page": page,
@@ -172,6 +181,12 @@ def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
             key: value for key, value in query.items() if key not in ("page", "part") and value
         },
     }
+
+
+def _whole(query: Mapping[str, str], key: str, most: int) -> int:
+    """A number of a query from 1 to `most`; 1 where it has none."""
+    text = query.get(key, "")[:8]
+    return min(max(int(text) if text.isdecimal() else 1, 1), most)
 
 
 def job(watch: Watch, name: str, query: Mapping[str, str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.emulator.http.messages import Request
 from mlctl.kinds.address import Address
-from mlctl.simulator.control_plane import control, disruptions
+from mlctl.simulator.control_plane import control, disruptions, faults, http_faults
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.studio import views
 from mlctl.studio.history import MOST_POINTS, Points
@@ -164,6 +164,63 @@ def test_faults_are_set_listed_and_cleared(running: LocalBackend, ask: Ask) -> N
     assert control.status(running.handle).faults[0].seen == 0
     assert act(ask, "clear", "number=1") == (200, "1 fault cleared")
     assert act(ask, "fault", "trouble=rust")[0] == 400
+
+
+def test_faults_of_the_wire_are_set_in_words_of_a_form(running: LocalBackend, ask: Ask) -> None:
+    form = "trouble=refuse&status=429&retry_after=seconds&seconds=2.5&bytes=0&style=async"
+    assert (
+        act(ask, "fault", f"{form}&method=PUT&path=*/computes/*&nth=2&every=on&times=0")[0] == 200
+    )
+    (active,) = control.status(running.handle).faults
+    assert active.to_json() | {"seen": 0} == {
+        **active.to_json(),
+        "trouble": "refuse",
+        "status": 429,
+        "retry_after": "seconds",
+        "seconds": 2.5,
+        "method": "PUT",
+        "nth": 2,
+        "every": True,
+        "times": None,
+    }
+    assert "1. refuse 429" in text(ask, "cloud")
+
+
+@pytest.mark.parametrize(
+    "form", ["status=99", "status=x", "seconds=nan", "times=-1", "retry_after=soon", "color=red"]
+)
+def test_a_fault_of_the_wire_that_makes_no_sense_is_refused(
+    running: LocalBackend, ask: Ask, form: str
+) -> None:
+    code, why = act(ask, "fault", f"trouble=refuse&{form}")
+    assert code == 400
+    assert "Traceback" not in why
+    assert control.status(running.handle).faults == ()
+
+
+def test_the_forms_offer_every_fault_that_there_is(ask: Ask) -> None:
+    page = text(ask, "cloud")
+    for kind in (*faults.FaultKind, *http_faults.HttpFaultKind):
+        assert f'<option value="{kind.value}">' in page
+
+
+def test_older_jobs_of_a_workspace_on_azure_are_read_when_they_are_asked_for(
+    running: LocalBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlctl.studio.views._JOBS_READ", 1)
+    with_job(running, "later")
+    watch = Watch(running)
+    watch.local = None
+    site = Site(watch, "t")
+
+    def get(**query: str) -> str:
+        return site(Request("GET", "/t/jobs", query)).body.decode()
+
+    assert "jobs/later" in get()
+    assert "jobs/train" not in get()
+    assert "read=2" in get()
+    assert "jobs/train" in get(read="2")
+    assert "read=" not in get(read="3").partition("<main")[2].partition("hx-trigger")[2]
 
 
 def test_capacity_locks_and_cancelling(running: LocalBackend, ask: Ask) -> None:

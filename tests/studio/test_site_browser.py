@@ -131,10 +131,11 @@ def test_faults_are_set_and_cleared_by_the_keyboard_alone(page: Any, address: st
     page.goto(f"{address}cloud")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    page.get_by_label("Kind").focus()
+    form = page.get_by_role("form", name="A fault of the cloud")
+    form.get_by_label("Kind").focus()
     page.keyboard.type("throttle")
     page.keyboard.press("Enter")
-    page.get_by_label("Times").focus()
+    form.get_by_label("Times").focus()
     page.keyboard.press("Enter")
     page.get_by_role("rowheader", name="throttle").wait_for()
     clear = page.get_by_role("button", name="Clear fault")
@@ -143,6 +144,23 @@ def test_faults_are_set_and_cleared_by_the_keyboard_alone(page: Any, address: st
     assert outline == "solid"
     page.keyboard.press("Enter")
     page.get_by_text("No fault is set.").wait_for()
+
+
+def test_a_fault_of_the_wire_shows_the_fields_that_its_kind_has(page: Any, address: str) -> None:
+    page.goto(f"{address}cloud")
+    form = page.get_by_role("form", name="A fault of the wire")
+    shown = {}
+    for kind in ("refuse", "hang-up", "slow", "truncate", "style"):
+        form.get_by_label("Kind").select_option(kind)
+        names = ("status", "retry_after", "seconds", "bytes", "style")
+        shown[kind] = [name for name in names if form.locator(f"[name={name}]").is_visible()]
+    assert shown == {
+        "refuse": ["status", "retry_after", "seconds"],
+        "hang-up": [],
+        "slow": ["seconds"],
+        "truncate": ["bytes"],
+        "style": ["style"],
+    }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -102,9 +102,19 @@ def _times(properties: Mapping[str, Data]) -> dict[str, Data]:
     }
 
 
-def newest(bodies: Iterator[dict[str, Data]]) -> list[Job]:
-    """The jobs of bodies, the newest first."""
-    return sorted(map(job_of, bodies), key=created, reverse=True)
+def newest(bodies: Iterator[dict[str, Data]], limit: int | None = None) -> list[Job]:
+    """The jobs of bodies, the newest first; at most `limit`.
+
+    A list that has them in this order so far is not read further: the service promises no order.
+    """
+    jobs: list[Job] = []
+    ordered = True
+    for job in map(job_of, bodies):
+        ordered = ordered and (not jobs or created(job) <= created(jobs[-1]))
+        jobs.append(job)
+        if ordered and len(jobs) == limit:
+            break
+    return sorted(jobs, key=created, reverse=True)[:limit]
 
 
 def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:

@@ -118,14 +118,14 @@ class AzureJobs:
         view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest `limit` first.
 
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
         if endpoint is None:
             at = workspace_path(self.scope) + "/jobs"
-            return newest(self.arm.pages(at, listViewType=view.value))[:limit]
+            return newest(self.arm.pages(at, listViewType=view.value), limit)
         parent = Address("batch-endpoint", endpoint)
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
@@ -133,7 +133,7 @@ class AzureJobs:
         self.arm.get(at)  # of what is not there, the list would be empty
         base = self._base()
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
-        return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))[:limit]
+        return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS), limit)
 
     @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:

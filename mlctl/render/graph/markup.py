@@ -24,14 +24,20 @@ _DOT = {
 
 
 def mermaid(panels: Sequence[Panel]) -> str:
-    """A flowchart of Mermaid, as GitHub and Azure DevOps draw it in Markdown."""
+    """A flowchart of Mermaid, as GitHub and Azure DevOps draw it in Markdown.
+
+    A subgraph without arrows across it would be laid out from the top down: endpoints side by side,
+    41 000 pixels of them for 150 resources.
+    """
     lines = ["flowchart LR"]
     for number, panel in enumerate(map(packed, panels)):
         ids = _ids(panel, number)
-        lines.append(f'  subgraph p{number}["{_mermaid(_title(panel))}"]')
+        lines.append(f'  subgraph p{number}["{_mermaid(_title(panel))}"]\n  direction LR')
         for index, (group, nodes) in enumerate(_groups(panel)):
             if group:
-                lines.append(f'    subgraph p{number}g{index}["{_mermaid(group)}"]')
+                lines.append(
+                    f'    subgraph p{number}g{index}["{_mermaid(group)}"]\n    direction LR'
+                )
             for node in nodes:
                 opens, closes = _MERMAID[node.shape]
                 lines.append(f"    {ids[node.id]}{opens}{_mermaid(_label(node), '<br/>')}{closes}")
@@ -160,7 +166,8 @@ def _branches(
         last = arrow is arrows[-1]
         repeated = arrow.target in printed and arrow.target in below
         more = " (above)" if repeated else ""
-        yield f"{pad}{'└─' if last else '├─'} {arrow.text}: {_line(nodes[arrow.target])}{more}"
+        label = f"{arrow.text}: " if arrow.text else ""
+        yield f"{pad}{'└─' if last else '├─'} {label}{_line(nodes[arrow.target])}{more}"
         if arrow.target not in printed:
             printed.add(arrow.target)
             yield from _branches(

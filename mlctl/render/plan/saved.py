@@ -73,7 +73,7 @@ def picture(document: Mapping[str, Data], steps: Sequence[tuple[str, str]]) -> P
     }
     arrows = [
         Arrow(first, second)
-        for first, second in dict.fromkeys(steps)
+        for first, second in sorted(set(steps))
         if first in nodes and second in nodes and first != second
     ]
     return Panel("plan", "an arrow leads to what comes later", nodes, tuple(arrows))

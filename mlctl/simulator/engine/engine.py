@@ -21,6 +21,7 @@ from mlctl.simulator.engine import (
     retry,
     sampling,
     training,
+    void_events,
 )
 from mlctl.simulator.engine.commands import Command, EngineError
 from mlctl.simulator.engine.event_log import LoggedEvent
@@ -88,6 +89,7 @@ def run(world: World, to: float) -> None:
     _refuse_past(world, to)
     while world.queue and world.queue[0][0] <= to:
         _handle(world, heappop(world.queue), to)
+    void_events.drop(world)
     world.now = float(to)
 
 
@@ -147,6 +149,7 @@ def _logged_events(
         if log:
             yield from log
             log.clear()
+    void_events.drop(world)
 
 
 def _handle(world: World, event: ScheduledEvent, to: float) -> None:

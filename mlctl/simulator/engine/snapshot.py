@@ -17,7 +17,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from mlctl.simulator.engine import batch
 from mlctl.simulator.engine.commands import Command
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob
-from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
+from mlctl.simulator.engine.state import EventKind, World
+from mlctl.simulator.engine.void_events import is_void
 
 FORMAT = 1
 _TAG = "is"  # the key of a value's class name
@@ -34,7 +35,11 @@ def dump(world: World) -> dict[str, Any]:
             node.number: node for nodes in cluster.nodes_by_state for node in nodes.values()
         }
     data = _plain(world)
-    data["queue"] = [list(event) for event in sorted(world.queue) if _is_alive(world, event)]
+    data["queue"] = [
+        list(event)
+        for event in sorted(world.queue)  # batch jobs schedule their own again
+        if event[3] is not EventKind.MINI_BATCH_END and not is_void(world, event)
+    ]
     return {"format": FORMAT, **data}
 
 
@@ -78,18 +83,6 @@ def load_command(data: dict[str, Any]) -> Command:
     if command is None:
         raise ValueError("no command")
     return command
-
-
-def _is_alive(world: World, event: ScheduledEvent) -> bool:
-    """Whether an event is not void. Batch jobs schedule their own again."""
-    _, _, _, kind, name, number, epoch = event
-    if kind is EventKind.MINI_BATCH_END:
-        return False
-    if kind <= EventKind.RECYCLED:
-        cluster = world.clusters.get(name)
-        node = cluster.nodes.get(number) if cluster is not None else None
-        return node is not None and epoch in (node.epoch, node.loss_epoch)
-    return True
 
 
 def _plain(value: Any) -> Any:

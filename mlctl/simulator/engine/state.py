@@ -221,6 +221,7 @@ class World:
 
     `number` counts events, `epoch` the numbers that `new_epoch` has given out. `observer` is called
     after every event, one mini-batch at a time; it is for tests, as it makes the engine slow.
+    `queue_kept` is how long the queue was when void events were taken out of it.
     `ended_members` are jobs of groups that have ended in this event; it is empty after each.
     `ended_jobs` are those that have left `jobs`; `job_count` counts all that were ever added.
     """
@@ -246,6 +247,7 @@ class World:
     capacity_since: dict[model.Tier, float] = field(default_factory=dict)
     ended_members: deque[str] = field(default_factory=deque, metadata={"derived": True})
     ended_jobs: Mapping[str, AnyJob] = field(default_factory=dict, metadata={"derived": True})
+    queue_kept: int = field(default=0, metadata={"derived": True})
     log: list[LoggedEvent] | None = field(default=None, metadata={"derived": True})
     detail: bool = field(default=False, metadata={"derived": True})
     observer: Callable[[World], None] | None = field(default=None, metadata={"derived": True})

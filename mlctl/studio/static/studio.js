@@ -21,7 +21,7 @@ const listen = () => {
     if (says && says !== live.textContent) live.textContent = says
     document.body.dataset.revision = JSON.parse(event.data).revision
     changed()
-    for (const chart of charts) chart.draw()
+    for (const place of document.querySelectorAll("[data-url]")) place.chart?.draw()
   })
   stream.onerror = () => say("The studio does not answer: is `mlctl studio` still running?", true)
 }
@@ -95,14 +95,16 @@ class Chart {
     this.place.setAttribute("aria-label",
       `${this.label}. Now: ${now.map(([name, last]) => `${name} ${last}`).join(", ") || "nothing"}`)
     if (this.plot) return this.plot.setData(values)
+    const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]
+    const times_s = [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } }
     this.plot = new uPlot({
       ...this.size(),
       scales: { x: { time: false }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
       cursor: { points: { show: false } },
-      axes: [{ ...axis, values: (_, splits) => splits.map(moment), space: 70 }, { ...axis, size: 55 }],
+      axes: [{ ...axis, values: (_, splits) => splits.map(moment), space: 70, incrs: times_s }, { ...axis, size: 55, ...(this.stacked && { incrs: whole }) }],
       series: [
-        { label: "time", value: (_, at) => at == null ? "" : moment(at) },
+        { label: "time", value: (plot, at) => moment(at ?? plot.data[0].at(-1) ?? 0) },
         ...order.map((number) => ({
           label: names[number],
           stroke: this.stacked ? "transparent" : colour("--mark"),
@@ -110,7 +112,7 @@ class Chart {
           fill: this.stacked ? colour("--" + names[number]) : undefined,
           paths: uPlot.paths.stepped({ align: 1 }),
           points: { show: false },
-          value: (_, __, ___, at) => at == null ? "" : rowAt(this.shown.data[number + 1], at),
+          value: (_, __, ___, at) => rowAt(this.shown.data[number + 1], at ?? -1),
         })),
       ],
     }, values, this.place)
@@ -123,6 +125,10 @@ class Chart {
   }
 }
 
-const rowAt = (row, at) => String(Math.round(row[at] * 100) / 100)
-const charts = [...document.querySelectorAll("[data-url]")].map((place) => new Chart(place))
+const rowAt = (row, at) => String(Math.round((row.at(at) ?? 0) * 100) / 100)
+const begin = () => {
+  for (const place of document.querySelectorAll("[data-url]")) place.chart ??= new Chart(place)
+}
+document.body.addEventListener("htmx:afterSettle", begin)
+begin()
 listen()

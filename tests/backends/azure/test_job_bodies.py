@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tests.builders.replayed import CARDS, Replayed, filled
 
 pytest.importorskip("azure.core")
 
-from mlctl.backends.azure.job_bodies import job_of
+from mlctl.backends.azure.job_bodies import job_of, newest
 
 ENDPOINT, DEPLOYMENT = "batch-ept-c4e0029f383b4fa", "batch-dpm-a47c6993a20d475"
 
@@ -99,3 +100,21 @@ def test_a_job_is_created_as_recorded() -> None:
 
 def path(card: str) -> str:
     return str(filled(CARDS[card].request.path))
+
+
+@pytest.mark.parametrize(
+    ("days", "read", "first"), [([4, 3, 2, 1], 2, "4"), ([3, 4, 1, 2], 4, "4")]
+)
+def test_a_list_is_read_to_its_end_only_where_its_newest_jobs_are_not_first(
+    days: list[int], read: int, first: str
+) -> None:
+    pages: list[int] = []
+
+    def bodies() -> Iterator[dict[str, Any]]:
+        for day in days:
+            pages.append(day)
+            created = {"createdAt": f"2026-01-0{day}T00:00:00Z"}
+            yield {"name": str(day), "systemData": created, "properties": {"jobType": "Command"}}
+
+    assert [job.name for job in newest(bodies(), 2)] == [first, "3"]
+    assert len(pages) == read

@@ -46,6 +46,13 @@ def test_its_picture_has_an_arrow_from_what_comes_first(saved: Run) -> None:
     assert f"{first} --> {last}" in shown
 
 
+def test_as_text_what_comes_later_stands_below_without_a_label(saved: Run) -> None:
+    shown = saved("show", "plan.json", "--graph", "text").out
+    assert "batch-endpoint/heart-classifier-batch (will be created)" in shown
+    assert "─ batch-deployment/heart-classifier-batch/classifier-xgboost (will be" in shown
+    assert "─ :" not in shown
+
+
 def test_an_update_shows_both_values(mlctl: Run, tmp_path: Path) -> None:
     mlctl("apply", cluster(tmp_path / "cpu.yml", most=2), "--yes")
     mlctl("plan", cluster(tmp_path / "cpu.yml", most=5), "--out", "plan.json")

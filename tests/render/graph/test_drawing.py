@@ -142,6 +142,7 @@ def test_mermaid_has_every_node_and_arrow(pipeline: list[Panel]) -> None:
     assert picture.startswith("flowchart LR\n")
     assert picture.count("-->") == len(pipeline[0].arrows) == 5
     assert '-->|"data"|' in picture
+    assert picture.count("subgraph") == picture.count("direction LR") == 1
 
 
 def test_dot_is_read_by_graphviz(pipeline: list[Panel]) -> None:
@@ -172,7 +173,7 @@ def pictures(draw: st.DrawFn) -> Panel:
 
 @given(pictures())
 def test_whatever_the_names_and_arrows_a_picture_can_be_read(panel: Panel) -> None:
-    assert markup.mermaid([panel]).count("\n") == len(panel.nodes) + len(panel.arrows) + 4
+    assert markup.mermaid([panel]).count("\n") == len(panel.nodes) + len(panel.arrows) + 5
     assert len(markup.dot([panel]).splitlines()) == len(panel.nodes) + len(panel.arrows) + 8
     assert markup.text([panel])
 
