@@ -28,9 +28,9 @@ else:
         plain.__doc__ = plain.__doc__ or plain.__name__  # else its signature would be written
         made = dataclasses.dataclass(plain, eq=False, repr=False, **options)
         slots = made.__dataclass_fields__.values()
-        methods = {"__repr__": _shown_by(slot.name for slot in slots if slot.repr)}
+        methods = {"__repr__": _shown_by([slot.name for slot in slots if slot.repr])}
         if eq:
-            values = _values(*(slot.name for slot in slots if slot.compare))
+            values = _values(*[slot.name for slot in slots if slot.compare])
             methods |= {"__eq__": _equal_by(values), "__hash__": _hashed_by(values, frozen)}
         for name in methods.keys() - defined:
             setattr(made, name, methods[name])
