@@ -11,6 +11,7 @@ from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, Way, sizes
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import LATE, Summary
 from mlctl.forecast.scenario import Scenario
+from mlctl.workload import Workload
 
 _SHARDS = (1, 4, 16, 48)  # that `auto` chooses from
 _RUNS, _FEW, _LEAST = 200, 60, 10  # histories of an option, and of a number of shards
@@ -100,7 +101,7 @@ def _option(study: Study, runs: int, deadline_s: float | None) -> Option:
     return Option(study, study.summary(study.histories(range(runs)), deadline_s))
 
 
-def order_of(option: Option, deadline_s: float | None, **facts: Any) -> Order:
+def order_of(option: Option, deadline_s: float | None, workload: Workload, **facts: Any) -> Order:
     """The order of an option; `facts` are the fields of the order that no forecast knows."""
     study = option.study
     scenario, job, policy = study.scenario, study.scenario.job, study.policy
@@ -119,5 +120,6 @@ def order_of(option: Option, deadline_s: float | None, **facts: Any) -> Order:
         node_s=file_s / job.concurrency,
         nodes=scenario.nodes,
         switch=asdict(policy.switch) if policy.switch is not None else None,
+        workload={name: part for name, part in asdict(workload).items() if part is not None},
         **facts,
     )

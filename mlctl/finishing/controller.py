@@ -113,13 +113,11 @@ class Controller:
     `append` writes to the journal, under the lease; `note` tells of a record that is written.
     """
 
-    def __init__(
-        self, progress: Progress, cloud: Cloud, append: Append, note: Append = lambda _: None
-    ) -> None:
+    def __init__(self, progress: Progress, cloud: Cloud, append: Append) -> None:
         self.progress = progress
         self.cloud = cloud
+        self.note: Append = lambda _: None
         self._append = append
-        self._note = note
 
     def carry_out(self) -> Outcome:
         """Go on until the end; what was made for the job is removed then.
@@ -295,4 +293,4 @@ class Controller:
         record = {"at": self.cloud.now(), "event": event, **facts}
         self._append(record)
         self.progress.add(record)
-        self._note(record)
+        self.note(record)

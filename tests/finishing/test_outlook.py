@@ -26,7 +26,7 @@ def seen(
         coming = outlook(of.study.scenario, controller.progress, now) if is_asked else None
         looks.append((now, coming))
 
-    controller._note = look
+    controller.note = look
     controller.carry_out()
     return looks
 

@@ -2,101 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
-from mlctl.cli.forecast.args import FileArgs
+from mlctl.cli.finish.offer import Offer
+from mlctl.cli.finish.options import OrderArgs, policies_of
+from mlctl.cli.forecast.args import FileArgs, weather_of
+from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags
 from mlctl.cli.shell import Session
 from mlctl.config import graph as graphs
-from mlctl.dataclasses import asdict, replace
+from mlctl.dataclasses import replace
+from mlctl.finishing import begin
 from mlctl.forecast.fields import ForecastError
+from mlctl.forecast.training.reading import TrainingSubject, TrainingWanted, read
+from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
 from mlctl.kinds.resource import Resource
 
 if TYPE_CHECKING:
-    from mlctl.finishing.order import Order
-    from mlctl.forecast.batch.policy import RecoveryPolicy
+    from mlctl.finishing.begin import Option
     from mlctl.simulator.engine.model import SimulationSettings
-    from mlctl.simulator.engine.processes import PreemptionProcess
-
-Prepare = Callable[[Backend], None]  # what has to be in the workspace before the first run
 
 
-def ordered(
+def offered(
     session: Session,
-    file: str,
-    checkpoint: str,
-    *,
+    order_args: OrderArgs,
     work: TrainingFlags,
     prices: FileArgs,
     settings: SimulationSettings,
-    weather: tuple[PreemptionProcess, ...],
-    policies: Sequence[RecoveryPolicy],
     deadline_s: float | None,
-    sure: str | None,
-    facts: Mapping[str, Any],
-) -> tuple[Order, list[dict[str, Any]], Prepare] | None:
-    """The order of the job in a file, its forecasts, and what to prepare.
-
-    `checkpoint` is OUTPUT, or OUTPUT:INPUT; `facts` are the fields of the order that flags say.
-    None where something is wrong with the file, which has been said.
+) -> Offer | None:
+    """The job in a file as it will be done; None where the file is not valid, which is said.
 
     Raises:
         ForecastError: it is no job that can go on from a checkpoint, or none that can be forecast.
         ServiceError: the workspace cannot be read.
     """
-    from mlctl.finishing import begin
-    from mlctl.forecast.training.reading import TrainingWanted, read
-    from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
-
     workload = workload_flags.workload_of(work)
-    output, _, resumes = checkpoint.partition(":")
-    resumes = resumes or output
-    with session.backend() as backend:
-        resources = submit.resources(session, backend, submit.JobArgs(**_ONLY | {"file": file}))
+    output, _, resumes = str(order_args.checkpoint).partition(":")
+    with refusals(), session.backend() as backend:
+        flags = submit.JobArgs(**_ONLY | {"file": order_args.file})
+        resources = submit.resources(session, backend, flags)
         if resources is None:
             return None
         job, assets = resources
         submit.refuse(job)
-        _check(job, output, resumes)
+        _check(job, output, resumes or output)
         graph = with_live(graphs.build([job, *assets], backend.scope), backend, job.address)
         stated = stated_prices(session, prices)
         where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
         subject = read(graph, TrainingWanted(workload, settings, stated, where))
         body = submit.body(job, backend.scope)["properties"]
-    scenario, cluster = subject.scenario, subject.cluster
-    spec = scenario.job
-    batch = as_batch(scenario).under(weather)
-    studies = [RecoveryStudy(batch, replace(policy, resumes=True), job=spec) for policy in policies]
-    makes_twin = sure is None and cluster is not None
-    compared = begin.ranked(studies, deadline_s, makes_twin=makes_twin)
-    name = cluster.address.name if cluster is not None else ""
+    with refusals():
+        option, compared = _compared(order_args, subject, deadline_s)
+    cluster = subject.cluster.address.name if subject.cluster is not None else ""
     order = begin.order_of(
-        compared[0],
+        option,
         deadline_s,
+        workload,
+        name=order_args.name or f"{_stem(order_args)}-{secrets.token_hex(3)}",
         endpoint="",
-        deployment=name,
-        dedicated=sure or (f"{name}-dedicated" if name else ""),
-        makes_twin=makes_twin,
+        deployment=cluster,
+        dedicated=order_args.sure or (f"{cluster}-dedicated" if cluster else ""),
+        makes_twin=_makes_twin(order_args, subject),
         inputs={},
         files=(),
         job=body,
         checkpoint=output,
-        resumes=resumes,
-        workload={key: part for key, part in asdict(workload).items() if part is not None},
-        **facts,
+        resumes=resumes or output,
+        **order_args.limits,
     )
 
     def prepare(backend: Backend) -> None:
         for asset in assets:
             submit.register(backend, asset)
 
-    return order, [option.document() for option in compared], prepare
+    return Offer(order, compared, prepare)
+
+
+def _compared(
+    order_args: OrderArgs, subject: TrainingSubject, deadline_s: float | None
+) -> tuple[Option, list[dict[str, Any]]]:
+    """The best option, and all of them as data."""
+    weather = weather_of(order_args.weather).processes()
+    scenario = as_batch(subject.scenario).under(weather)
+    studies = [
+        RecoveryStudy(scenario, replace(policy, resumes=True), job=subject.scenario.job)
+        for policy in policies_of(order_args, deadline_s)
+    ]
+    options = begin.ranked(studies, deadline_s, makes_twin=_makes_twin(order_args, subject))
+    return options[0], [option.document() for option in options]
+
+
+def _makes_twin(order_args: OrderArgs, subject: TrainingSubject) -> bool:
+    return order_args.sure is None and subject.cluster is not None
 
 
 _ONLY: dict[str, Any] = dict.fromkeys(submit.JobArgs.__dataclass_fields__)
@@ -129,6 +133,6 @@ def _check(job: Resource, output: str, resumes: str) -> None:
         raise ForecastError(text, job.label(("inputs",)))
 
 
-def stem(file: str) -> str:
+def _stem(order_args: OrderArgs) -> str:
     """What a job is called after its file."""
-    return Path(file).stem if file != "-" else "job"
+    return "job" if order_args.file in (None, "-") else Path(str(order_args.file)).stem

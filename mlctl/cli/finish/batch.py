@@ -1,0 +1,216 @@
+"""`mlctl finish -n`: a job of a batch endpoint, in shards."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlctl.backends.ports.folders import SupportsFolders
+from mlctl.cli.az import invoke as batch_job
+from mlctl.cli.finish.offer import Offer
+from mlctl.cli.finish.options import OrderArgs, policies_of
+from mlctl.cli.forecast.args import FileArgs, SubjectArgs, weather_of
+from mlctl.cli.forecast.output import refusals
+from mlctl.cli.forecast.subject import read_subject
+from mlctl.cli.local import workload_flags
+from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.shell import InvalidValue, Session, UsageError
+from mlctl.cli.shell.rule_choice import new_report
+from mlctl.dataclasses import asdict, replace
+from mlctl.files import expanded
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
+from mlctl.render.terminal.terminal import clean
+from mlctl.service_errors import Permanent
+
+if TYPE_CHECKING:
+    from mlctl.finishing.begin import Option
+    from mlctl.finishing.order import Order
+    from mlctl.finishing.split import Split
+    from mlctl.forecast.batch.reading import Subject
+    from mlctl.simulator.engine.model import SimulationSettings
+
+
+def of_files(session: Session, paths: list[str], order_args: OrderArgs) -> OrderArgs:
+    """The order with the endpoint and the deployment of the files, where no flag names one.
+
+    Raises:
+        UsageError: they have none, or several.
+    """
+    if order_args.endpoint is not None:
+        return order_args
+    report = new_report(session, None)
+    resources = session.loader(report).load([*paths]).graph.resources.values()
+    deployments = [resource.address for resource in resources if resource.kind is BATCH_DEPLOYMENT]
+    if len(deployments) != 1:
+        names = ", ".join(address.name for address in deployments) or "none"
+        raise UsageError(
+            f"the files declare {len(deployments)} batch deployments ({names}):"
+            " -n ENDPOINT -d DEPLOYMENT says which one takes the job."
+        )
+    [address] = deployments
+    deployment = order_args.deployment or address.name
+    return replace(order_args, endpoint=address.parent, deployment=deployment)
+
+
+def offered(
+    session: Session,
+    order_args: OrderArgs,
+    work: BatchFlags,
+    prices: FileArgs,
+    settings: SimulationSettings,
+    deadline_s: float | None,
+) -> Offer | None:
+    """The job of an endpoint as it will be done; None where files are not valid, which is said.
+
+    Raises:
+        ForecastError: nothing can be said of it.
+        ServiceError: the workspace cannot be read, or the input.
+    """
+    split = _split(session, order_args.input, work) if session.backend_name != "local" else None
+    if split is not None and split.files:
+        work = replace(work, files=len(split.files))
+    with refusals():
+        subject = read_subject(
+            session, (), _subject_args(order_args, work, prices), work, settings, None
+        )
+        if subject is None:
+            return None
+        option, compared = _compared(order_args, subject, deadline_s, split)
+        order = _order(order_args, work, subject, option, deadline_s, split)
+    if split is not None and split.reason and len(order.sizes) == 1 and order_args.shards == "auto":
+        session.note(f"one shard: the input cannot be split, since {clean(split.reason)}")
+    return Offer(order, compared)
+
+
+def _subject_args(order_args: OrderArgs, work: BatchFlags, prices: FileArgs) -> SubjectArgs:
+    about = "/".join(filter(None, (order_args.endpoint, order_args.deployment)))
+    counted = order_args.input if work.files is None else None
+    return SubjectArgs(**asdict(prices), deployment=about, mini_batches=None, input=counted)
+
+
+def _compared(
+    order_args: OrderArgs, subject: Subject, deadline_s: float | None, split: Split | None
+) -> tuple[Option, list[dict[str, Any]]]:
+    """The best option, and all of them as data."""
+    from mlctl.finishing import begin
+
+    policies = policies_of(order_args, deadline_s)
+    scenario = subject.scenario.under(weather_of(order_args.weather).processes())
+    shards = _shards(order_args.shards)
+    if split is not None and not split.source:
+        shards = _folders(split, shards)
+    makes_twin = order_args.sure is None
+    options = begin.options(scenario, policies, shards, deadline_s, makes_twin=makes_twin)
+    return options[0], [option.document() for option in options]
+
+
+def _order(
+    order_args: OrderArgs,
+    work: BatchFlags,
+    subject: Subject,
+    option: Option,
+    deadline_s: float | None,
+    split: Split | None,
+) -> Order:
+    from mlctl.finishing import begin
+
+    no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
+    job = batch_job.BatchJobArgs(**{**no_flags, "input": order_args.input})  # type: ignore[arg-type]
+    address = subject.deployment.address
+    order = begin.order_of(
+        option,
+        deadline_s,
+        workload_flags.workload_of(work),
+        name=order_args.name or f"{order_args.endpoint}-{secrets.token_hex(3)}",
+        endpoint=order_args.endpoint,
+        deployment=address.name,
+        dedicated=order_args.sure or f"{address.name}-dedicated",
+        makes_twin=order_args.sure is None,
+        inputs=batch_job.body(batch_job.document(job))["inputData"],
+        files=split.files if split is not None else _names(order_args.input),
+        **order_args.limits,
+    )
+    return order if split is None else _in_folders(order, split)
+
+
+def _in_folders(order: Order, split: Split) -> Order:
+    """The order with a folder for each shard, where its input is split."""
+    if split.source:
+        order = replace(order, source=split.source, upload=f"mlctl-finish/{order.name}")
+        at = "azureml://datastores/workspaceblobstore/paths/"
+        shards_at = tuple(at + order.folder(shard) for shard in range(len(order.sizes)))
+        return replace(order, folders=shards_at)
+    if len(order.sizes) > 1:
+        return replace(order, folders=split.folders, sizes=split.sizes)
+    return order
+
+
+def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
+    """How an input that Azure reads can be split.
+
+    Raises:
+        ServiceError: its files cannot be listed, and no flag says how many there are.
+    """
+    from mlctl.finishing.split import Split, by_folders
+    from mlctl.kinds.resource import is_local, local_path
+    from mlctl.rehearsal.inputs import Inputs
+
+    if text is None:
+        return Split((), reason="there is none")
+    if is_local(text):
+        with refusals():
+            inputs = Inputs.find(expanded(local_path(text)))
+        return Split(inputs.names, str(inputs.root.resolve()))
+    try:
+        with session.backend() as backend:
+            assert isinstance(backend, SupportsFolders)  # as all but the simulated cloud
+            uri = backend.folders.locate(text)
+            return by_folders(uri, backend.folders.files(uri))
+    except Permanent as error:
+        if work.files is None:
+            text = f"{error.message}; --files N says how many there are, and they stay in one shard"
+            raise Permanent(error.code, text, status=error.status) from None
+        return Split((), reason=error.message)
+
+
+def _shards(text: str) -> int | None:
+    """How many shards are asked for; None: as many as cost least.
+
+    Raises:
+        InvalidValue: it is no number.
+    """
+    if text == "auto":
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise InvalidValue(f"`{text}` is no number, nor auto", flag="--shards")
+
+
+def _folders(split: Split, shards: int | None) -> int:
+    """How many shards a stored input has.
+
+    Raises:
+        InvalidValue: it cannot have so many.
+    """
+    if shards == 1:
+        return 1
+    if not split.folders:
+        if shards is None:
+            return 1
+        why = f"the input cannot be split, since {split.reason}"
+        hint = "give 1 or auto, a local folder, or put the files into folders beneath it"
+        raise InvalidValue(f"{why}; {hint}", flag="--shards")
+    if shards not in (None, len(split.folders)):
+        why = f"a shard is a folder beneath the input, of which there are {len(split.folders)}"
+        raise InvalidValue(f"{why}: give that number, 1 or auto", flag="--shards")
+    return len(split.folders)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """The names of the files of a local folder."""
+    from mlctl.rehearsal.inputs import Inputs
+
+    if text is None or not Path(text).exists():
+        return ()
+    return Inputs.find(Path(text)).names

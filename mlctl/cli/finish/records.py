@@ -1,0 +1,86 @@
+"""The journals of jobs that are finished, and what they say as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.journals import Journals, SupportsJournals
+from mlctl.cli.az.jobs import jobs_of
+from mlctl.dataclasses import asdict
+from mlctl.service_errors import NotFound, Permanent
+
+if TYPE_CHECKING:
+    from mlctl.finishing.cloud import WorkspaceCloud
+    from mlctl.finishing.progress import Progress
+
+Record = Mapping[str, Any]
+
+
+def journals_of(backend: Backend) -> Journals:
+    """The journals of a workspace.
+
+    Raises:
+        Permanent: the backend keeps none.
+    """
+    if not isinstance(backend, SupportsJournals):
+        raise Permanent("NoJournals", f"the {backend.name} backend keeps no journals")
+    return backend.journals
+
+
+def records_of(journals: Journals, name: str) -> list[Record]:
+    """The journal of a job.
+
+    Raises:
+        NotFound: there is none.
+    """
+    records = journals.read(name)
+    if not records:
+        raise NotFound("FinishNotFound", f"there is no `{name}`: see mlctl finish list", status=404)
+    return records
+
+
+def cloud_of(backend: Backend) -> WorkspaceCloud:
+    """Where the runs are, by a workspace's backend."""
+    from mlctl.finishing.cloud import WorkspaceCloud
+
+    return WorkspaceCloud(backend, jobs_of(backend))
+
+
+def progress_of(records: list[Record]) -> Progress:
+    """How far a job is, by its journal."""
+    from mlctl.finishing.progress import Progress
+
+    return Progress.of(records)
+
+
+def document(records: list[Record], now: float) -> dict[str, Any]:
+    """A job as data at a moment; what is still to come is left open."""
+    forecast = records[0].get("forecast") or []
+    return summary(progress_of(records)) | {"forecast": forecast, "now": now, "outlook": None}
+
+
+def summary(progress: Progress) -> dict[str, Any]:
+    """A job as data."""
+    order = progress.order
+    return {
+        "name": order.name,
+        "outcome": progress.outcome.value if progress.outcome else None,
+        "reason": progress.reason,
+        "policy": order.policy,
+        "deadline_s": order.deadline_s,
+        "max_cost": order.max_cost,
+        "nodes": order.nodes,
+        "began": progress.began,
+        "shards": {"total": len(order.sizes), "done": progress.shard},
+        "files": {"total": sum(order.sizes), "left": progress.files_left},
+        "unit": "shard" if order.job is None else "step",
+        "spent": progress.spent,
+        "switches": progress.switches,
+        "runs": [
+            {**asdict(run), "tier": run.tier.value, "usd": order.cost(run.node_s, run.tier)}
+            for run in progress.runs
+        ],
+        "made": list(progress.twins),
+    }

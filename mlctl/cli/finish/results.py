@@ -1,0 +1,57 @@
+"""The results of all runs of a job, put together and held against its inputs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.cli.az.job_verify import write_outputs
+from mlctl.cli.az.jobs import jobs_of
+from mlctl.cli.shell import Exit, Session
+from mlctl.render.terminal.terminal import clean
+
+if TYPE_CHECKING:
+    from mlctl.finishing.order import Order
+    from mlctl.finishing.progress import Progress
+
+
+def put_together(
+    session: Session, backend: Backend, progress: Progress, folder: Path
+) -> Exit | None:
+    """Put the results into a folder, and hold them against the inputs; a code if they fail."""
+    if folder.exists() and any(folder.iterdir()):
+        session.note(f"the results are in {clean(str(folder))} already")
+        return None
+    count = _merge(backend, progress, folder)
+    session.note(f"the results of {count} shards are in {clean(str(folder))}")
+    return _verified(session, progress.order, folder) if progress.order.files else None
+
+
+def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
+    """Merge what the runs of all shards have left; how many these are."""
+    from mlctl.finishing.merge import merge
+
+    order, jobs = progress.order, jobs_of(backend)
+    runs = sorted((run for run in progress.runs if run.completed), key=lambda run: run.shard)
+    with tempfile.TemporaryDirectory(prefix="mlctl-finish-") as scratch:
+        parts = [Path(scratch, run.name) for run in runs]
+        for run, part in zip(runs, parts, strict=True):
+            part.mkdir()
+            write_outputs(jobs, run.name, part)
+        batches = [-(-size // order.mini_batch_size) for size in order.sizes]
+        merge(parts, batches, order.output_file, folder)
+    return len(runs)
+
+
+def _verified(session: Session, order: Order, folder: Path) -> Exit | None:
+    from mlctl.rehearsal.inputs import Inputs
+    from mlctl.rehearsal.scoring.verify import verify
+
+    findings = list(verify(folder, Inputs(Path(), order.files), size=order.mini_batch_size))
+    for finding in findings:
+        session.say(clean(f"ERROR: {finding.message}"))
+    if not findings:
+        session.note(f"every one of {len(order.files)} inputs has its rows, and no row twice")
+    return Exit.ERROR if findings else None
