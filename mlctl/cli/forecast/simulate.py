@@ -57,7 +57,7 @@ class StudyArgs(HistoryArgs):
 
     policy: list[str] | None = flag(
         "What follows a cancelled run: resubmit (unless given), once, dedicated,"
-        " fallback:K, deadline, uniform-progress or remaining (repeatable, for a row each).",
+        " fallback:K, deadline, uniform-progress, reserve or remaining (repeatable, for a row each).",
         metavar="POLICY",
     )
     shards: int | None = flag(
