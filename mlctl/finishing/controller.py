@@ -41,6 +41,7 @@ class Look:
     node_s: float | None = None
     reason: str = ""
     saved: int | None = None  # steps in the last checkpoint of a training job, where it is known
+    parts: bool = False  # whether it goes on and is made of jobs, which show whether it has worked
 
     @property
     def ended(self) -> bool:
@@ -219,7 +220,7 @@ class Controller:
         progress = self.progress
         name = progress.order.run_name(len(progress.runs))
         facts: dict[str, Any] = {"to_its_end": True} if to_its_end else {}
-        if progress.order.job is not None:
+        if progress.order.checkpoint:
             facts["resumes"], facts["first"] = progress.checkpoint
         self._write("submit", run=name, shard=progress.shard, tier=tier.value, **facts)
         return progress.runs[-1]
@@ -259,7 +260,7 @@ class Controller:
         if node_s is None:
             node_s = self.progress.order.nodes * (self.cloud.now() - run.at)
         facts: dict[str, Any] = {"node_s": node_s, "reason": look.reason}
-        if self.progress.order.job is not None and look.status != "Completed":
+        if self.progress.order.checkpoint and look.status != "Completed":
             facts["saved"] = self.cloud.saved(self.progress.order, run)
         self._write("ended", run=run.name, status=look.status, **facts)
 

@@ -138,7 +138,7 @@ class Progress:
     @property
     def files_of_step(self) -> int:
         """How many files the next run has, or steps."""
-        return self.files_left if self.order.job is not None else self.order.sizes[self.shard]
+        return self.files_left if self.order.checkpoint else self.order.sizes[self.shard]
 
     @property
     def checkpoint(self) -> tuple[str, int]:

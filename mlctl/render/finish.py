@@ -24,8 +24,11 @@ def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, wid
     ]
     work = f"{sum(order['sizes'])} files in {_count(len(order['sizes']), 'shard')}"
     target = f"{order['endpoint']}/{order['deployment']}"
-    if order["job"] is not None:
+    if order["whole"]:
+        work = "a job that each run does all of,"
+    elif order["job"] is not None:
         work = f"{_count(order['sizes'][0], 'step')}, with checkpoints in `{order['checkpoint']}`,"
+    if order["job"] is not None:
         target = order["deployment"] or "nodes of its own"
     limits = [f"done within {elapsed(order['deadline_s'])}"] if order["deadline_s"] else []
     limits += (
@@ -89,7 +92,7 @@ def amount(data: Mapping[str, Any]) -> tuple[int, int, str]:
     if data["unit"] == "step":
         files = data["files"]
         return files["total"] - files["left"], files["total"], "step"
-    return data["shards"]["done"], data["shards"]["total"], "shard"
+    return data["shards"]["done"], data["shards"]["total"], data["unit"]
 
 
 _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {

@@ -6,20 +6,23 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlctl import pointer
 from mlctl.backends.ports.folders import SupportsFolders
-from mlctl.cli.az import invoke as batch_job
-from mlctl.cli.finish.offer import Offer
+from mlctl.cli.finish.offer import Offer, inputs_of
 from mlctl.cli.finish.options import OrderArgs, policies_of
 from mlctl.cli.forecast.args import FileArgs, SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals
-from mlctl.cli.forecast.subject import read_subject
+from mlctl.cli.forecast.subject import default_deployment, read_subject
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import new_report
+from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
 from mlctl.files import expanded
+from mlctl.kinds import Address
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 
@@ -51,6 +54,25 @@ def of_files(session: Session, paths: list[str], order_args: OrderArgs) -> Order
     [address] = deployments
     deployment = order_args.deployment or address.name
     return replace(order_args, endpoint=address.parent, deployment=deployment)
+
+
+def component_of(session: Session, order_args: OrderArgs) -> Address | None:
+    """The deployment that takes the job, where it runs a pipeline component; None: a model.
+
+    Raises:
+        InvalidValue: there is no such endpoint.
+        ServiceError: the workspace cannot be read.
+    """
+    graph, endpoint = Graph({}, ()), str(order_args.endpoint)
+    if order_args.deployment is not None:
+        address = Address(BATCH_DEPLOYMENT.name, order_args.deployment, endpoint)
+    else:
+        address = default_deployment(session, graph, Address(BATCH_ENDPOINT.name, endpoint))
+    with session.backend() as backend:
+        live = backend.read([address]).get(address)
+    at = ("properties", "deploymentConfiguration", "deploymentConfigurationType")
+    is_component = live is not None and pointer.get(live.body, at) == "PipelineComponent"
+    return address if is_component else None
 
 
 def offered(
@@ -115,8 +137,6 @@ def _order(
 ) -> Order:
     from mlctl.finishing import begin
 
-    no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
-    job = batch_job.BatchJobArgs(**{**no_flags, "input": order_args.input})  # type: ignore[arg-type]
     address = subject.deployment.address
     order = begin.order_of(
         option,
@@ -127,7 +147,7 @@ def _order(
         deployment=address.name,
         dedicated=order_args.sure or f"{address.name}-dedicated",
         makes_twin=order_args.sure is None,
-        inputs=batch_job.body(batch_job.document(job))["inputData"],
+        inputs=inputs_of(order_args.input),
         files=split.files if split is not None else _names(order_args.input),
         **order_args.limits,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mlctl.cli.finish import batch, run
+from mlctl.cli.finish.offer import Offer
 from mlctl.cli.finish.options import (
     Events,
     FilesToApply,
@@ -27,6 +28,9 @@ from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
 
+if TYPE_CHECKING:
+    from mlctl.simulator.engine.model import SimulationSettings
+
 
 def finish(
     session: Session,
@@ -41,14 +45,18 @@ def finish(
     tell_args: TellArgs,
     yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Bring a batch job or a training job to its end, whatever becomes of its nodes.
+    """Bring a job to its end, whatever becomes of its nodes.
 
     Shows the forecast of what it will do, asks, and then stays: it submits shards of the files one
-    after the other, again where a run is lost, on dedicated nodes where the policy says so. A run
-    of a command job (-f) goes on from the checkpoint of the one before it. A journal in the
-    workspace says what comes next before it is done: after a crash, `mlctl finish resume NAME` goes
-    on, on any machine. Exits with 11 where the job is done late, 12 where it gets too dear, 13
-    where it cannot be done.
+    after the other, again where a run is lost, on dedicated nodes where the policy says so. A
+    journal in the workspace says what comes next before it is done: after a crash, `mlctl finish
+    resume NAME` goes on, on any machine. Exits with 11 where the job is done late, 12 where it gets
+    too dear, 13 where it cannot be done.
+
+    A run of a command job (-f FILE --checkpoint OUTPUT) goes on from the checkpoint of the one
+    before it. Without a checkpoint, and of a pipeline, a sweep or a deployment of a pipeline
+    component, a run does all, and is submitted again as a whole: --steps and --seconds-per-step are
+    then those of each step or trial.
 
     Files that are named are first applied, as by `mlctl apply`: their plan is shown, and it asks.
     The job is then that of their only batch deployment, unless -n names another one.
@@ -58,9 +66,9 @@ def finish(
             raise UsageError("PATH and -f FILE are different jobs: give one of them.")
         order_args = batch.of_files(session, paths, order_args)
     if (order_args.endpoint is None) is (order_args.file is None):
-        raise UsageError("give -n ENDPOINT, files with one, or -f FILE of a command job.")
-    if (order_args.checkpoint is None) is not (order_args.file is None):
-        raise UsageError("-f FILE and --checkpoint OUTPUT need each other.")
+        raise UsageError("give -n ENDPOINT, files with one, or -f FILE of a job.")
+    if order_args.checkpoint is not None and order_args.file is None:
+        raise UsageError("--checkpoint OUTPUT is of a command job: give its -f FILE.")
     deadline_s = deadline_of(session, order_args.deadline) if order_args.deadline else None
     with refusals():
         settings = settings_of(delays, cloud)
@@ -68,13 +76,25 @@ def finish(
         code = _applied(session, paths, tell_args.output, yes=yes)
         if code is not Exit.OK:
             return code
-    if order_args.file is not None:
-        from mlctl.cli.finish import job  # with the event engine, which takes long to load
-
-        offer = job.offered(session, order_args, training, prices, settings, deadline_s)
-    else:
-        offer = batch.offered(session, order_args, work, prices, settings, deadline_s)
+    offer = _offered(session, order_args, work, (training, prices, settings, deadline_s))
     return Exit.ERROR if offer is None else run.begin(session, offer, tell_args, yes=yes)
+
+
+def _offered(
+    session: Session,
+    order_args: OrderArgs,
+    work: BatchFlags,
+    facts: tuple[TrainingFlags, FileArgs, SimulationSettings, float | None],
+) -> Offer | None:
+    """What is to be done of the job that flags name: of a file, a component, or in shards."""
+    component = batch.component_of(session, order_args) if order_args.file is None else None
+    if order_args.file is None and component is None:
+        return batch.offered(session, order_args, work, *facts[1:])
+    from mlctl.cli.finish import job  # with the event engine, which takes long to load
+
+    if component is not None:
+        return job.offered_component(session, order_args, component, *facts)
+    return job.offered(session, order_args, *facts)
 
 
 def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
@@ -156,7 +176,7 @@ def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Ex
 
 COMMANDS = {
     "finish": Group(
-        "Batch jobs brought to their ends.",
+        "Jobs brought to their ends.",
         {"show": show, "list": list_, "log": log, "resume": resume, "cancel": cancel},
         finish,
     )

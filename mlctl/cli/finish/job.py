@@ -1,4 +1,4 @@
-"""`mlctl finish -f`: a command job, whose runs go on from each other's checkpoints."""
+"""`mlctl finish` of jobs that are no shards: each run does all, or goes on from a checkpoint."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
-from mlctl.cli.finish.offer import Offer
+from mlctl.cli.finish.offer import Offer, inputs_of
 from mlctl.cli.finish.options import OrderArgs, policies_of
 from mlctl.cli.forecast.args import FileArgs, weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags
-from mlctl.cli.shell import Session
+from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
+from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
 from mlctl.finishing import begin
 from mlctl.forecast.fields import ForecastError
-from mlctl.forecast.training.reading import TrainingSubject, TrainingWanted, read
+from mlctl.forecast.training.reading import TrainingSubject, TrainingWanted, read_job
 from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
+from mlctl.forecast.training.rounds import of_steps, rounds_of
+from mlctl.kinds import Address
 from mlctl.kinds.resource import Resource
+from mlctl.workload import Workload
 
 if TYPE_CHECKING:
-    from mlctl.finishing.begin import Option
+    from mlctl.finishing.order import Order
     from mlctl.simulator.engine.model import SimulationSettings
 
 
@@ -40,11 +45,10 @@ def offered(
     """The job in a file as it will be done; None where the file is not valid, which is said.
 
     Raises:
-        ForecastError: it is no job that can go on from a checkpoint, or none that can be forecast.
+        ForecastError: it cannot go on from a checkpoint that is named, or cannot be forecast.
         ServiceError: the workspace cannot be read.
     """
-    workload = workload_flags.workload_of(work)
-    output, _, resumes = str(order_args.checkpoint).partition(":")
+    output, _, resumes = (order_args.checkpoint or "").partition(":")
     with refusals(), session.backend() as backend:
         flags = submit.JobArgs(**_ONLY | {"file": order_args.file})
         resources = submit.resources(session, backend, flags)
@@ -52,30 +56,28 @@ def offered(
             return None
         job, assets = resources
         submit.refuse(job)
-        _check(job, output, resumes or output)
+        if output:
+            _check(job, output, resumes or output)
         graph = with_live(graphs.build([job, *assets], backend.scope), backend, job.address)
-        stated = stated_prices(session, prices)
-        where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
-        subject = read(graph, TrainingWanted(workload, settings, stated, where))
+        wanted = _wanted(session, backend, work, prices, settings)
+        subject = read_job(graph, job, rounds_of(job), wanted)
         body = submit.body(job, backend.scope)["properties"]
-    with refusals():
-        option, compared = _compared(order_args, subject, deadline_s)
+    if subject.cluster is None and body["jobType"] == "Pipeline":
+        raise UsageError("the steps run on serverless nodes: give them a cluster of low priority.")
     cluster = subject.cluster.address.name if subject.cluster is not None else ""
-    order = begin.order_of(
-        option,
+    order, compared = _order(
+        order_args,
+        subject,
+        wanted.workload,
         deadline_s,
-        workload,
         name=order_args.name or f"{_stem(order_args)}-{secrets.token_hex(3)}",
         endpoint="",
         deployment=cluster,
         dedicated=order_args.sure or (f"{cluster}-dedicated" if cluster else ""),
-        makes_twin=_makes_twin(order_args, subject),
         inputs={},
-        files=(),
         job=body,
         checkpoint=output,
         resumes=resumes or output,
-        **order_args.limits,
     )
 
     def prepare(backend: Backend) -> None:
@@ -85,22 +87,80 @@ def offered(
     return Offer(order, compared, prepare)
 
 
-def _compared(
-    order_args: OrderArgs, subject: TrainingSubject, deadline_s: float | None
-) -> tuple[Option, list[dict[str, Any]]]:
-    """The best option, and all of them as data."""
-    weather = weather_of(order_args.weather).processes()
-    scenario = as_batch(subject.scenario).under(weather)
+def offered_component(
+    session: Session,
+    order_args: OrderArgs,
+    deployment: Address,
+    work: TrainingFlags,
+    prices: FileArgs,
+    settings: SimulationSettings,
+    deadline_s: float | None,
+) -> Offer:
+    """A job of a deployment of a pipeline component as it will be done: a whole run, or none.
+
+    Raises:
+        ForecastError: it cannot be forecast.
+        ServiceError: the workspace cannot be read.
+    """
+    with refusals(), session.backend() as backend:
+        graph = with_live(Graph({}, ()), backend, deployment)
+        resource = graph.resources[deployment]
+        name, _, version = str(resource.get("component")).removeprefix("azureml:").partition(":")
+        component = Address("component", name, None, version)
+        live = backend.read([component]).get(component)
+        at = ("properties", "componentSpec", "jobs")
+        rounds = of_steps(pointer.get(live.body, at) or {} if live is not None else {})
+        wanted = _wanted(session, backend, work, prices, settings)
+        subject = read_job(graph, resource, rounds, wanted)
+    order, compared = _order(
+        order_args,
+        subject,
+        wanted.workload,
+        deadline_s,
+        name=order_args.name or f"{order_args.endpoint}-{secrets.token_hex(3)}",
+        endpoint=deployment.parent,
+        deployment=deployment.name,
+        dedicated=order_args.sure or f"{deployment.name}-dedicated",
+        inputs=inputs_of(order_args.input),
+    )
+    return Offer(order, compared)
+
+
+def _wanted(
+    session: Session,
+    backend: Backend,
+    work: TrainingFlags,
+    prices: FileArgs,
+    settings: SimulationSettings,
+) -> TrainingWanted:
+    where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
+    workload = workload_flags.workload_of(work)
+    return TrainingWanted(workload, settings, stated_prices(session, prices), where)
+
+
+def _order(
+    order_args: OrderArgs,
+    subject: TrainingSubject,
+    workload: Workload,
+    deadline_s: float | None,
+    **facts: Any,
+) -> tuple[Order, list[dict[str, Any]]]:
+    """The order by the best policy, and all that were compared as data."""
+    resumes, makes_twin = bool(facts.get("checkpoint")), order_args.sure is None
+    scenario = as_batch(subject.scenario).under(weather_of(order_args.weather).processes())
     studies = [
-        RecoveryStudy(scenario, replace(policy, resumes=True), job=subject.scenario.job)
+        RecoveryStudy(
+            scenario,
+            replace(policy, resumes=resumes, shards=None if resumes else 1),
+            job=subject.scenario.job,
+        )
         for policy in policies_of(order_args, deadline_s)
     ]
-    options = begin.ranked(studies, deadline_s, makes_twin=_makes_twin(order_args, subject))
-    return options[0], [option.document() for option in options]
-
-
-def _makes_twin(order_args: OrderArgs, subject: TrainingSubject) -> bool:
-    return order_args.sure is None and subject.cluster is not None
+    makes_twin = makes_twin and subject.cluster is not None
+    options = begin.ranked(studies, deadline_s, makes_twin=makes_twin)
+    facts |= {"files": (), "makes_twin": makes_twin, "whole": not resumes, **order_args.limits}
+    order = begin.order_of(options[0], deadline_s, workload, **facts)
+    return order, [option.document() for option in options]
 
 
 _ONLY: dict[str, Any] = dict.fromkeys(submit.JobArgs.__dataclass_fields__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
+from mlctl.cli.az import invoke as batch_job
 from mlctl.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -26,3 +27,10 @@ class Offer:
     order: Order
     compared: list[dict[str, Any]]
     prepare: Callable[[Backend], None] = nothing
+
+
+def inputs_of(text: str | None) -> Any:
+    """ARM's inputs of a job of an endpoint that gets what `--input` says."""
+    no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
+    args = batch_job.BatchJobArgs(**{**no_flags, "input": text})  # type: ignore[arg-type]
+    return batch_job.body(batch_job.document(args))["inputData"]

@@ -52,11 +52,13 @@ class OrderArgs:
 
     endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
     file: str | None = flag(
-        "A command job to bring to its end instead; - for standard input.", "-f", metavar="FILE"
+        "A command, pipeline or sweep job to bring to its end instead; - for standard input.",
+        "-f",
+        metavar="FILE",
     )
     checkpoint: str | None = flag(
-        "The job's output with checkpoints, and its input that the next run finds them in: of the"
-        " same name unless given.",
+        "The output of a command job with checkpoints, and its input that the next run finds them"
+        " in: of the same name unless given.",
         metavar="OUTPUT[:INPUT]",
     )
     deployment: str | None = flag(

@@ -75,7 +75,7 @@ def summary(progress: Progress) -> dict[str, Any]:
         "began": progress.began,
         "shards": {"total": len(order.sizes), "done": progress.shard},
         "files": {"total": sum(order.sizes), "left": progress.files_left},
-        "unit": "shard" if order.job is None else "step",
+        "unit": "step" if order.checkpoint else "run" if order.whole else "shard",
         "spent": progress.spent,
         "switches": progress.switches,
         "runs": [

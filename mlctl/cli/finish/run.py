@@ -127,7 +127,7 @@ def _ended(session: Session, backend: Backend, progress: Progress, tell_args: Te
     """Fetch the results of a job that has ended, and tell of it."""
     assert progress.outcome is not None
     code = _CODES[progress.outcome.value]
-    if progress.is_done and progress.order.job is not None:
+    if progress.is_done and (progress.order.job is not None or progress.order.whole):
         last = progress.runs[-1].name
         session.note(f"its outputs are those of its last run: mlctl job download -n {last} --all")
     elif progress.is_done:

@@ -54,7 +54,7 @@ MEANINGS = {
     " nothing now to all at the deadline; a dedicated twin of the cluster where they fall behind,"
     " until they are ahead again; somebody has to watch: Azure does not do this by itself",
     Way.RESERVE: "low priority while it works or more time is to spare by the deadline than a tenth"
-    " of what the rest takes; a dedicated twin of the cluster below that, until there is more again;"
+    " of what the rest takes; a dedicated twin of the cluster below that, until there is more;"
     " somebody has to watch: Azure does not do this by itself",
 }
 # What changes to a dedicated twin in time for a deadline, and what begins with the files that are
