@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,6 +16,7 @@ from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.backends.ports.folders import Folders, SupportsFolders
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.dataclasses import replace
+from mlctl.finishing.checkpoints import steps_saved
 from mlctl.finishing.controller import Look
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Run
@@ -30,9 +30,6 @@ _T = TypeVar("_T")
 TWIN = "-dedicated"
 POLL_S = 30.0  # between two looks at a run of Azure: two requests a minute
 _PATIENCE_S, _LONGEST_PAUSE_S = 6 * HOUR, 300.0  # how long a service may be without an answer
-# Names of files that are not written to their end, and what in a name says how far a checkpoint is.
-_PARTIAL = re.compile(r"\.(partial|part|tmp|temp|incomplete)$|(^|/)[.~]")
-_STEPS = re.compile(r"(?:step|ckpt|checkpoint|epoch|iter)\D{0,3}(\d+)", re.IGNORECASE)
 _UNSEEN = 10  # looks at which a job may not be there: one that was started is seen a little later
 # What of a deployment makes its results what they are.
 _VERSION = (
@@ -193,26 +190,17 @@ class WorkspaceCloud:
         body["properties"] = notes
 
     def saved(self, order: Order, run: Run) -> int | None:
-        """The steps in the checkpoint that a run of a job has left; None: no whole one of its own.
-
-        A file counts that is whole by its name; the greatest number behind such a word as `step`
-        says how far it is.
-        """
+        """The steps in the checkpoint that a run has left; None: no whole one of its own."""
         look = self.find(run.name)
         if look is None:
             return None
         if look.saved is not None:
             return look.saved if look.saved > run.first else None
-        uri = checkpoint_uri(order, run.name)
         try:
-            names = self.patiently(lambda: self._folders.files(uri))
+            sizes = self.patiently(lambda: self._folders.files(checkpoint_uri(order, run.name)))
         except Permanent:  # there is nothing, or it cannot be listed
             return None
-        whole = [name for name in names if not _PARTIAL.search(name)]
-        if not whole:
-            return None
-        steps = [int(number) for name in whole for number in _STEPS.findall(name)]
-        return max((step for step in steps if step < order.sizes[0]), default=run.first)
+        return steps_saved(sizes, run.first, order.sizes[0])
 
     def _body(self, order: Order, run: Run) -> dict[str, Data]:
         """ARM's properties of a run."""

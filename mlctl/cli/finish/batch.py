@@ -186,7 +186,7 @@ def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
         with session.backend() as backend:
             assert isinstance(backend, SupportsFolders)  # as all but the simulated cloud
             uri = backend.folders.locate(text)
-            return by_folders(uri, backend.folders.files(uri))
+            return by_folders(uri, [*backend.folders.files(uri)])
     except Permanent as error:
         if work.files is None:
             text = f"{error.message}; --files N says how many there are, and they stay in one shard"

@@ -1,4 +1,4 @@
-"""`mlctl finish` of pipelines, sweeps and commands without a checkpoint: a run does all, or none."""
+"""`mlctl finish` of pipelines, sweeps and commands without checkpoints: a run does all, or none."""
 
 from __future__ import annotations
 
