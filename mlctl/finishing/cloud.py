@@ -53,6 +53,7 @@ class WorkspaceCloud:
         self.backend = backend
         self.jobs = jobs
         self.wall = wall
+        self.looked: Callable[[Look], None] = lambda _: None
 
     def now(self) -> float:
         """Seconds since the epoch of the clock: the virtual one of a simulated cloud."""
@@ -220,6 +221,7 @@ class WorkspaceCloud:
         if self.jobs.simulated:
             for update in self.jobs.follow(run, max(moment - self.now(), 0.0), detail=False):
                 job = update.job
+                self.looked(_look(job))
             if not job.ended and self.now() < moment:  # it stands still for good
                 self.backend.wait(moment - self.now())
             return self._working(run, _look(job))
@@ -231,6 +233,8 @@ class WorkspaceCloud:
                 return Look("Failed", reason="the job is not there any more")
             if look is not None and (look.ended or self.now() >= moment):
                 return self._working(run, look)
+            if look is not None:
+                self.looked(look)
             self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
     def cancel(self, run: str) -> Look:

@@ -50,7 +50,9 @@ class Look:
 
 
 class Cloud(Protocol):
-    """Where the runs are."""
+    """Where the runs are; `looked` is told of each look at one that goes on."""
+
+    looked: Callable[[Look], None]
 
     def now(self) -> float:
         """Seconds since the epoch of its clock."""

@@ -18,8 +18,15 @@ from mlctl.cli.finish.options import (
     TellArgs,
     deadline_of,
 )
-from mlctl.cli.finish.records import cloud_of, document, journals_of, progress_of, records_of
-from mlctl.cli.finish.watching import outlook_of, scenario_of
+from mlctl.cli.finish.records import (
+    cloud_of,
+    document,
+    journals_of,
+    progress_of,
+    records_of,
+    summary,
+)
+from mlctl.cli.finish.watching import outlook_of, study_of
 from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.local.flag_text import DelayArgs
@@ -136,7 +143,10 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
         records, now = records_of(journals_of(backend), name), cloud_of(backend).now()
         data, progress = document(records, now), progress_of(records)
         if progress.outcome is None:
-            coming = outlook_of(scenario_of(backend, progress.order), progress, now)
+            run_ = progress.under_way
+            look = cloud_of(backend).find(run_.name) if run_ is not None else None
+            data |= summary(progress, look)
+            coming = outlook_of(study_of(backend, progress.order), progress, now, look)
             data["outlook"] = coming._asdict() if coming is not None else None
     match output:
         case ShowFormat.JSON:

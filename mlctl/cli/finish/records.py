@@ -13,6 +13,7 @@ from mlctl.service_errors import NotFound, Permanent
 
 if TYPE_CHECKING:
     from mlctl.finishing.cloud import WorkspaceCloud
+    from mlctl.finishing.controller import Look
     from mlctl.finishing.progress import Progress
 
 Record = Mapping[str, Any]
@@ -61,9 +62,11 @@ def document(records: list[Record], now: float) -> dict[str, Any]:
     return summary(progress_of(records)) | {"forecast": forecast, "now": now, "outlook": None}
 
 
-def summary(progress: Progress) -> dict[str, Any]:
-    """A job as data."""
-    order = progress.order
+def summary(progress: Progress, look: Look | None = None) -> dict[str, Any]:
+    """A job as data; with a look at the run under way, the steps in its checkpoints count, too."""
+    order, left = progress.order, progress.files_left
+    if look is not None and look.saved:
+        left = min(left, sum(order.sizes) - look.saved)
     return {
         "name": order.name,
         "outcome": progress.outcome.value if progress.outcome else None,
@@ -74,7 +77,7 @@ def summary(progress: Progress) -> dict[str, Any]:
         "nodes": order.nodes,
         "began": progress.began,
         "shards": {"total": len(order.sizes), "done": progress.shard},
-        "files": {"total": sum(order.sizes), "left": progress.files_left},
+        "files": {"total": sum(order.sizes), "left": left},
         "unit": "step" if order.checkpoint else "run" if order.whole else "shard",
         "spent": progress.spent,
         "switches": progress.switches,

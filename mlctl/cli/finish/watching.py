@@ -14,15 +14,17 @@ from mlctl.cli.finish.options import FinishFormat
 from mlctl.cli.finish.records import Record, summary
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.shell import Session, UsageError
+from mlctl.dataclasses import replace
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import ServiceError
 
 if TYPE_CHECKING:
-    from mlctl.finishing.controller import Controller
+    from mlctl.finishing.controller import Controller, Look
     from mlctl.finishing.order import Order
     from mlctl.finishing.outlook import Outlook
     from mlctl.finishing.progress import Progress
+    from mlctl.forecast.batch.study import Study
     from mlctl.forecast.scenario import Scenario
 
 Tell = Callable[[Record], None]
@@ -48,45 +50,62 @@ def shown(
     from mlctl.render.finish_view import viewing
 
     with viewing(sys.stderr, controller.cloud.now) as view:
-        scenario = scenario_of(backend, progress.order)
+        study = study_of(backend, progress.order)
         looked: float = -_LOOK_S
         last: Outlook | None = None
 
-        def show(record: Record) -> None:
+        def update(look: Look | None = None) -> None:
             nonlocal looked, last
-            view.say(line(record))
-            if monotonic() - looked >= _LOOK_S:
-                last = outlook_of(scenario, progress, controller.cloud.now())
+            is_due = monotonic() - looked >= _LOOK_S
+            if is_due:
+                last = outlook_of(study, progress, controller.cloud.now(), look)
                 looked = monotonic()
-            view.show(summary(progress), last._asdict() if last is not None else None)
+            if is_due or look is None:
+                view.show(summary(progress, look), last._asdict() if last is not None else None)
 
+        def show(record: Record) -> None:
+            view.say(line(record))
+            update()
+
+        controller.cloud.looked = update
         yield show
 
 
-def outlook_of(scenario: Scenario | None, progress: Progress, now: float) -> Outlook | None:
+def outlook_of(
+    study: Study | None, progress: Progress, now: float, look: Look | None = None
+) -> Outlook | None:
     """What is still to come of a job; None where the forecast knows nothing of it."""
     from mlctl.finishing.outlook import outlook
 
-    return outlook(scenario, progress, now) if scenario is not None else None
+    return outlook(study, progress, now, look) if study is not None else None
 
 
-def scenario_of(backend: Backend, order: Order) -> Scenario | None:
+def study_of(backend: Backend, order: Order) -> Study | None:
     """What the forecast knows of the job, as its deployment is now; None where it knows nothing."""
-    if order.job is not None:
+    from mlctl.finishing.outlook import study_of_job
+    from mlctl.forecast.batch.study import Study
+    from mlctl.forecast.fields import ForecastError
+
+    try:
+        weather = weather_of(order.weather).processes()
+        if order.job is not None or order.whole:
+            study: Study = study_of_job(order)
+            return replace(study, scenario=study.scenario.under(weather))
+        return Study(_scenario(backend, order).under(weather))
+    except (ForecastError, ServiceError, UsageError, ZeroDivisionError):
         return None
+
+
+def _scenario(backend: Backend, order: Order) -> Scenario:
     from mlctl.cli.forecast.subject import with_live
     from mlctl.config.graph import Graph
     from mlctl.forecast.batch.reading import Wanted, read
-    from mlctl.forecast.fields import ForecastError, StatedPrices
+    from mlctl.forecast.fields import StatedPrices
     from mlctl.kinds import Address
     from mlctl.workload import Workload
 
     address = Address("batch-deployment", order.deployment, order.endpoint)
     workload = Workload(**{**order.workload, "files": sum(order.sizes)})
     prices = StatedPrices(order.dedicated_price, order.low_price / order.dedicated_price)
-    try:
-        graph = with_live(Graph({}, ()), backend, address)
-        subject = read(graph, Wanted(workload, deployment=address, prices=prices))
-        return subject.scenario.under(weather_of(order.weather).processes())
-    except (ForecastError, ServiceError, UsageError, ZeroDivisionError):
-        return None
+    graph = with_live(Graph({}, ()), backend, address)
+    return read(graph, Wanted(workload, deployment=address, prices=prices)).scenario
