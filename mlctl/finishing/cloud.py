@@ -55,6 +55,11 @@ class WorkspaceCloud:
         self.wall = wall
         self.looked: Callable[[Look], None] = lambda _: None
 
+    @property
+    def bills(self) -> bool:
+        """Whether runs say what they were billed: not on Azure."""
+        return self.jobs.simulated
+
     def now(self) -> float:
         """Seconds since the epoch of the clock: the virtual one of a simulated cloud."""
         backend = self.backend

@@ -50,9 +50,16 @@ class Look:
 
 
 class Cloud(Protocol):
-    """Where the runs are; `looked` is told of each look at one that goes on."""
+    """Where the runs are; `looked` is told of each look at one that goes on.
+
+    `bills`: a run says what it was billed, and says more when its nodes idle after its end.
+    """
 
     looked: Callable[[Look], None]
+
+    @property
+    def bills(self) -> bool:
+        """Whether runs say what they were billed."""
 
     def now(self) -> float:
         """Seconds since the epoch of its clock."""
@@ -281,7 +288,7 @@ class Controller:
 
     def _finish(self, outcome: Outcome, reason: str) -> None:
         """Settle what was billed after runs had ended, remove what was made, and say the end."""
-        for number, run in enumerate(self.progress.runs):
+        for number, run in enumerate(self.progress.runs) if self.cloud.bills else ():
             look = self.cloud.find(run.name)
             if look is not None and look.node_s not in (None, run.node_s):
                 self._write("settled", number=number, node_s=look.node_s)
