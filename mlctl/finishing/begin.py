@@ -11,6 +11,7 @@ from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, Way, sizes
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import LATE, Summary
 from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.statistics import finite
 from mlctl.workload import Workload
 
 _SHARDS = (1, 4, 16, 48)  # that `auto` chooses from
@@ -27,7 +28,10 @@ class Option:
     summary: Summary
 
     def document(self) -> dict[str, Any]:
-        """As data: USD and seconds until the job is done, and how likely it is late."""
+        """As data: USD and seconds until the job is done, and how likely it is late.
+
+        `band` has a place (seconds, USD) for each end of the middle nine cases of ten.
+        """
         summary = self.summary.document()
         until_done, late = summary["until_done"], summary["late"]
         return {
@@ -39,7 +43,17 @@ class Option:
             "late": late["value"] if late is not None else None,
             "not_done": until_done["p_not_done"]["value"],
             "runs": until_done["runs"],
+            "band": self._band(),
         }
+
+    def _band(self) -> list[list[float]]:
+        summary = self.summary
+        values = (
+            sorted(finite(summary.times_until_done)),
+            sorted(finite(summary.costs_until_done)),
+        )
+        ends = [[row[len(row) * part // 20] for row in values if row] for part in (1, 19)]
+        return ends if all(values) else []
 
     @property
     def rank(self) -> tuple[bool, float]:

@@ -76,7 +76,7 @@ def test_no_run_is_read_again_when_all_are_done(meeting: Meeting) -> None:
         since.append(len(client.asked))
         finish(*facts)
 
-    controller._finish = marked  # type: ignore[method-assign]
+    controller._finish = marked  # type: ignore[assignment, method-assign]
     controller.carry_out()
     looks = [request for request in client.asked[since[0] :] if request.startswith(f"GET {NAME}")]
     assert {*looks} <= {f"GET {NAME}.jsonl"}
