@@ -183,11 +183,6 @@ def page(data: Mapping[str, Any]) -> str:
             ("run", "shard", "tier", "ended", "because", "USD"),
             tuple(_losses(data)),
         ),
-        html.Table(
-            "What was spent",
-            ("run", "shard", "tier", "ended", "USD", "USD so far"),
-            tuple(_costs(data)),
-        ),
         html.Table("The forecast before it began", _HEADS, options),
     )
     return html.document(html.Page(f"{data['name']}", summary(data), parts))
@@ -234,14 +229,6 @@ def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             at = elapsed(run["ended"] - data["began"])
             facts = (run["name"], str(run["shard"] + 1), TIERS[run["tier"]], at)
             yield (*facts, run["reason"] or run["status"].lower(), f"{run['usd']:.4f}")
-
-
-def _costs(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    totals = accumulate(run["usd"] for run in data["runs"])
-    for run, total in zip(data["runs"], totals, strict=True):
-        status = run["status"].lower() or "under way"
-        facts = (run["name"], str(run["shard"] + 1), TIERS[run["tier"]], status)
-        yield (*facts, f"{run['usd']:.4f}", f"{total:.4f}")
 
 
 def usd(amount: float | None) -> str:

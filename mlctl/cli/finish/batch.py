@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from mlctl import pointer
 from mlctl.backends.ports.folders import SupportsFolders
-from mlctl.cli.finish.offer import Offer, inputs_of
+from mlctl.cli.finish.offer import Offer, Request, inputs_of
 from mlctl.cli.finish.options import OrderArgs, policies_of
-from mlctl.cli.forecast.args import FileArgs, SubjectArgs, weather_of
+from mlctl.cli.forecast.args import SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.workload_flags import BatchFlags, workload_of
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
 from mlctl.files import expanded
+from mlctl.finishing import begin
+from mlctl.finishing.begin import Option
+from mlctl.finishing.order import Order
+from mlctl.finishing.split import Split, by_folders
+from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds import Address
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
+from mlctl.kinds.resource import is_local, local_path
+from mlctl.rehearsal.inputs import Inputs
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
-
-if TYPE_CHECKING:
-    from mlctl.finishing.begin import Option
-    from mlctl.finishing.order import Order
-    from mlctl.finishing.split import Split
-    from mlctl.forecast.batch.reading import Subject
-    from mlctl.simulator.engine.model import SimulationSettings
 
 
 def of_files(session: Session, paths: list[str], order_args: OrderArgs) -> OrderArgs:
@@ -75,83 +72,52 @@ def component_of(session: Session, order_args: OrderArgs) -> Address | None:
     return address if is_component else None
 
 
-def offered(
-    session: Session,
-    order_args: OrderArgs,
-    work: BatchFlags,
-    prices: FileArgs,
-    settings: SimulationSettings,
-    deadline_s: float | None,
-) -> Offer | None:
+def offered(session: Session, request: Request) -> Offer | None:
     """The job of an endpoint as it will be done; None where files are not valid, which is said.
 
     Raises:
         ForecastError: nothing can be said of it.
         ServiceError: the workspace cannot be read, or the input.
     """
-    split = _split(session, order_args.input, work) if session.backend_name != "local" else None
-    if split is not None and split.files:
+    args, work = request.order, request.batch
+    split = _split(session, args.input, work)
+    is_azure = session.backend_name != "local"
+    if is_azure and split.files:
         work = replace(work, files=len(split.files))
+    about = "/".join(filter(None, (args.endpoint, args.deployment)))
+    counted = args.input if work.files is None else None
+    facts = asdict(request.prices) | {"mini_batches": None, "input": counted}
     with refusals():
-        subject = read_subject(
-            session, (), _subject_args(order_args, work, prices), work, settings, None
-        )
+        subject_args = SubjectArgs(**facts, deployment=about)
+        subject = read_subject(session, (), subject_args, work, request.settings, None)
         if subject is None:
             return None
-        option, compared = _compared(order_args, subject, deadline_s, split)
-        order = _order(order_args, work, subject, option, deadline_s, split)
-    if split is not None and split.reason and len(order.sizes) == 1 and order_args.shards == "auto":
+        offer = request.offer(
+            _compared(request, subject, split if is_azure else None),
+            workload_of(work),
+            str(args.endpoint),
+            subject.deployment.address.name,
+            endpoint=args.endpoint,
+            inputs=inputs_of(args.input),
+            files=split.files,
+        )
+    if not is_azure:
+        return offer
+    if split.reason and len(offer.order.sizes) == 1 and args.shards == "auto":
         session.note(f"one shard: the input cannot be split, since {clean(split.reason)}")
-    return Offer(order, compared)
+    return replace(offer, order=_in_folders(offer.order, split))
 
 
-def _subject_args(order_args: OrderArgs, work: BatchFlags, prices: FileArgs) -> SubjectArgs:
-    about = "/".join(filter(None, (order_args.endpoint, order_args.deployment)))
-    counted = order_args.input if work.files is None else None
-    return SubjectArgs(**asdict(prices), deployment=about, mini_batches=None, input=counted)
-
-
-def _compared(
-    order_args: OrderArgs, subject: Subject, deadline_s: float | None, split: Split | None
-) -> tuple[Option, list[dict[str, Any]]]:
-    """The best option, and all of them as data."""
-    from mlctl.finishing import begin
-
-    policies = policies_of(order_args, deadline_s)
-    scenario = subject.scenario.under(weather_of(order_args.weather).processes())
-    shards = _shards(order_args.shards)
+def _compared(request: Request, subject: Subject, split: Split | None) -> list[Option]:
+    """What could be done, the best first."""
+    args = request.order
+    scenario = subject.scenario.under(weather_of(args.weather).processes())
+    shards = _shards(args.shards)
     if split is not None and not split.source:
         shards = _folders(split, shards)
-    makes_twin = order_args.sure is None
-    options = begin.options(scenario, policies, shards, deadline_s, makes_twin=makes_twin)
-    return options[0], [option.document() for option in options]
-
-
-def _order(
-    order_args: OrderArgs,
-    work: BatchFlags,
-    subject: Subject,
-    option: Option,
-    deadline_s: float | None,
-    split: Split | None,
-) -> Order:
-    from mlctl.finishing import begin
-
-    address = subject.deployment.address
-    order = begin.order_of(
-        option,
-        deadline_s,
-        workload_flags.workload_of(work),
-        name=order_args.name or f"{order_args.endpoint}-{secrets.token_hex(3)}",
-        endpoint=order_args.endpoint,
-        deployment=address.name,
-        dedicated=order_args.sure or f"{address.name}-dedicated",
-        makes_twin=order_args.sure is None,
-        inputs=inputs_of(order_args.input),
-        files=split.files if split is not None else _names(order_args.input),
-        **order_args.limits,
-    )
-    return order if split is None else _in_folders(order, split)
+    policies = policies_of(args, request.deadline_s)
+    makes_twin = args.sure is None
+    return begin.options(scenario, policies, shards, request.deadline_s, makes_twin=makes_twin)
 
 
 def _in_folders(order: Order, split: Split) -> Order:
@@ -167,18 +133,17 @@ def _in_folders(order: Order, split: Split) -> Order:
 
 
 def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
-    """How an input that Azure reads can be split.
+    """How an input can be split; of a simulated cloud what is not here has no files.
 
     Raises:
         ServiceError: its files cannot be listed, and no flag says how many there are.
     """
-    from mlctl.finishing.split import Split, by_folders
-    from mlctl.kinds.resource import is_local, local_path
-    from mlctl.rehearsal.inputs import Inputs
-
     if text is None:
         return Split((), reason="there is none")
-    if is_local(text):
+    is_simulated = session.backend_name == "local"
+    if is_simulated and not Path(text).exists():
+        return Split(())
+    if is_simulated or is_local(text):
         with refusals():
             inputs = Inputs.find(expanded(local_path(text)))
         return Split(inputs.names, str(inputs.root.resolve()))
@@ -225,12 +190,3 @@ def _folders(split: Split, shards: int | None) -> int:
         why = f"a shard is a folder beneath the input, of which there are {len(split.folders)}"
         raise InvalidValue(f"{why}: give that number, 1 or auto", flag="--shards")
     return len(split.folders)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    """The names of the files of a local folder."""
-    from mlctl.rehearsal.inputs import Inputs
-
-    if text is None or not Path(text).exists():
-        return ()
-    return Inputs.find(Path(text)).names

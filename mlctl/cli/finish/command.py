@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from mlctl.cli.finish import batch, run
-from mlctl.cli.finish.offer import Offer
+from mlctl.cli.finish import batch, job, run
+from mlctl.cli.finish.offer import Offer, Request
 from mlctl.cli.finish.options import (
     Events,
     FilesToApply,
@@ -22,7 +22,6 @@ from mlctl.cli.finish.records import (
     cloud_of,
     document,
     journals_of,
-    progress_of,
     records_of,
     summary,
 )
@@ -32,11 +31,9 @@ from mlctl.cli.forecast.output import refusals
 from mlctl.cli.local.flag_text import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
+from mlctl.finishing.progress import Progress
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
-
-if TYPE_CHECKING:
-    from mlctl.simulator.engine.model import SimulationSettings
 
 
 def finish(
@@ -79,29 +76,23 @@ def finish(
     deadline_s = deadline_of(session, order_args.deadline) if order_args.deadline else None
     with refusals():
         settings = settings_of(delays, cloud)
+    request = Request(order_args, work, training, prices, settings, deadline_s)
     if paths:
         code = _applied(session, paths, tell_args.output, yes=yes)
         if code is not Exit.OK:
             return code
-    offer = _offered(session, order_args, work, (training, prices, settings, deadline_s))
+    offer = _offered(session, request)
     return Exit.ERROR if offer is None else run.begin(session, offer, tell_args, yes=yes)
 
 
-def _offered(
-    session: Session,
-    order_args: OrderArgs,
-    work: BatchFlags,
-    facts: tuple[TrainingFlags, FileArgs, SimulationSettings, float | None],
-) -> Offer | None:
-    """What is to be done of the job that flags name: of a file, a component, or in shards."""
-    component = batch.component_of(session, order_args) if order_args.file is None else None
-    if order_args.file is None and component is None:
-        return batch.offered(session, order_args, work, *facts[1:])
-    from mlctl.cli.finish import job  # with the event engine, which takes long to load
-
+def _offered(session: Session, request: Request) -> Offer | None:
+    """What is to be done of the job that flags name: of a file, of a component, or in shards."""
+    if request.order.file is not None:
+        return job.offered(session, request)
+    component = batch.component_of(session, request.order)
     if component is not None:
-        return job.offered_component(session, order_args, component, *facts)
-    return job.offered(session, order_args, *facts)
+        return job.offered_component(session, request, component)
+    return batch.offered(session, request)
 
 
 def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
@@ -141,7 +132,7 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
     """Show how a job stands: shards, runs by tier, what is spent."""
     with session.backend() as backend:
         records, now = records_of(journals_of(backend), name), cloud_of(backend).now()
-        data, progress = document(records, now), progress_of(records)
+        data, progress = document(records, now), Progress.of(records)
         if progress.outcome is None:
             run_ = progress.under_way
             look = cloud_of(backend).find(run_.name) if run_ is not None else None

@@ -6,17 +6,16 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsVirtualTime
 from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass
+from mlctl.finishing.begin import considered
 from mlctl.forecast import DEFAULT_WEATHER
+from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, parse
 from mlctl.simulator.control_plane.state.clock import EPOCH
-
-if TYPE_CHECKING:
-    from mlctl.forecast.batch.policy import RecoveryPolicy
 
 
 class FinishFormat(StrEnum):
@@ -87,11 +86,6 @@ class OrderArgs:
     give_up_after: int = flag("End after so many equal failures.", default=2, min=1, metavar="N")
     weather: str = flag("The weather of the forecast.", default=DEFAULT_WEATHER, metavar="NAME")
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The fields of an order that say when to stop, and what it is forecast by."""
-        return {name: getattr(self, name) for name in ("max_cost", "give_up_after", "weather")}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TellArgs:
@@ -114,11 +108,8 @@ def policies_of(order_args: OrderArgs, deadline_s: float | None) -> list[Recover
     Raises:
         UsageError: there is none of that name, or it needs a deadline.
     """
-    from mlctl.finishing import begin
-    from mlctl.forecast.batch.policy import WATCHFUL, parse
-
     try:
-        policies = [parse(order_args.policy)] if order_args.policy else begin.considered(deadline_s)
+        policies = [parse(order_args.policy)] if order_args.policy else considered(deadline_s)
     except ValueError as error:
         raise InvalidValue(str(error), flag="--policy") from None
     if deadline_s is None and policies[0].way in WATCHFUL:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.journals import Journals, SupportsJournals
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.dataclasses import asdict
+from mlctl.finishing.cloud import WorkspaceCloud
+from mlctl.finishing.controller import Look
+from mlctl.finishing.progress import Progress, Record
 from mlctl.service_errors import NotFound, Permanent
-
-if TYPE_CHECKING:
-    from mlctl.finishing.cloud import WorkspaceCloud
-    from mlctl.finishing.controller import Look
-    from mlctl.finishing.progress import Progress
-
-Record = Mapping[str, Any]
 
 
 def journals_of(backend: Backend) -> Journals:
@@ -44,22 +39,13 @@ def records_of(journals: Journals, name: str) -> list[Record]:
 
 def cloud_of(backend: Backend) -> WorkspaceCloud:
     """Where the runs are, by a workspace's backend."""
-    from mlctl.finishing.cloud import WorkspaceCloud
-
     return WorkspaceCloud(backend, jobs_of(backend))
-
-
-def progress_of(records: list[Record]) -> Progress:
-    """How far a job is, by its journal."""
-    from mlctl.finishing.progress import Progress
-
-    return Progress.of(records)
 
 
 def document(records: list[Record], now: float) -> dict[str, Any]:
     """A job as data at a moment; what is still to come is left open."""
     forecast = records[0].get("forecast") or []
-    return summary(progress_of(records)) | {"forecast": forecast, "now": now, "outlook": None}
+    return summary(Progress.of(records)) | {"forecast": forecast, "now": now, "outlook": None}
 
 
 def summary(progress: Progress, look: Look | None = None) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az.job_verify import write_outputs
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.cli.shell import Exit, Session
+from mlctl.finishing.merge import merge
+from mlctl.finishing.order import Order
+from mlctl.finishing.progress import Progress
+from mlctl.rehearsal.inputs import Inputs
+from mlctl.rehearsal.scoring.verify import verify
 from mlctl.render.terminal.terminal import clean
-
-if TYPE_CHECKING:
-    from mlctl.finishing.order import Order
-    from mlctl.finishing.progress import Progress
 
 
 def put_together(
@@ -31,8 +31,6 @@ def put_together(
 
 def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
     """Merge what the runs of all shards have left; how many these are."""
-    from mlctl.finishing.merge import merge
-
     order, jobs = progress.order, jobs_of(backend)
     runs = sorted((run for run in progress.runs if run.completed), key=lambda run: run.shard)
     with tempfile.TemporaryDirectory(prefix="mlctl-finish-") as scratch:
@@ -46,9 +44,6 @@ def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
 
 
 def _verified(session: Session, order: Order, folder: Path) -> Exit | None:
-    from mlctl.rehearsal.inputs import Inputs
-    from mlctl.rehearsal.scoring.verify import verify
-
     findings = list(verify(folder, Inputs(Path(), order.files), size=order.mini_batch_size))
     for finding in findings:
         session.say(clean(f"ERROR: {finding.message}"))

@@ -9,31 +9,27 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mlctl import files
+from mlctl.applying.lease import LeaseRequest, holder, under_lease
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import FINISH
 from mlctl.cli.finish import results
 from mlctl.cli.finish.offer import Offer
 from mlctl.cli.finish.options import FinishFormat, TellArgs
 from mlctl.cli.finish.records import (
-    Record,
     cloud_of,
     journals_of,
-    progress_of,
     records_of,
     summary,
 )
 from mlctl.cli.finish.watching import shown
 from mlctl.cli.shell import Exit, Session
 from mlctl.dataclasses import replace
+from mlctl.finishing.controller import Controller
+from mlctl.finishing.progress import Progress, Record
 from mlctl.render import finish as render
 from mlctl.service_errors import Permanent, ServiceError
-
-if TYPE_CHECKING:
-    from mlctl.finishing.controller import Controller
-    from mlctl.finishing.progress import Progress
 
 _CODES = {
     "done": Exit.OK,
@@ -77,8 +73,6 @@ def _write_first(backend: Backend, offer: Offer) -> None:
 @contextmanager
 def held(session: Session, name: str) -> Iterator[Backend]:
     """The backend as it writes under the lease of a job, which one controller has at a time."""
-    from mlctl.applying.lease import LeaseRequest, holder, under_lease
-
     request = LeaseRequest(FINISH + name, holder(f"mlctl finish {name}", session.environment))
     with session.backend() as backend, under_lease(backend, request, threading.Event()) as leased:
         yield leased
@@ -90,14 +84,12 @@ def controller_of(backend: Backend, name: str) -> Controller:
     Raises:
         NotFound: there is no such job.
     """
-    from mlctl.finishing.controller import Controller
-
     journals, cloud = journals_of(backend), cloud_of(backend)
 
     def append(record: Record) -> None:
         cloud.patiently(lambda: journals.append(name, record))
 
-    return Controller(progress_of(records_of(journals, name)), cloud, append)
+    return Controller(Progress.of(records_of(journals, name)), cloud, append)
 
 
 def carry_out(session: Session, backend: Backend, name: str, tell_args: TellArgs) -> Exit:

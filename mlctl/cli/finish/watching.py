@@ -7,25 +7,28 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.finish.options import FinishFormat
-from mlctl.cli.finish.records import Record, summary
+from mlctl.cli.finish.records import summary
 from mlctl.cli.forecast.args import weather_of
+from mlctl.cli.forecast.subject import with_live
 from mlctl.cli.shell import Session, UsageError
+from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
+from mlctl.finishing.controller import Controller, Look
+from mlctl.finishing.order import Order
+from mlctl.finishing.outlook import Outlook, outlook, study_of_job
+from mlctl.finishing.progress import Progress, Record
+from mlctl.forecast.batch.reading import Wanted, read
+from mlctl.forecast.batch.study import Study
+from mlctl.forecast.fields import ForecastError, StatedPrices
+from mlctl.forecast.scenario import Scenario
+from mlctl.kinds import Address
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import ServiceError
-
-if TYPE_CHECKING:
-    from mlctl.finishing.controller import Controller, Look
-    from mlctl.finishing.order import Order
-    from mlctl.finishing.outlook import Outlook
-    from mlctl.finishing.progress import Progress
-    from mlctl.forecast.batch.study import Study
-    from mlctl.forecast.scenario import Scenario
+from mlctl.workload import Workload
 
 Tell = Callable[[Record], None]
 _LOOK_S = 1.0  # between two outlooks, which take a while
@@ -75,17 +78,11 @@ def outlook_of(
     study: Study | None, progress: Progress, now: float, look: Look | None = None
 ) -> Outlook | None:
     """What is still to come of a job; None where the forecast knows nothing of it."""
-    from mlctl.finishing.outlook import outlook
-
     return outlook(study, progress, now, look) if study is not None else None
 
 
 def study_of(backend: Backend, order: Order) -> Study | None:
     """What the forecast knows of the job, as its deployment is now; None where it knows nothing."""
-    from mlctl.finishing.outlook import study_of_job
-    from mlctl.forecast.batch.study import Study
-    from mlctl.forecast.fields import ForecastError
-
     try:
         weather = weather_of(order.weather).processes()
         if order.job is not None or order.whole:
@@ -97,13 +94,6 @@ def study_of(backend: Backend, order: Order) -> Study | None:
 
 
 def _scenario(backend: Backend, order: Order) -> Scenario:
-    from mlctl.cli.forecast.subject import with_live
-    from mlctl.config.graph import Graph
-    from mlctl.forecast.batch.reading import Wanted, read
-    from mlctl.forecast.fields import StatedPrices
-    from mlctl.kinds import Address
-    from mlctl.workload import Workload
-
     address = Address("batch-deployment", order.deployment, order.endpoint)
     workload = Workload(**{**order.workload, "files": sum(order.sizes)})
     prices = StatedPrices(order.dedicated_price, order.low_price / order.dedicated_price)

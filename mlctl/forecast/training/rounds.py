@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
-from mlctl.forecast.fields import MOST_NODES, ForecastError
+from mlctl.forecast.fields import MOST_NODES
 from mlctl.kinds.resource import Resource
 
 _NEEDED = re.compile(r"parent\.jobs\.([^.}\s]+)\.outputs")
@@ -22,11 +22,7 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(job: Resource) -> Rounds:
-    """The parts of a job: the steps of a pipeline, the trials of a sweep, or a command.
-
-    Raises:
-        ForecastError: its steps wait for each other, or its trials cannot be counted.
-    """
+    """The parts of a job: the steps of a pipeline, the trials of a sweep, or a command."""
     match str(job.get("type") or "command").casefold():
         case "pipeline":
             return of_steps(job.get("jobs") or {})
@@ -34,27 +30,16 @@ def rounds_of(job: Resource) -> Rounds:
             limits = job.get("limits") or {}
             total = limits.get("max_total_trials") or _MOST_TRIALS
             at_once = limits.get("max_concurrent_trials") or total
-            if not (
-                isinstance(total, int) and isinstance(at_once, int) and min(total, at_once) > 0
-            ):
-                raise ForecastError("the trials cannot be counted", job.label(("limits",)))
             return Rounds(-(-total // at_once), min(at_once, total, MOST_NODES))
         case _:
             return Rounds()
 
 
 def of_steps(steps: Mapping[str, Any]) -> Rounds:
-    """The longest chain of steps that need each other's outputs, and how many there are beside it.
-
-    Raises:
-        ForecastError: they wait for each other.
-    """
+    """The longest chain of steps that need each other's outputs, and how many are beside it."""
     needs = {step: set(_NEEDED.findall(str(node))) & {*steps} for step, node in steps.items()}
     depths: dict[str, int] = {}
-    try:
-        for step in TopologicalSorter(needs).static_order():
-            depths[step] = 1 + max((depths[needed] for needed in needs[step]), default=0)
-    except CycleError:
-        raise ForecastError("the steps of the pipeline wait for each other") from None
+    for step in TopologicalSorter(needs).static_order():
+        depths[step] = 1 + max((depths[needed] for needed in needs[step]), default=0)
     in_a_row = max(depths.values(), default=1)
     return Rounds(in_a_row, min(-(-max(len(steps), 1) // in_a_row), MOST_NODES))
