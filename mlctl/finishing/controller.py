@@ -194,8 +194,8 @@ class Controller:
         tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
         cost = order.step_cost(progress.files_of_step, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
-            why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
-            return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
+            why = f"{progress.spent:.3g} USD are spent, and the next step takes {cost:.3g}"
+            return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.3g}"
         if self._has_changed():
             return Outcome.IMPOSSIBLE, _CHANGED
         refusal = self._make_twin() if tier is Tier.DEDICATED and order.makes_twin else ""

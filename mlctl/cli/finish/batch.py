@@ -26,7 +26,7 @@ from mlctl.kinds import Address
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.kinds.resource import is_local, local_path
-from mlctl.rehearsal.inputs import Inputs
+from mlctl.rehearsal.inputs import Inputs, RehearsalError
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 
@@ -136,6 +136,7 @@ def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
     """How an input can be split; of a simulated cloud what is not here has no files.
 
     Raises:
+        InvalidValue: it is here, and has no files.
         ServiceError: its files cannot be listed, and no flag says how many there are.
     """
     if text is None:
@@ -144,8 +145,10 @@ def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
     if is_simulated and not Path(text).exists():
         return Split(())
     if is_simulated or is_local(text):
-        with refusals():
+        try:
             inputs = Inputs.find(expanded(local_path(text)))
+        except RehearsalError as error:
+            raise InvalidValue(str(error), flag="--input") from None
         return Split(inputs.names, str(inputs.root.resolve()))
     try:
         with session.backend() as backend:

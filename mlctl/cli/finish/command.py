@@ -16,6 +16,7 @@ from mlctl.cli.finish.options import (
     Show,
     ShowFormat,
     TellArgs,
+    check,
     deadline_of,
 )
 from mlctl.cli.finish.records import (
@@ -33,7 +34,6 @@ from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.finishing.progress import Progress
 from mlctl.render import finish as render
-from mlctl.render.terminal.terminal import clean
 
 
 def finish(
@@ -73,6 +73,7 @@ def finish(
         raise UsageError("give -n ENDPOINT, files with one, or -f FILE of a job.")
     if order_args.checkpoint is not None and order_args.file is None:
         raise UsageError("--checkpoint OUTPUT is of a command job: give its -f FILE.")
+    check(order_args)
     deadline_s = deadline_of(session, order_args.deadline) if order_args.deadline else None
     with refusals():
         settings = settings_of(delays, cloud)
@@ -123,8 +124,9 @@ def cancel(
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED
     with run.held(session, name) as backend:
-        run.controller_of(backend, name).cancel()
-    session.out(f"{clean(name)}: cancelled")
+        controller = run.controller_of(backend, name)
+        controller.cancel()
+    session.out(render.summary(summary(controller.progress)))
     return Exit.OK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def offered(session: Session, request: Request) -> Offer | None:
     offer = request.offer(
         _compared(request, subject),
         wanted.workload,
-        "job" if args.file == "-" else Path(str(args.file)).stem,
+        re.sub(r"[^A-Za-z0-9]+", "-", Path(str(args.file)).stem).strip("-") or "job",
         subject.cluster.address.name if subject.cluster is not None else "",
         endpoint="",
         inputs={},

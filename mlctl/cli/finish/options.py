@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from time import time
 from typing import Annotated
@@ -32,6 +34,8 @@ class ShowFormat(StrEnum):
     JSON = "json"
     HTML = "html"
 
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 
 FilesToApply = Annotated[
     list[str] | None,
@@ -117,6 +121,21 @@ def policies_of(order_args: OrderArgs, deadline_s: float | None) -> list[Recover
     return policies
 
 
+def check(order_args: OrderArgs) -> None:
+    """Refuse what could only fail later.
+
+    Raises:
+        InvalidValue: a name that no run can have, a budget without an end, no output.
+    """
+    if order_args.name is not None and not _NAME.fullmatch(order_args.name):
+        text = f"`{order_args.name}` is no name: 1 to 200 letters, digits, - and _"
+        raise InvalidValue(text, flag="--name")
+    if order_args.max_cost == inf:
+        raise InvalidValue("a budget has an end: leave it out", flag="--max-cost")
+    if order_args.checkpoint is not None and not order_args.checkpoint.partition(":")[0]:
+        raise InvalidValue("it names no output", flag="--checkpoint")
+
+
 def deadline_of(session: Session, text: str) -> float:
     """Seconds from now until a deadline: after a duration, or at a date.
 
@@ -126,7 +145,10 @@ def deadline_of(session: Session, text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return duration(text)
+        seconds = duration(text)
+        if not seconds:
+            raise InvalidValue(f"`{text}` is over at once", flag="--deadline") from None
+        return seconds
     with session.backend() as backend:
         now = (
             backend.now() + EPOCH.timestamp()

@@ -48,21 +48,24 @@ def begin(session: Session, offer: Offer, tell_args: TellArgs, *, yes: bool) -> 
     if not (yes or session.confirmed("Begin?")):
         return Exit.CANCELLED
     with held(session, order.name) as backend:
-        _write_first(backend, offer)
+        _write_first(backend, offer, tell_args)
         return carry_out(session, backend, order.name, tell_args)
 
 
-def _write_first(backend: Backend, offer: Offer) -> None:
+def _write_first(backend: Backend, offer: Offer, tell_args: TellArgs) -> None:
     """Prepare the workspace, and begin the journal.
 
     Raises:
         Permanent: the name is taken.
+        InvalidValue: the folder of its results is.
     """
     order, journals, cloud = offer.order, journals_of(backend), cloud_of(backend)
     if journals.read(order.name):
         raise Permanent("NameTaken", f"`{order.name}` is there already: choose another --name")
     if cloud.find(order.name) is not None:
         raise Permanent("NameTaken", f"there is a job `{order.name}`: choose another --name")
+    if order.job is None and not order.whole:
+        results.folder_of(order, tell_args.results, is_new=True)
     offer.prepare(backend)
     if order.job is None:
         order = replace(order, version=cloud.version(order))
@@ -96,6 +99,7 @@ def carry_out(session: Session, backend: Backend, name: str, tell_args: TellArgs
     """Go on with a job to its end, and put its results together."""
     controller = controller_of(backend, name)
     _check_source(controller.progress)
+    results.folder_of(controller.progress.order, tell_args.results)
     try:
         with shown(session, backend, controller, tell_args.output) as controller.note:
             controller.carry_out()
@@ -123,7 +127,7 @@ def _ended(session: Session, backend: Backend, progress: Progress, tell_args: Te
         last = progress.runs[-1].name
         session.note(f"its outputs are those of its last run: mlctl job download -n {last} --all")
     elif progress.is_done:
-        folder = tell_args.results or Path(f"{progress.order.name}-results")
+        folder = results.folder_of(progress.order, tell_args.results)
         code = results.put_together(session, backend, progress, folder) or code
     data = summary(progress)
     if tell_args.notify is not None:
