@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlctl import pointer
 from mlctl.backends.ports.folders import SupportsFolders
 from mlctl.cli.finish.offer import Offer, Request, inputs_of
 from mlctl.cli.finish.options import OrderArgs, policies_of
@@ -53,23 +52,17 @@ def of_files(session: Session, paths: list[str], order_args: OrderArgs) -> Order
     return replace(order_args, endpoint=address.parent, deployment=deployment)
 
 
-def component_of(session: Session, order_args: OrderArgs) -> Address | None:
-    """The deployment that takes the job, where it runs a pipeline component; None: a model.
+def deployment_of(session: Session, order_args: OrderArgs) -> Address:
+    """The deployment that takes the job.
 
     Raises:
         InvalidValue: there is no such endpoint.
         ServiceError: the workspace cannot be read.
     """
-    graph, endpoint = Graph({}, ()), str(order_args.endpoint)
+    endpoint = str(order_args.endpoint)
     if order_args.deployment is not None:
-        address = Address(BATCH_DEPLOYMENT.name, order_args.deployment, endpoint)
-    else:
-        address = default_deployment(session, graph, Address(BATCH_ENDPOINT.name, endpoint))
-    with session.backend() as backend:
-        live = backend.read([address]).get(address)
-    at = ("properties", "deploymentConfiguration", "deploymentConfigurationType")
-    is_component = live is not None and pointer.get(live.body, at) == "PipelineComponent"
-    return address if is_component else None
+        return Address(BATCH_DEPLOYMENT.name, order_args.deployment, endpoint)
+    return default_deployment(session, Graph({}, ()), Address(BATCH_ENDPOINT.name, endpoint))
 
 
 def offered(session: Session, request: Request) -> Offer | None:

@@ -90,10 +90,9 @@ def _offered(session: Session, request: Request) -> Offer | None:
     """What is to be done of the job that flags name: of a file, of a component, or in shards."""
     if request.order.file is not None:
         return job.offered(session, request)
-    component = batch.component_of(session, request.order)
-    if component is not None:
-        return job.offered_component(session, request, component)
-    return batch.offered(session, request)
+    deployment = batch.deployment_of(session, request.order)
+    offer = job.offered_component(session, request, deployment)
+    return offer or batch.offered(session, request)
 
 
 def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:

@@ -72,8 +72,8 @@ def offered(session: Session, request: Request) -> Offer | None:
     return replace(offer, prepare=prepare)
 
 
-def offered_component(session: Session, request: Request, deployment: Address) -> Offer:
-    """A job of a deployment of a pipeline component as it will be done: a whole run, or none.
+def offered_component(session: Session, request: Request, deployment: Address) -> Offer | None:
+    """A job of a deployment of a pipeline component as it will be done; None: it is of a model.
 
     Raises:
         ForecastError: it cannot be forecast.
@@ -81,7 +81,9 @@ def offered_component(session: Session, request: Request, deployment: Address) -
     """
     with refusals(), session.backend() as backend:
         graph = with_live(Graph({}, ()), backend, deployment)
-        resource = graph.resources[deployment]
+        resource = graph.resources.get(deployment)
+        if resource is None or resource.get("type") != "pipeline":
+            return None
         name, _, version = str(resource.get("component")).removeprefix("azureml:").partition(":")
         component = Address("component", name, None, version)
         live = backend.read([component]).get(component)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -100,23 +101,31 @@ def carry_out(session: Session, backend: Backend, name: str, tell_args: TellArgs
     controller = controller_of(backend, name)
     _check_source(controller.progress)
     results.folder_of(controller.progress.order, tell_args.results)
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         with shown(session, backend, controller, tell_args.output) as controller.note:
             controller.carry_out()
-    except KeyboardInterrupt:
-        return _interrupted(session, controller)
+    except KeyboardInterrupt as interrupt:
+        asks = sys.stdin.isatty() and not isinstance(interrupt, _Terminated)
+        if asks and session.confirmed("\nCancel what runs? (n leaves it running)"):
+            controller.cancel()
+        else:
+            session.say(f"Left as it is: mlctl finish resume {name}")
+        return Exit.CANCELLED
     except ServiceError:
         session.say(f"Left as it is, with what runs: mlctl finish resume {name}")
         raise
+    finally:
+        signal.signal(signal.SIGTERM, previous)
     return _ended(session, backend, controller.progress, tell_args)
 
 
-def _interrupted(session: Session, controller: Controller) -> Exit:
-    if sys.stdin.isatty() and session.confirmed("\nCancel what runs? (n leaves it running)"):
-        controller.cancel()
-    else:
-        session.say(f"Left as it is: mlctl finish resume {controller.progress.order.name}")
-    return Exit.CANCELLED
+class _Terminated(KeyboardInterrupt): ...
+
+
+def _terminate(*_: object) -> None:
+    """SIGTERM leaves it as it is, without a question, and gives the lease back."""
+    raise _Terminated
 
 
 def _ended(session: Session, backend: Backend, progress: Progress, tell_args: TellArgs) -> Exit:

@@ -131,6 +131,21 @@ def test_another_process_goes_on_after_a_kill(staged: Run) -> None:
     assert shards == list(range(20))
 
 
+@pytest.mark.slow
+def test_sigterm_leaves_it_and_gives_its_lease_back(staged: Run) -> None:
+    line = ("finish", *ENDPOINT, "--files", "4000", "--name", "left", "--shards", "500", "--yes")
+    command = [sys.executable, "-m", "mlctl", *line, "--policy", "remaining", "--weather", "calm"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for text in process.stderr:
+            if "[3/500 shards" in text:
+                process.terminate()
+                break
+        assert "Left as it is: mlctl finish resume left" in process.stderr.read()
+    assert process.returncode == 8
+    assert staged("finish", "cancel", "left", "--yes").out.startswith("left: cancelled")
+
+
 def test_what_is_refused_of_the_forecast_is_refused_before_files_are_applied(
     mlctl: Run, sample: Path
 ) -> None:
