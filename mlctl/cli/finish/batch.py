@@ -126,12 +126,7 @@ def _in_folders(order: Order, split: Split) -> Order:
 
 
 def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
-    """How an input can be split; of a simulated cloud what is not here has no files.
-
-    Raises:
-        InvalidValue: it is here, and has no files.
-        ServiceError: its files cannot be listed, and no flag says how many there are.
-    """
+    """How an input can be split; of a simulated cloud what is not here has no files."""
     if text is None:
         return Split((), reason="there is none")
     is_simulated = session.backend_name == "local"
@@ -156,11 +151,7 @@ def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
 
 
 def _shards(text: str) -> int | None:
-    """How many shards are asked for; None: as many as cost least.
-
-    Raises:
-        InvalidValue: it is no number.
-    """
+    """How many shards are asked for; None: as many as cost least."""
     if text == "auto":
         return None
     if text.isdecimal() and int(text) > 0:
@@ -169,11 +160,7 @@ def _shards(text: str) -> int | None:
 
 
 def _folders(split: Split, shards: int | None) -> int:
-    """How many shards a stored input has.
-
-    Raises:
-        InvalidValue: it cannot have so many.
-    """
+    """How many shards a stored input has."""
     if shards == 1:
         return 1
     if not split.folders:

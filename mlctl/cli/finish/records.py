@@ -11,17 +11,12 @@ from mlctl.dataclasses import asdict
 from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.controller import Look
 from mlctl.finishing.progress import Progress, Record
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound
 
 
 def journals_of(backend: Backend) -> Journals:
-    """The journals of a workspace.
-
-    Raises:
-        Permanent: the backend keeps none.
-    """
-    if not isinstance(backend, SupportsJournals):
-        raise Permanent("NoJournals", f"the {backend.name} backend keeps no journals")
+    """The journals of a workspace."""
+    assert isinstance(backend, SupportsJournals)  # as every backend
     return backend.journals
 
 

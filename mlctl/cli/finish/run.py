@@ -54,12 +54,7 @@ def begin(session: Session, offer: Offer, tell_args: TellArgs, *, yes: bool) -> 
 
 
 def _write_first(backend: Backend, offer: Offer, tell_args: TellArgs) -> None:
-    """Prepare the workspace, and begin the journal.
-
-    Raises:
-        Permanent: the name is taken.
-        InvalidValue: the folder of its results is.
-    """
+    """Prepare the workspace, and begin the journal."""
     order, journals, cloud = offer.order, journals_of(backend), cloud_of(backend)
     if journals.read(order.name):
         raise Permanent("NameTaken", f"`{order.name}` is there already: choose another --name")
@@ -149,11 +144,7 @@ def _ended(session: Session, backend: Backend, progress: Progress, tell_args: Te
 
 
 def _check_source(progress: Progress) -> None:
-    """Refuse to go on where files are to be sent that are on another machine.
-
-    Raises:
-        Permanent: so it is.
-    """
+    """Refuse to go on where files are to be sent that are on another machine."""
     order = progress.order
     is_whole = progress.uploaded or progress.outcome is not None
     if order.upload and not is_whole and not files.is_folder(Path(order.source)):

@@ -133,11 +133,7 @@ def _job(graph: Graph) -> Resource:
 
 
 def _only_spare(graph: Graph, job: Resource) -> Resource | None:
-    """The low-priority cluster of a job that has several clusters; None: it has none of them.
-
-    Raises:
-        ForecastError: there are two, and only one can have a twin.
-    """
+    """The low-priority cluster of a job that has several clusters; None: it has none of them."""
     targets = dict.fromkeys(edge.target for edge in graph.edges_of(job.address))
     spare = [
         graph.resources[address]
