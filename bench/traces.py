@@ -19,7 +19,7 @@ from random import Random
 from statistics import mean
 
 from bench.figure import Effort, Figure, at_most
-from mlctl.forecast.batch.policy import History, RecoveryPolicy, Switch, Way, carry_out
+from mlctl.forecast.batch.policy import KEPT, History, RecoveryPolicy, Switch, Way, carry_out
 from mlctl.forecast.history import Bill, Extension, Try
 from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine.jobs import JobStatus
@@ -139,9 +139,9 @@ def scenario(work_h: float) -> Scenario:
 def policy_of(way: Way, work_h: float, deadline_h: float) -> RecoveryPolicy:
     """A policy that knows how long dedicated work takes."""
     files = round(work_h * HOUR / FILE_S)
-    return RecoveryPolicy(
-        way, switch=Switch(deadline_h * HOUR, START_S, work_h * HOUR, files, FILE_S)
-    )
+    reserve = KEPT if way is Way.RESERVE else None
+    switch = Switch(deadline_h * HOUR, START_S, work_h * HOUR, files, FILE_S, reserve)
+    return RecoveryPolicy(way, switch=switch)
 
 
 def history(trace: Trace, begin: float, way: Way, work_h: float, deadline_h: float) -> History:
@@ -193,6 +193,7 @@ def figures(effort: Effort) -> Iterator[Figure]:
         for name, way in (
             ("greedy (deadline)", Way.DEADLINE),
             ("uniform-progress", Way.UNIFORM_PROGRESS),
+            ("reserve", Way.RESERVE),
             ("omniscient bound", None),
         ):
             ratio, kept, count = costs(way, work_h, deadline_h, 6 if effort.quick else STARTS)

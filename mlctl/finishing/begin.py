@@ -11,6 +11,8 @@ from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, Way, sizes
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import LATE, Summary
 from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.statistics import finite
+from mlctl.workload import Workload
 
 _SHARDS = (1, 4, 16, 48)  # that `auto` chooses from
 _RUNS, _FEW, _LEAST = 200, 60, 10  # histories of an option, and of a number of shards
@@ -26,7 +28,10 @@ class Option:
     summary: Summary
 
     def document(self) -> dict[str, Any]:
-        """As data: USD and seconds until the job is done, and how likely it is late."""
+        """As data: USD and seconds until the job is done, and how likely it is late.
+
+        `band` has a place (seconds, USD) for each end of the middle nine cases of ten.
+        """
         summary = self.summary.document()
         until_done, late = summary["until_done"], summary["late"]
         return {
@@ -38,7 +43,17 @@ class Option:
             "late": late["value"] if late is not None else None,
             "not_done": until_done["p_not_done"]["value"],
             "runs": until_done["runs"],
+            "band": self._band(),
         }
+
+    def _band(self) -> list[list[float]]:
+        summary = self.summary
+        values = (
+            sorted(finite(summary.times_until_done)),
+            sorted(finite(summary.costs_until_done)),
+        )
+        ends = [[row[len(row) * part // 20] for row in values if row] for part in (1, 19)]
+        return ends if all(values) else []
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -100,7 +115,7 @@ def _option(study: Study, runs: int, deadline_s: float | None) -> Option:
     return Option(study, study.summary(study.histories(range(runs)), deadline_s))
 
 
-def order_of(option: Option, deadline_s: float | None, **facts: Any) -> Order:
+def order_of(option: Option, deadline_s: float | None, workload: Workload, **facts: Any) -> Order:
     """The order of an option; `facts` are the fields of the order that no forecast knows."""
     study = option.study
     scenario, job, policy = study.scenario, study.scenario.job, study.policy
@@ -119,5 +134,6 @@ def order_of(option: Option, deadline_s: float | None, **facts: Any) -> Order:
         node_s=file_s / job.concurrency,
         nodes=scenario.nodes,
         switch=asdict(policy.switch) if policy.switch is not None else None,
+        workload={name: part for name, part in asdict(workload).items() if part is not None},
         **facts,
     )

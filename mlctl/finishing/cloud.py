@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,6 +15,8 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.backends.ports.folders import Folders, SupportsFolders
 from mlctl.backends.ports.jobs import Job, Jobs
+from mlctl.dataclasses import replace
+from mlctl.finishing.checkpoints import steps_saved
 from mlctl.finishing.controller import Look
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Run
@@ -29,13 +30,15 @@ _T = TypeVar("_T")
 TWIN = "-dedicated"
 POLL_S = 30.0  # between two looks at a run of Azure: two requests a minute
 _PATIENCE_S, _LONGEST_PAUSE_S = 6 * HOUR, 300.0  # how long a service may be without an answer
-# Names of files that are not written to their end, and what in a name says how far a checkpoint is.
-_PARTIAL = re.compile(r"\.(partial|part|tmp|temp|incomplete)$|(^|/)[.~]")
-_STEPS = re.compile(r"(?:step|ckpt|checkpoint|epoch|iter)\D{0,3}(\d+)", re.IGNORECASE)
 _UNSEEN = 10  # looks at which a job may not be there: one that was started is seen a little later
 # What of a deployment makes its results what they are.
-_VERSION = ("model", "codeConfiguration", "environmentId", "outputAction", "outputFileName")
+_VERSION = (
+    *("model", "codeConfiguration", "environmentId", "outputAction", "outputFileName"),
+    "deploymentConfiguration",
+)
 _COMPUTE = ("properties", "compute")
+_COMPONENT_COMPUTE = ("properties", "deploymentConfiguration", "settings", "default_compute")
+_AT_WORK = ("Running", "Finalizing", "Completed")  # of a step: it has had its nodes
 # What a service says of a resource, and takes from nobody.
 _READ_ONLY = ("id", "systemData", "etag", "type", "name")
 _SCALE = ("properties", "properties", "scaleSettings", "minNodeCount")
@@ -50,6 +53,12 @@ class WorkspaceCloud:
         self.backend = backend
         self.jobs = jobs
         self.wall = wall
+        self.looked: Callable[[Look], None] = lambda _: None
+
+    @property
+    def bills(self) -> bool:
+        """Whether runs say what they were billed: not on Azure."""
+        return self.jobs.simulated
 
     def now(self) -> float:
         """Seconds since the epoch of the clock: the virtual one of a simulated cloud."""
@@ -65,6 +74,13 @@ class WorkspaceCloud:
             return _look(self.jobs.show(run))
         except NotFound:
             return None
+
+    def _working(self, run: str, look: Look) -> Look:
+        """A run that is looked at to decide: one of steps has worked where one of these has."""
+        if not look.parts:
+            return look
+        steps = self.patiently(lambda: self.jobs.children(run))
+        return replace(look, batches=int(any(step.status in _AT_WORK for step in steps)))
 
     def patiently(self, ask: Callable[[], _T]) -> _T:
         """What is asked; again where the service cannot answer now, for `_PATIENCE_S` at most.
@@ -144,20 +160,33 @@ class WorkspaceCloud:
 
     def _invoked(self, order: Order, run: Run) -> Callable[[], Job]:
         deployment = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
-        workload = Workload(**{**order.workload, "files": order.sizes[run.shard]})
+        files = {} if order.whole else {"files": order.sizes[run.shard]}
+        workload = Workload(**{**order.workload, **files})
         body = self._body(order, run)
         facts = (order.endpoint, deployment, body, workload, DEFAULT_NAME)
         return lambda: self.jobs.invoke(*facts)
 
     def _created(self, order: Order, run: Run) -> Callable[[], Job]:
-        """A run of a command job: on nodes of its tier, from the checkpoint of an earlier one."""
+        """A run of a job: on nodes of its tier, from the checkpoint of an earlier one if it can."""
         body = pointer.copied(order.job)
         if order.deployment:
-            cluster = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
-            body["computeId"] = Address("compute", cluster).id(self.backend.scope)
+            name = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
+            target = Address("compute", name).id(self.backend.scope)
+            if body.get("jobType") == "Pipeline":
+                spare = Address("compute", order.deployment).id(self.backend.scope)
+                body = _moved(body, spare, target)
+            else:
+                body["computeId"] = target
         else:
             tier = "Standard" if run.tier is Tier.DEDICATED else "Spot"
             body["queueSettings"] = {**(body.get("queueSettings") or {}), "jobTier": tier}
+        if order.checkpoint:
+            self._resume(body, order, run)
+        facts = (run.name, {"properties": body}, Workload(**order.workload), DEFAULT_NAME)
+        return lambda: self.jobs.create(*facts)
+
+    def _resume(self, body: Any, order: Order, run: Run) -> None:
+        """Let a run leave its checkpoints where they are found, and begin from those of another."""
         body["outputs"][order.checkpoint]["uri"] = checkpoint_uri(order, run.name)
         notes = {**(body.get("properties") or {}), CHECKPOINT: order.checkpoint}
         if run.resumes:
@@ -165,30 +194,19 @@ class WorkspaceCloud:
             body["inputs"][order.resumes] = {"jobInputType": "uri_folder", "uri": uri}
             notes[RESUMES] = run.resumes
         body["properties"] = notes
-        facts = (run.name, {"properties": body}, Workload(**order.workload), DEFAULT_NAME)
-        return lambda: self.jobs.create(*facts)
 
     def saved(self, order: Order, run: Run) -> int | None:
-        """The steps in the checkpoint that a run of a job has left; None: no whole one of its own.
-
-        A file counts that is whole by its name; the greatest number behind such a word as `step`
-        says how far it is.
-        """
+        """The steps in the checkpoint that a run has left; None: no whole one of its own."""
         look = self.find(run.name)
         if look is None:
             return None
         if look.saved is not None:
             return look.saved if look.saved > run.first else None
-        uri = checkpoint_uri(order, run.name)
         try:
-            names = self.patiently(lambda: self._folders.files(uri))
+            sizes = self.patiently(lambda: self._folders.files(checkpoint_uri(order, run.name)))
         except Permanent:  # there is nothing, or it cannot be listed
             return None
-        whole = [name for name in names if not _PARTIAL.search(name)]
-        if not whole:
-            return None
-        steps = [int(number) for name in whole for number in _STEPS.findall(name)]
-        return max((step for step in steps if step < order.sizes[0]), default=run.first)
+        return steps_saved(sizes, run.first, order.sizes[0])
 
     def _body(self, order: Order, run: Run) -> dict[str, Data]:
         """ARM's properties of a run."""
@@ -208,9 +226,10 @@ class WorkspaceCloud:
         if self.jobs.simulated:
             for update in self.jobs.follow(run, max(moment - self.now(), 0.0), detail=False):
                 job = update.job
+                self.looked(_look(job))
             if not job.ended and self.now() < moment:  # it stands still for good
                 self.backend.wait(moment - self.now())
-            return _look(job)
+            return self._working(run, _look(job))
         missing = 0
         while True:
             look = self.find(run)
@@ -218,7 +237,9 @@ class WorkspaceCloud:
             if missing > _UNSEEN:
                 return Look("Failed", reason="the job is not there any more")
             if look is not None and (look.ended or self.now() >= moment):
-                return look
+                return self._working(run, look)
+            if look is not None:
+                self.looked(look)
             self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
     def cancel(self, run: str) -> Look:
@@ -254,11 +275,12 @@ class WorkspaceCloud:
             return {} if is_there else {str(twin_cluster): compute}
         source = Address("batch-deployment", order.deployment, order.endpoint)
         deployment = self._read(source)
-        cluster = self._cluster(deployment)
+        at = _COMPONENT_COMPUTE if order.whole else _COMPUTE
+        compute_id = str(pointer.get(deployment, at) or "")
+        cluster = Address("compute", compute_id.rpartition("/")[2].rpartition(":")[2])
         twin_cluster, compute = self._twin_cluster(cluster)
-        compute_id = str(pointer.get(deployment, _COMPUTE))
         head, _, _ = compute_id.rpartition(cluster.name)
-        pointer.put(deployment, _COMPUTE, head + twin_cluster.name)
+        pointer.put(deployment, at, head + twin_cluster.name)
         twin = Address("batch-deployment", order.dedicated, order.endpoint)
         present = self.backend.read([twin_cluster, twin])
         bodies = {twin_cluster: compute, twin: deployment}
@@ -276,10 +298,6 @@ class WorkspaceCloud:
             raise Permanent("TwinSource", f"{address} is not there any more")
         body = {key: part for key, part in live.body.items() if key not in _READ_ONLY}
         return pointer.copied(body)
-
-    def _cluster(self, deployment: Mapping[str, Data]) -> Address:
-        text = str(pointer.get(deployment, _COMPUTE) or "")
-        return Address("compute", text.rpartition("/")[2].rpartition(":")[2])
 
     def make(self, address: str, body: Any) -> None:
         """Create a part of the twin."""
@@ -306,7 +324,21 @@ def _look(job: Job) -> Look:
         float(node_s) if node_s is not None else None,
         str(run.get("reason") or ""),
         None if saved is None else int(saved),
+        job.body["properties"].get("jobType") in ("Pipeline", "Sweep") and not job.ended,
     )
+
+
+def _moved(data: Any, source: str, target: str) -> Any:
+    """ARM's properties of a pipeline with another cluster in the place of one, wherever it is."""
+    match data:
+        case str():
+            return target if data.casefold() == source.casefold() else data
+        case Mapping():
+            return {key: _moved(part, source, target) for key, part in data.items()}
+        case list():
+            return [_moved(part, source, target) for part in data]
+        case _:
+            return data
 
 
 def checkpoint_uri(order: Order, run: str) -> str:

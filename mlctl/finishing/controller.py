@@ -41,6 +41,7 @@ class Look:
     node_s: float | None = None
     reason: str = ""
     saved: int | None = None  # steps in the last checkpoint of a training job, where it is known
+    parts: bool = False  # whether it goes on and is made of jobs, which show whether it has worked
 
     @property
     def ended(self) -> bool:
@@ -49,7 +50,16 @@ class Look:
 
 
 class Cloud(Protocol):
-    """Where the runs are."""
+    """Where the runs are; `looked` is told of each look at one that goes on.
+
+    `bills`: a run says what it was billed, and says more when its nodes idle after its end.
+    """
+
+    looked: Callable[[Look], None]
+
+    @property
+    def bills(self) -> bool:
+        """Whether runs say what they were billed."""
 
     def now(self) -> float:
         """Seconds since the epoch of its clock."""
@@ -113,13 +123,11 @@ class Controller:
     `append` writes to the journal, under the lease; `note` tells of a record that is written.
     """
 
-    def __init__(
-        self, progress: Progress, cloud: Cloud, append: Append, note: Append = lambda _: None
-    ) -> None:
+    def __init__(self, progress: Progress, cloud: Cloud, append: Append) -> None:
         self.progress = progress
         self.cloud = cloud
+        self.note: Append = lambda _: None
         self._append = append
-        self._note = note
 
     def carry_out(self) -> Outcome:
         """Go on until the end; what was made for the job is removed then.
@@ -186,8 +194,8 @@ class Controller:
         tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
         cost = order.step_cost(progress.files_of_step, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
-            why = f"{progress.spent:.2f} USD are spent, and the next step takes {cost:.2f}"
-            return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.2f}"
+            why = f"{progress.spent:.3g} USD are spent, and the next step takes {cost:.3g}"
+            return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.3g}"
         if self._has_changed():
             return Outcome.IMPOSSIBLE, _CHANGED
         refusal = self._make_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
@@ -221,7 +229,7 @@ class Controller:
         progress = self.progress
         name = progress.order.run_name(len(progress.runs))
         facts: dict[str, Any] = {"to_its_end": True} if to_its_end else {}
-        if progress.order.job is not None:
+        if progress.order.checkpoint:
             facts["resumes"], facts["first"] = progress.checkpoint
         self._write("submit", run=name, shard=progress.shard, tier=tier.value, **facts)
         return progress.runs[-1]
@@ -261,7 +269,7 @@ class Controller:
         if node_s is None:
             node_s = self.progress.order.nodes * (self.cloud.now() - run.at)
         facts: dict[str, Any] = {"node_s": node_s, "reason": look.reason}
-        if self.progress.order.job is not None and look.status != "Completed":
+        if self.progress.order.checkpoint and look.status != "Completed":
             facts["saved"] = self.cloud.saved(self.progress.order, run)
         self._write("ended", run=run.name, status=look.status, **facts)
 
@@ -280,7 +288,7 @@ class Controller:
 
     def _finish(self, outcome: Outcome, reason: str) -> None:
         """Settle what was billed after runs had ended, remove what was made, and say the end."""
-        for number, run in enumerate(self.progress.runs):
+        for number, run in enumerate(self.progress.runs) if self.cloud.bills else ():
             look = self.cloud.find(run.name)
             if look is not None and look.node_s not in (None, run.node_s):
                 self._write("settled", number=number, node_s=look.node_s)
@@ -295,4 +303,4 @@ class Controller:
         record = {"at": self.cloud.now(), "event": event, **facts}
         self._append(record)
         self.progress.add(record)
-        self._note(record)
+        self.note(record)

@@ -25,9 +25,10 @@ class Order:
     `workload` says what files take on a simulated cloud. Times are in seconds, `node_s` is what a
     file takes of a node, `nodes` are those that a run works on, prices are in USD an hour.
 
-    Of a command job `job` are ARM's properties; its steps stand for files, and it is one shard of
-    many runs. The output `checkpoint` of a run is the input `resumes` of the next one, `deployment`
-    and `dedicated` are clusters, both "" where it gets nodes for itself.
+    Of a job without an endpoint `job` are ARM's properties; its steps stand for files, and it is
+    one shard of many runs. The output `checkpoint` of a run is the input `resumes` of the next one;
+    "": each begins anew. `deployment` and `dedicated` are clusters, both "" where it gets nodes for
+    itself. A job that is `whole` is one that no run does a part of: of a component, or a `job`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Order:
     job: Mapping[str, Data] | None = None
     checkpoint: str = ""
     resumes: str = ""
+    whole: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Order:
@@ -74,7 +76,7 @@ class Order:
         """The policy, as a forecast carries it out."""
         switch = Switch(**self.switch) if self.switch is not None else None  # type: ignore[arg-type]
         policy = replace(parse(self.policy), switch=switch)
-        if self.job is not None:
+        if self.checkpoint:
             return replace(policy, resumes=True)
         return replace(policy, shards=len(self.sizes))
 

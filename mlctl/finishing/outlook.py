@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mlctl.dataclasses import replace
+from mlctl.finishing.controller import Look
+from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Progress
 from mlctl.forecast.batch.policy import History, Past
 from mlctl.forecast.batch.study import Study
-from mlctl.forecast.scenario import Scenario
-from mlctl.simulator.engine.model import HOUR
+from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
+from mlctl.forecast.training.study import TrainingScenario
+from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier, TrainingSpec
+from mlctl.workload import Workload
 
 _RUNS, _LEAST = 200, 20  # histories; of those that fit the run under way
 _ATTEMPTS = 60_000  # of mini-batches in all histories, by the event engine
@@ -27,28 +31,38 @@ class Outlook(NamedTuple):
     late: float | None
 
 
-def outlook(scenario: Scenario, progress: Progress, now: float) -> Outlook | None:
+def outlook(
+    study: Study, progress: Progress, now: float, look: Look | None = None
+) -> Outlook | None:
     """The outlook of a job at a moment; None where it is done, or no history ends.
 
     Histories are of the files that are left, by the policy of the order with its own line to the
     deadline. They begin when the run under way was submitted; those in which it has ended by now
-    do not fit what is seen, and are left out.
+    do not fit what is seen, and are left out. Where a `look` shows the steps in its checkpoints,
+    they begin now, with these done.
     """
     order, run = progress.order, progress.under_way
     if progress.is_done or progress.outcome is not None:
         return None
     before = progress.runs[:-1] if run is not None else progress.runs
     last = before[-1] if before else None
-    since = run.at if run is not None else now
-    if last is not None and last.completed and (run is None or run.tier is last.tier):
+    since, losses, left = run.at if run is not None else now, progress.losses, progress.files_left
+    is_warm = last is not None and last.completed and (run is None or run.tier is last.tier)
+    if run is not None and look is not None and look.batches and look.saved:
+        last, since, losses, is_warm = run, now, 0, True
+        left = max(order.sizes[0] - look.saved, 1)
+    if is_warm:
         # A history begins without nodes; those of the run before are there.
-        since -= scenario.settings.allocation_s + scenario.settings.preparation_s
-    past = Past(since - progress.began, progress.losses, last.tier if last is not None else None)
-    shards = len(order.sizes) - progress.shard
-    policy = replace(order.recovery, shards=shards, past=past)
-    job = replace(scenario.job, files=progress.files_left)
-    study = Study(replace(scenario, job=job), policy, f"outlook/{progress.shard}")
-    runs = max(min(_RUNS, _ATTEMPTS // study.scenario.mini_batches), _LEAST)
+        settings = study.scenario.settings
+        since -= settings.allocation_s + settings.preparation_s
+    past = Past(since - progress.began, losses, last.tier if last is not None else None)
+    policy = replace(order.recovery, past=past)
+    if policy.shards:
+        policy = replace(policy, shards=len(order.sizes) - progress.shard)
+    job = replace(study.scenario.job, files=left)
+    scenario = replace(study.scenario, job=job)
+    study = replace(study, scenario=scenario, policy=policy, seed=f"outlook/{progress.shard}")
+    runs = max(min(_RUNS, _ATTEMPTS // study.steps), _LEAST)
     histories, gone = study.histories(range(runs)), now - since
     fitting = [history for history in histories if history.time_s >= gone]
     if len(fitting) < _LEAST:  # it goes on for longer than any forecast has it
@@ -69,3 +83,23 @@ def outlook(scenario: Scenario, progress: Progress, now: float) -> Outlook | Non
     ahead = sum(map(cost, fitting)) / len(fitting)
     median, slow = done[len(done) // 2], done[min(len(done) * 95 // 100, len(done) - 1)]
     return Outlook(max(median - gone, 0.0), max(slow - gone, 0.0), progress.spent + ahead, late)
+
+
+def study_of_job(order: Order) -> RecoveryStudy:
+    """What the forecast knows of a job without shards: steps, nodes and prices of its order."""
+    work, nodes = Workload(**order.workload), order.nodes
+    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, nodes, price=order.dedicated_price)
+    one_round = (work.steps or 0) if order.sizes[0] > (work.steps or 0) else 0
+    spec = TrainingSpec(
+        "1/outlook",
+        order.sizes[0],
+        order.node_s / nodes,
+        cluster.name if order.deployment else "",
+        None if order.deployment else cluster,
+        work.checkpoint_every or one_round,
+        work.seconds_per_checkpoint or 0.0,
+        work.seconds_to_restore or 0.0,
+        nodes,
+    )
+    training = TrainingScenario(cluster, spec, SimulationSettings(), order.low_price)
+    return RecoveryStudy(as_batch(training), order.recovery, job=spec)

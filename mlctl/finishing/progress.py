@@ -6,6 +6,7 @@ way, whoever wrote it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from itertools import pairwise
@@ -16,6 +17,7 @@ from mlctl.finishing.order import Order
 from mlctl.simulator.engine.model import Tier
 
 Record = Mapping[str, Any]
+_DIFFERS = re.compile(r"[0-9a-fA-F-]{8,}|\d+")
 
 
 class Outcome(StrEnum):
@@ -48,6 +50,11 @@ class Run:
     def completed(self) -> bool:
         """Whether the shard is done by it."""
         return self.status == "Completed"
+
+    @property
+    def failure(self) -> tuple[str, str]:
+        """How it ended, without what differs in each run: its name, numbers, hashes and times."""
+        return self.status, _DIFFERS.sub("#", self.reason.replace(self.name, "#"))
 
 
 @dataclass(slots=True)
@@ -112,11 +119,7 @@ class Progress:
         elif run.status == "Failed" and run.resumes:
             self.checkpoints.pop()  # it may be why: the one before it is tried
         if run.status == "Failed":
-            previous = self.runs[-2] if len(self.runs) > 1 else None
-            is_equal = previous is not None and (previous.status, previous.reason) == (
-                "Failed",
-                run.reason,
-            )
+            is_equal = len(self.runs) > 1 and self.runs[-2].failure == run.failure
             self.failures = self.failures + 1 if is_equal else 1
 
     @property
@@ -138,7 +141,7 @@ class Progress:
     @property
     def files_of_step(self) -> int:
         """How many files the next run has, or steps."""
-        return self.files_left if self.order.job is not None else self.order.sizes[self.shard]
+        return self.files_left if self.order.checkpoint else self.order.sizes[self.shard]
 
     @property
     def checkpoint(self) -> tuple[str, int]:

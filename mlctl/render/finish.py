@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from mlctl.durations import elapsed
@@ -24,8 +25,11 @@ def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, wid
     ]
     work = f"{sum(order['sizes'])} files in {_count(len(order['sizes']), 'shard')}"
     target = f"{order['endpoint']}/{order['deployment']}"
-    if order["job"] is not None:
+    if order["whole"]:
+        work = "a job that each run does all of,"
+    elif order["job"] is not None:
         work = f"{_count(order['sizes'][0], 'step')}, with checkpoints in `{order['checkpoint']}`,"
+    if order["job"] is not None:
         target = order["deployment"] or "nodes of its own"
     limits = [f"done within {elapsed(order['deadline_s'])}"] if order["deadline_s"] else []
     limits += (
@@ -89,7 +93,7 @@ def amount(data: Mapping[str, Any]) -> tuple[int, int, str]:
     if data["unit"] == "step":
         files = data["files"]
         return files["total"] - files["left"], files["total"], "step"
-    return data["shards"]["done"], data["shards"]["total"], "shard"
+    return data["shards"]["done"], data["shards"]["total"], data["unit"]
 
 
 _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
@@ -179,11 +183,6 @@ def page(data: Mapping[str, Any]) -> str:
             ("run", "shard", "tier", "ended", "because", "USD"),
             tuple(_losses(data)),
         ),
-        html.Table(
-            "What was spent",
-            ("run", "shard", "tier", "ended", "USD", "USD so far"),
-            tuple(_costs(data)),
-        ),
         html.Table("The forecast before it began", _HEADS, options),
     )
     return html.document(html.Page(f"{data['name']}", summary(data), parts))
@@ -203,27 +202,25 @@ def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
 
 
 def _spending(data: Mapping[str, Any], end: float) -> html.Curves:
-    """What was spent as time went on, beside what the forecast had, spent evenly until done."""
-    began, option = data["began"], (data["forecast"] or [None])[0]
-    curves, total, spent = [], 0.0, [(0.0, 0.0)]
-    for run in data["runs"]:
-        total += run["usd"]
-        spent.append(((run["ended"] or end) - began, total))
-    curves.append(("spent", spent))
-    if option is not None and option["cost"] is not None:
-        for name, key in (("forecast, median", "time_s"), ("forecast, slowest 5 %", "time_p95_s")):
-            steps = [part / _PARTS for part in range(_PARTS + 1)]
-            places = [(option[key] * step, option["cost"] * step) for step in steps]
-            curves.append((name, places))
-    most = max((usd_ for _, places in curves for _, usd_ in places), default=0.0) or 1.0
-    longest = max(at for _, places in curves for at, _ in places)
-    rows = tuple(
-        Curve(name, tuple((at, amount / most) for at, amount in places)) for name, places in curves
-    )
+    """What was spent as time went on, beside the band of the forecast, spent evenly until done."""
+    began, option = data["began"], (data["forecast"] or [{}])[0]
+    totals = accumulate(run["usd"] for run in data["runs"])
+    spent = [(0.0, 0.0)]
+    spent += [
+        ((run["ended"] or end) - began, total)
+        for run, total in zip(data["runs"], totals, strict=True)
+    ]
+    band = [(at, usd_) for at, usd_ in option.get("band") or ()]
+    most = max(usd_ for _, usd_ in [*spent, *band]) or 1.0
+    longest = max(at for at, _ in [*spent, *band])
+    rows = [Curve("spent", tuple((at, usd_ / most) for at, usd_ in spent))]
+    if band:
+        corners = tuple((at, usd_ / most) for at, usd_ in [(0.0, 0.0), *band])
+        rows.append(Curve("forecast, nine cases of ten", corners, is_area=True))
     x = Axis("time since it began", "0", elapsed(longest))
     deadline = data["deadline_s"]
     line = ("deadline", deadline) if deadline is not None and deadline <= 2 * longest else None
-    return html.Curves("Cost", rows, x, line, up=f"USD: 0 to {most:.3g}")
+    return html.Curves("Cost", tuple(rows), x, line, up=f"USD: 0 to {most:.3g}")
 
 
 def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -232,24 +229,6 @@ def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             at = elapsed(run["ended"] - data["began"])
             facts = (run["name"], str(run["shard"] + 1), TIERS[run["tier"]], at)
             yield (*facts, run["reason"] or run["status"].lower(), f"{run['usd']:.4f}")
-
-
-_PARTS = 40  # of a curve
-
-
-def _costs(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    total = 0.0
-    for run in data["runs"]:
-        total += run["usd"]
-        status = run["status"].lower() or "under way"
-        yield (
-            run["name"],
-            str(run["shard"] + 1),
-            TIERS[run["tier"]],
-            status,
-            f"{run['usd']:.4f}",
-            f"{total:.4f}",
-        )
 
 
 def usd(amount: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +52,34 @@ def test_another_machine_goes_on_after_a_kill(meeting: Meeting) -> None:
 def test_it_asks_no_more_than_twice_a_minute_while_it_waits(meeting: Meeting) -> None:
     client = meeting.client()
     controller = meeting.controller(client)
-    submit, since = controller.cloud.submit, []
+    watch, waits = controller.cloud.watch, list[tuple[int, float]]()
+
+    def counted(*facts: Any) -> Any:
+        before, since = len(client.asked), meeting.wall()
+        look = watch(*facts)
+        waits.append((len(client.asked) - before, meeting.wall() - since))
+        return look
+
+    controller.cloud.watch = counted  # type: ignore[assignment, method-assign]
+    controller.carry_out()
+    assert len(waits) == 3
+    assert all(seconds > 60 for _, seconds in waits)
+    assert all(asked <= seconds / 30 + 1 for asked, seconds in waits)
+
+
+def test_no_run_is_read_again_when_all_are_done(meeting: Meeting) -> None:
+    client = meeting.client()
+    controller = meeting.controller(client)
+    finish, since = controller._finish, list[int]()
 
     def marked(*facts: Any) -> None:
-        submit(*facts)
-        since.append((len(client.asked), meeting.wall()))
+        since.append(len(client.asked))
+        finish(*facts)
 
-    controller.cloud.submit = marked  # type: ignore[assignment, method-assign]
+    controller._finish = marked  # type: ignore[assignment, method-assign]
     controller.carry_out()
-    for run, (number, at) in zip(controller.progress.runs, since, strict=True):
-        ended = run.ended or at
-        looks = Counter(client.asked[number:])[f"GET {run.name}"]
-        assert looks <= (ended - at) / 30 + 3
+    looks = [request for request in client.asked[since[0] :] if request.startswith(f"GET {NAME}")]
+    assert {*looks} <= {f"GET {NAME}.jsonl"}
 
 
 def test_a_broken_lease_ends_a_controller_on_azure_too(meeting: Meeting) -> None:
@@ -158,11 +173,11 @@ def test_a_stored_folder_is_listed_by_each_of_its_names(sent: Meeting) -> None:
     root = Path(sent.progress().order.source)
     folders.write("images", {"a/1.txt": root / "f3.txt", "b/2.txt": root / "f2.txt"})
     uri = "azureml://datastores/workspaceblobstore/paths/images/"
-    assert folders.files(uri) == ["a/1.txt", "b/2.txt"]
+    assert folders.files(uri) == {"a/1.txt": 6, "b/2.txt": 6}
     data = {"properties": {"dataType": "uri_folder", "dataUri": uri}}
     client.backend.put(Address("data", "images", None, "1"), data).wait()
     for text in ("azureml:images:1", "azureml:images@latest"):
-        assert folders.files(folders.locate(text)) == ["a/1.txt", "b/2.txt"]
+        assert [*folders.files(folders.locate(text))] == ["a/1.txt", "b/2.txt"]
     with pytest.raises(NotFound, match="no data asset `azureml:other:1`"):
         folders.locate("azureml:other:1")
     with pytest.raises(Permanent, match="cannot list its files"):

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from mlctl.finishing.progress import Outcome
+from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, ServiceError
 from mlctl.simulator.control_plane.http_faults import HttpFault, HttpFaultKind, RetryAfter
+from mlctl.simulator.control_plane.jobs import workloads
+from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import TOKEN, Azure
-from tests.builders.bodies import BLUE, ENDPOINT
+from tests.builders.bodies import BLUE, ENDPOINT, deployment, put
 from tests.finishing.meeting import Meeting
 from tests.finishing.worlds import NAME, SURE, SURE_CPU
 
@@ -147,3 +150,25 @@ def test_the_secret_of_the_storage_is_read_again_when_it_has_expired(
     journals.append(NAME, {"event": "later"})
     assert journals.read(NAME) == [*before, {"event": "later"}]
     assert client.asked.count("POST listSecrets") == 2
+
+
+def test_a_deployment_that_fails_on_every_node_is_given_up_after_two_equal_failures(
+    meeting: Meeting,
+) -> None:
+    with meeting.store.write() as db:
+        workloads.save(db, DEFAULT_NAME, Workload(files=4, fail_probability=1.0))
+    client = meeting.client()
+    put(client.backend, BLUE, failing(client.backend.scope))
+    meeting.order(version=meeting.controller(client).cloud.version(meeting.progress().order))
+    controller = meeting.controller(client)
+    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert "2 runs failed alike" in controller.progress.reason
+    assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
+    assert len(client.backend.jobs.list()) == 2
+    assert not client.backend.read([SURE_CPU, SURE])
+
+
+def failing(scope: Scope) -> Data:
+    """A deployment whose code fails on each node, as in `init()`, and which no failure passes."""
+    settings = {"miniBatchSize": 2, "resources": {"instanceCount": 2}, "errorThreshold": 0}
+    return deployment(scope, **settings)

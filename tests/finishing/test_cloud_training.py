@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from mlctl.finishing.begin import TWIN_S
-from mlctl.finishing.cloud import WorkspaceCloud
+from mlctl.finishing.cloud import WorkspaceCloud, checkpoint_uri
 from mlctl.finishing.controller import Look
 from mlctl.finishing.progress import Outcome, Run
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
@@ -71,29 +74,17 @@ def test_another_machine_goes_on_with_a_training_job(there: Meeting) -> None:
     assert len(names) == len(set(names)) == len(second.progress.runs)
 
 
-@pytest.mark.parametrize(
-    ("names", "steps"),
-    [
-        ([], None),
-        (["step-000040.ckpt.partial", ".lock"], None),
-        (["step-000040.ckpt", "step-000050.ckpt.partial"], 40),
-        (["epoch=3-step=120.ckpt", "config.json"], 120),
-        (["checkpoint-30/model.bin", "checkpoint-20/model.bin"], 30),
-        (["model.bin"], 10),
-        (["step-9999.ckpt"], 10),
-    ],
-)
-def test_the_names_of_files_say_how_far_a_checkpoint_is(
-    there: Meeting, monkeypatch: pytest.MonkeyPatch, names: list[str], steps: int | None
-) -> None:
+def test_half_a_checkpoint_in_the_storage_is_not_trusted(there: Meeting, tmp_path: Path) -> None:
     client = there.client()
     cloud = WorkspaceCloud(client.backend, client.backend.jobs, there.wall)
-    order = there.progress().order
+    order = replace(there.progress().order, name="earlier")
     run = Run(NAME, 0, Tier.LOW_PRIORITY, 0.0, resumes="earlier", first=10)
-    monkeypatch.setattr(type(client.backend.folders), "files", lambda *_: names)
-    monkeypatch.setattr(cloud, "find", lambda _: look())
-    assert cloud.saved(order, run) == steps
-
-
-def look() -> Look:
-    return Look("Canceled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cloud, "find", lambda _: Look("Canceled"))
+        for step, size in ((20, 1000), (40, 1001), (60, 500)):
+            (tmp_path / str(step)).write_bytes(b"x" * size)
+            name = f"checkpoint-{step}/model.bin"
+            folder = checkpoint_uri(order, run.name).partition("/paths/")[2].rstrip("/")
+            client.backend.folders.write(folder, {name: tmp_path / str(step)})
+        assert cloud.saved(order, run) == 40
+        assert cloud.saved(order, replace(run, name="no-other")) is None

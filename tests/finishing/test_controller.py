@@ -301,3 +301,22 @@ def test_the_numbers_of_simulated_mini_batches_go_on(tmp_path: Path) -> None:
     merge([tmp_path / "a", tmp_path / "b"], [2, 2], "p.csv", tmp_path / "all")
     rows = (tmp_path / "all" / "p.csv").read_text().splitlines()
     assert rows == [f"mini-batch {number},simulated" for number in range(4)]
+
+
+def test_failures_that_differ_by_the_name_of_the_run_alone_are_equal() -> None:
+    progress = Progress(ordered(world(1, (), RecoveryPolicy(shards=2), None)), 0.0)
+    for number, request in ((1, "4f2a-99c1-77aa"), (2, "0b1c-3d4e-5f60")):
+        name = progress.order.run_name(number)
+        progress.add(submitted(name))
+        reason = f"`{name}` is refused at 12:0{number} (request {request})"
+        facts = {"status": "Failed", "node_s": 0.0, "reason": reason}
+        progress.add({"event": "ended", "at": 1.0, "run": name, **facts})
+    assert progress.failures == 2
+    progress.add(submitted("other"))
+    facts = {"status": "Failed", "node_s": 0.0, "reason": "the image cannot be pulled"}
+    progress.add({"event": "ended", "at": 2.0, "run": "other", **facts})
+    assert progress.failures == 1
+
+
+def submitted(name: str) -> dict[str, object]:
+    return {"event": "submit", "at": 0.0, "run": name, "shard": 0, "tier": "low_priority"}

@@ -72,7 +72,7 @@ def test_a_checkpoint_with_which_a_run_fails_at_once_is_not_trusted_again() -> N
     controller = begun(calm, training_ordered(calm, give_up_after=9))
     ends = iter([("Canceled", 50), ("Canceled", 90), ("Failed", None), ("Failed", None)])
     noted: list[Mapping[str, Any]] = []
-    controller._note = noted.append
+    controller.note = noted.append
 
     def ended(self: Controller, run: Any) -> None:
         status, saved = next(ends, ("Completed", None))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from mlctl.finishing.controller import Controller
-from mlctl.finishing.outlook import Outlook, outlook
+from mlctl.finishing.controller import Controller, Look
+from mlctl.finishing.outlook import Outlook, outlook, study_of_job
 from mlctl.finishing.progress import Progress
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.engine.model import HOUR
-from mlctl.simulator.engine.processes import Poisson
-from tests.finishing.worlds import World, begun, ordered, world
+from mlctl.simulator.engine.processes import Poisson, PreemptionProcess
+from tests.finishing.worlds import World, begun, ordered, trained, training_ordered, world
 
 
 def seen(
@@ -23,10 +25,10 @@ def seen(
 
     def look(_: object) -> None:
         now, is_asked = of.backend.now(), only in (None, len(looks))
-        coming = outlook(of.study.scenario, controller.progress, now) if is_asked else None
+        coming = outlook(of.study, controller.progress, now) if is_asked else None
         looks.append((now, coming))
 
-    controller._note = look
+    controller.note = look
     controller.carry_out()
     return looks
 
@@ -76,8 +78,8 @@ def test_histories_in_which_the_run_under_way_has_ended_do_not_count() -> None:
     order = ordered(stormy)
     progress = Progress(order, 0.0)
     progress.add({"event": "submit", "run": "a", "shard": 0, "tier": "low_priority", "at": 0.0})
-    first = outlook(stormy.study.scenario, progress, 0.0)
-    later = outlook(stormy.study.scenario, progress, 1800.0)
+    first = outlook(stormy.study, progress, 0.0)
+    later = outlook(stormy.study, progress, 1800.0)
     assert first is not None
     assert later is not None
     assert later.left_s < first.left_s  # half an hour without a loss is half an hour less
@@ -88,10 +90,54 @@ def test_the_policy_goes_on_by_its_own_line_to_the_deadline() -> None:
     policy = RecoveryPolicy(Way.UNIFORM_PROGRESS, shards=4)
     there = world(3, (Poisson(3.0),), policy, deadline_s, nodes=1)
     progress = Progress(ordered(there, deadline_s), 0.0)
-    outlooks = [outlook(there.study.scenario, progress, at) for at in (0.0, 1.3 * HOUR)]
+    outlooks = [outlook(there.study, progress, at) for at in (0.0, 1.3 * HOUR)]
     first, later = outlooks
     assert first is not None
     assert later is not None
     assert later.cost > first.cost  # what is behind its line goes on dedicated nodes
     assert first.late is not None
     assert first.late <= 0.05
+
+
+def training(*processes: PreemptionProcess, deadline_s: float) -> Progress:
+    """A training job of 200 steps of half a minute, whose first run was submitted a moment ago."""
+    of = trained(1, processes, RecoveryPolicy(Way.DEADLINE), deadline_s)
+    progress = Progress(training_ordered(of, deadline_s), 0.0)
+    facts = {"run": "a", "shard": 0, "tier": "low_priority", "resumes": "", "first": 0}
+    progress.add({"event": "submit", "at": 0.0, **facts})
+    return progress
+
+
+def test_a_training_run_that_goes_on_is_told_of_by_the_steps_in_its_checkpoints() -> None:
+    progress = training(deadline_s=4 * HOUR)
+    study = study_of_job(progress.order)
+    whole = outlook(study, progress, 0.0)
+    half = outlook(study, progress, 3600.0, Look("Running", 100, saved=100))
+    assert whole is not None
+    assert half is not None
+    assert whole.left_s == pytest.approx(200 * 30 + 240, abs=120)  # and its nodes come first
+    assert half.left_s == pytest.approx(100 * 30, abs=30)
+    assert (whole.late, half.late) == (0, 0)
+
+
+def test_a_training_run_without_progress_becomes_likelier_to_be_late() -> None:
+    progress = training(deadline_s=2.2 * HOUR)
+    stormy = study_of_job(progress.order)
+    stormy = replace(stormy, scenario=stormy.scenario.under((Poisson(1.0),)))
+    slow, quick = (
+        outlook(stormy, progress, 4000.0, Look("Running", saved, saved=saved))
+        for saved in (10, 110)
+    )
+    assert slow is not None
+    assert quick is not None
+    assert quick.left_s < slow.left_s
+    assert quick.cost < slow.cost  # what is behind goes on dedicated nodes in time
+
+
+def test_each_look_at_a_run_that_goes_on_is_told() -> None:
+    of = trained(1, (), RecoveryPolicy(Way.REMAINING), None)
+    controller = begun(of, training_ordered(of))
+    steps: list[int | None] = []
+    controller.cloud.looked = lambda look: steps.append(look.saved)
+    controller.carry_out()
+    assert len({*steps}) >= 5

@@ -95,7 +95,7 @@ def ordered(of: World, deadline_s: float | None = None, **changes: Any) -> Order
         files=(),
         max_cost=None,
         give_up_after=2,
-        workload={"seconds_per_file": of.workload.seconds_per_file},
+        workload=Workload(seconds_per_file=of.workload.seconds_per_file),
     )
     return replace(order, **changes)
 

@@ -42,19 +42,19 @@ class BlobFolders(Folders):
             raise Permanent("NoFolder", f"the data asset `{text}` is no uri_folder")
         return str(pointer.get(live.body, ("properties", "dataUri")))
 
-    def files(self, uri: str) -> list[str]:
+    def files(self, uri: str) -> dict[str, int]:
         match = _URI.fullmatch(canonical(uri, self._backend.scope))
         if match is None:
             why = f"`{uri}` is in none of this workspace's datastores"
             raise Permanent("NotListed", f"{why}, so that mlctl cannot list its files")
         prefix = f"{match[2].strip('/')}/".lstrip("/")
         with sdk_errors_decoded():
-            names = [
-                str(blob.name)
+            sizes = {
+                str(blob.name).removeprefix(prefix): int(blob.size)
                 for blob in self._container(match[1]).list_blobs(name_starts_with=prefix)
                 if (blob.metadata or {}).get("hdi_isfolder") != "true"  # of hierarchical storage
-            ]
-        return sorted(name.removeprefix(prefix) for name in names)
+            }
+        return dict(sorted(sizes.items()))
 
     def write(self, folder: str, files: Mapping[str, Path]) -> None:
         self._check()

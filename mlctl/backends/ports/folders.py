@@ -17,8 +17,8 @@ class Folders(Protocol):
             NotFound: there is no such asset.
         """
 
-    def files(self, uri: str) -> list[str]:
-        """The paths of the files beneath a folder, sorted.
+    def files(self, uri: str) -> Mapping[str, int]:
+        """The paths of the files beneath a folder, sorted, with their sizes in bytes.
 
         Raises:
             NotFound: there is no such datastore.

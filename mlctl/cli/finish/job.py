@@ -1,102 +1,127 @@
-"""`mlctl finish -f`: a command job, whose runs go on from each other's checkpoints."""
+"""`mlctl finish` of jobs that are no shards: each run does all, or goes on from a checkpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
-from mlctl.cli.forecast.args import FileArgs
+from mlctl.cli.finish.offer import Offer, Request, inputs_of
+from mlctl.cli.finish.options import policies_of
+from mlctl.cli.forecast.args import weather_of
+from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import TrainingFlags
-from mlctl.cli.shell import Session
+from mlctl.cli.local.workload_flags import workload_of
+from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
-from mlctl.dataclasses import asdict, replace
+from mlctl.config.graph import Graph
+from mlctl.dataclasses import replace
+from mlctl.finishing.begin import Option, ranked
 from mlctl.forecast.fields import ForecastError
+from mlctl.forecast.training.reading import TrainingSubject, TrainingWanted, read_job
+from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
+from mlctl.forecast.training.rounds import of_steps, rounds_of
+from mlctl.kinds import Address
 from mlctl.kinds.resource import Resource
 
-if TYPE_CHECKING:
-    from mlctl.finishing.order import Order
-    from mlctl.forecast.batch.policy import RecoveryPolicy
-    from mlctl.simulator.engine.model import SimulationSettings
-    from mlctl.simulator.engine.processes import PreemptionProcess
 
-Prepare = Callable[[Backend], None]  # what has to be in the workspace before the first run
-
-
-def ordered(
-    session: Session,
-    file: str,
-    checkpoint: str,
-    *,
-    work: TrainingFlags,
-    prices: FileArgs,
-    settings: SimulationSettings,
-    weather: tuple[PreemptionProcess, ...],
-    policies: Sequence[RecoveryPolicy],
-    deadline_s: float | None,
-    sure: str | None,
-    facts: Mapping[str, Any],
-) -> tuple[Order, list[dict[str, Any]], Prepare] | None:
-    """The order of the job in a file, its forecasts, and what to prepare.
-
-    `checkpoint` is OUTPUT, or OUTPUT:INPUT; `facts` are the fields of the order that flags say.
-    None where something is wrong with the file, which has been said.
+def offered(session: Session, request: Request) -> Offer | None:
+    """The job in a file as it will be done; None where the file is not valid, which is said.
 
     Raises:
-        ForecastError: it is no job that can go on from a checkpoint, or none that can be forecast.
+        ForecastError: it cannot go on from a checkpoint that is named, or cannot be forecast.
         ServiceError: the workspace cannot be read.
     """
-    from mlctl.finishing import begin
-    from mlctl.forecast.training.reading import TrainingWanted, read
-    from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
-
-    workload = workload_flags.workload_of(work)
-    output, _, resumes = checkpoint.partition(":")
-    resumes = resumes or output
-    with session.backend() as backend:
-        resources = submit.resources(session, backend, submit.JobArgs(**_ONLY | {"file": file}))
+    args = request.order
+    output, _, resumes = (args.checkpoint or "").partition(":")
+    with refusals(), session.backend() as backend:
+        flags = submit.JobArgs(**_ONLY | {"file": args.file})
+        resources = submit.resources(session, backend, flags)
         if resources is None:
             return None
         job, assets = resources
         submit.refuse(job)
-        _check(job, output, resumes)
+        if output:
+            _check(job, output, resumes or output)
         graph = with_live(graphs.build([job, *assets], backend.scope), backend, job.address)
-        stated = stated_prices(session, prices)
-        where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
-        subject = read(graph, TrainingWanted(workload, settings, stated, where))
+        wanted = _wanted(session, backend, request)
+        subject = read_job(graph, job, rounds_of(job), wanted)
         body = submit.body(job, backend.scope)["properties"]
-    scenario, cluster = subject.scenario, subject.cluster
-    spec = scenario.job
-    batch = as_batch(scenario).under(weather)
-    studies = [RecoveryStudy(batch, replace(policy, resumes=True), job=spec) for policy in policies]
-    makes_twin = sure is None and cluster is not None
-    compared = begin.ranked(studies, deadline_s, makes_twin=makes_twin)
-    name = cluster.address.name if cluster is not None else ""
-    order = begin.order_of(
-        compared[0],
-        deadline_s,
+    if subject.cluster is None and body["jobType"] == "Pipeline":
+        raise UsageError("the steps run on serverless nodes: give them a cluster of low priority.")
+    offer = request.offer(
+        _compared(request, subject),
+        wanted.workload,
+        re.sub(r"[^A-Za-z0-9]+", "-", Path(str(args.file)).stem).strip("-") or "job",
+        subject.cluster.address.name if subject.cluster is not None else "",
         endpoint="",
-        deployment=name,
-        dedicated=sure or (f"{name}-dedicated" if name else ""),
-        makes_twin=makes_twin,
         inputs={},
-        files=(),
         job=body,
         checkpoint=output,
-        resumes=resumes,
-        workload={key: part for key, part in asdict(workload).items() if part is not None},
-        **facts,
+        resumes=resumes or output,
+        whole=not output,
     )
 
-    def prepare(backend: Backend) -> None:
+    def prepare(workspace: Backend) -> None:
         for asset in assets:
-            submit.register(backend, asset)
+            submit.register(workspace, asset)
 
-    return order, [option.document() for option in compared], prepare
+    return replace(offer, prepare=prepare)
+
+
+def offered_component(session: Session, request: Request, deployment: Address) -> Offer | None:
+    """A job of a deployment of a pipeline component as it will be done; None: it is of a model.
+
+    Raises:
+        ForecastError: it cannot be forecast.
+        ServiceError: the workspace cannot be read.
+    """
+    with refusals(), session.backend() as backend:
+        graph = with_live(Graph({}, ()), backend, deployment)
+        resource = graph.resources.get(deployment)
+        if resource is None or resource.get("type") != "pipeline":
+            return None
+        name, _, version = str(resource.get("component")).removeprefix("azureml:").partition(":")
+        component = Address("component", name, None, version)
+        live = backend.read([component]).get(component)
+        at = ("properties", "componentSpec", "jobs")
+        rounds = of_steps(pointer.get(live.body, at) or {} if live is not None else {})
+        wanted = _wanted(session, backend, request)
+        subject = read_job(graph, resource, rounds, wanted)
+    return request.offer(
+        _compared(request, subject),
+        wanted.workload,
+        str(deployment.parent),
+        deployment.name,
+        endpoint=deployment.parent,
+        inputs=inputs_of(request.order.input),
+        whole=True,
+    )
+
+
+def _wanted(session: Session, backend: Backend, request: Request) -> TrainingWanted:
+    where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
+    workload = workload_of(request.training)
+    return TrainingWanted(workload, request.settings, stated_prices(session, request.prices), where)
+
+
+def _compared(request: Request, subject: TrainingSubject) -> list[Option]:
+    """What could be done, the best first."""
+    args, resumes = request.order, request.order.checkpoint is not None
+    scenario = as_batch(subject.scenario).under(weather_of(args.weather).processes())
+    studies = [
+        RecoveryStudy(
+            scenario,
+            replace(policy, resumes=resumes, shards=None if resumes else 1),
+            job=subject.scenario.job,
+        )
+        for policy in policies_of(args, request.deadline_s)
+    ]
+    makes_twin = args.sure is None and subject.cluster is not None
+    return ranked(studies, request.deadline_s, makes_twin=makes_twin)
 
 
 _ONLY: dict[str, Any] = dict.fromkeys(submit.JobArgs.__dataclass_fields__)
@@ -127,8 +152,3 @@ def _check(job: Resource, output: str, resumes: str) -> None:
             f" --checkpoint {output}:INPUT"
         )
         raise ForecastError(text, job.label(("inputs",)))
-
-
-def stem(file: str) -> str:
-    """What a job is called after its file."""
-    return Path(file).stem if file != "-" else "job"

@@ -56,8 +56,8 @@ class StudyArgs(HistoryArgs):
     """How many histories there are, of what kind, and who makes them."""
 
     policy: list[str] | None = flag(
-        "What follows a cancelled run: resubmit (unless given), once, dedicated,"
-        " fallback:K, deadline, uniform-progress or remaining (repeatable, for a row each).",
+        "What follows a cancelled run: resubmit (unless given), once, dedicated, fallback:K,"
+        " deadline, uniform-progress, reserve or remaining (repeatable, for a row each).",
         metavar="POLICY",
     )
     shards: int | None = flag(

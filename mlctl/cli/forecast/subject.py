@@ -77,7 +77,7 @@ def read_subject(
         return None
     wanted = wanted_of(session, args, work, settings)
     if wanted.deployment is not None and kind_of(wanted.deployment).plan.routes:
-        wanted = replace(wanted, deployment=_default(session, graph, wanted.deployment))
+        wanted = replace(wanted, deployment=default_deployment(session, graph, wanted.deployment))
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
 
@@ -137,7 +137,7 @@ def _address(text: str) -> Address:
         ) from None
 
 
-def _default(session: Session, graph: Graph, endpoint: Address) -> Address:
+def default_deployment(session: Session, graph: Graph, endpoint: Address) -> Address:
     """The deployment that an endpoint uses by default, as files say or the workspace.
 
     Raises:

@@ -37,6 +37,7 @@ class Way(Enum):
     DEADLINE = "deadline"
     REMAINING = "remaining"
     UNIFORM_PROGRESS = "uniform-progress"
+    RESERVE = "reserve"
 
 
 MEANINGS = {
@@ -52,10 +53,15 @@ MEANINGS = {
     Way.UNIFORM_PROGRESS: "low priority while it works or the files done keep up with a line from"
     " nothing now to all at the deadline; a dedicated twin of the cluster where they fall behind,"
     " until they are ahead again; somebody has to watch: Azure does not do this by itself",
+    Way.RESERVE: "low priority while it works or more time is to spare by the deadline than a tenth"
+    " of what the rest takes; a dedicated twin of the cluster below that, until there is more;"
+    " somebody has to watch: Azure does not do this by itself",
 }
 # What changes to a dedicated twin in time for a deadline, and what begins with the files that are
 # not done.
-WATCHFUL = (Way.DEADLINE, Way.UNIFORM_PROGRESS)
+WATCHFUL = (Way.DEADLINE, Way.UNIFORM_PROGRESS, Way.RESERVE)
+# Of the time that the work takes: what it keeps to look for nodes with, once it has waited.
+KEPT = 0.1
 _KEEPING = (Way.REMAINING, *WATCHFUL)
 
 
@@ -64,7 +70,8 @@ class Switch:
     """When to change to dedicated nodes, by the slowest dedicated run that is known; in seconds.
 
     That run has its first node ready after `start_s` and does `files` in `work_s` more; fewer files
-    may take a mini-batch longer than their share, `round_s`.
+    may take a mini-batch longer than their share, `round_s`. `reserve` is the share of what the
+    rest takes that is kept to spare; None: all time to spare, used up evenly.
     """
 
     deadline_s: float
@@ -72,6 +79,14 @@ class Switch:
     work_s: float
     files: int
     round_s: float
+    reserve: float | None = None
+
+    @property
+    def pace_s(self) -> float:
+        """How long all files take at the pace of the line."""
+        if self.reserve is None:
+            return self.deadline_s
+        return min(self.work_s * (1 + self.reserve), self.deadline_s)
 
     def at(self, files: int) -> float:
         """The latest moment, from the first submission on, for so many files; 0 or more."""
@@ -81,21 +96,26 @@ class Switch:
         return max(self.deadline_s - self.start_s - rest_s, 0.0)
 
     def line(self, files: int) -> float:
-        """When so many files may be left at most, if they are done evenly until the deadline."""
-        return self.deadline_s * (1 - files / self.files)
+        """When so many files may be left at most, if they are done at its pace by the deadline."""
+        return self.deadline_s - self.pace_s * files / self.files
 
     def behind_s(self, elapsed: float, files: int) -> float:
         """How much later than it should the line is met for a change back to low priority; seconds.
 
-        The hysteresis of "Can't Be Late" (Wu et al., NSDI 2024): there a change each way, 2 starts.
-        Here a change back is the only way to see whether there are nodes, so it is twice that.
+        The hysteresis of "Can't Be Late" (Wu et al., NSDI 2024): a change each way, 2 starts. Here
+        the change back is how to see whether there are nodes, and a look takes a mini-batch more.
         """
-        return elapsed + 4 * self.start_s + 2 * self.round_s - self.line(files)
+        return elapsed + 2 * self.start_s + self.round_s - self.line(files)
 
     def ahead(self, elapsed: float, files: int) -> float:
-        """When the files done are ahead again of the line, if dedicated nodes start now."""
-        gain = max(self.deadline_s / max(self.work_s, 1.0) - 1, 0.01)  # seconds in each second
-        return elapsed + self.start_s + (self.behind_s(elapsed, files) + self.start_s) / gain
+        """When the files done are ahead again of the line, if dedicated nodes start now.
+
+        By then a mini-batch may be half done, which nobody sees.
+        """
+        pace = self.pace_s / max(self.work_s, 1.0)  # seconds of the line in each second of work
+        gain = max(pace - 1, 0.01)
+        lag_s = self.behind_s(elapsed, files) + self.start_s + pace * self.round_s
+        return elapsed + self.start_s + lag_s / gain
 
 
 # Until when a run may go on that has done so many mini-batches, in seconds since the first began.
@@ -139,7 +159,7 @@ class RecoveryPolicy:
             dedicated = losses >= self.tries
         elif switch is not None and self.way in WATCHFUL:
             dedicated = elapsed >= switch.at(files) - _ROUNDING_S
-            if self.way is Way.UNIFORM_PROGRESS and not dedicated:
+            if self.way is not Way.DEADLINE and not dedicated:
                 if last is Tier.DEDICATED:
                     dedicated = switch.behind_s(elapsed, files) > _ROUNDING_S
                 else:
@@ -154,19 +174,19 @@ class RecoveryPolicy:
         switch = self.switch
         if switch is None or self.way not in WATCHFUL:
             return None
-        evenly = self.way is Way.UNIFORM_PROGRESS
+        has_line = self.way is not Way.DEADLINE
         size = 0 if self.shards else mini_batch_size
 
         def low(batches: int) -> float:
             latest = switch.at(max(files - batches * size, 1))
-            if batches or not evenly:
+            if batches or not has_line:
                 return latest
             first = elapsed + switch.start_s + switch.round_s  # when nodes at once had done one
             return min(max(switch.line(files), first), latest)
 
         if tier is not Tier.DEDICATED:
             return low
-        if not evenly or self.shards or elapsed >= switch.at(files) - _ROUNDING_S:
+        if not has_line or self.shards or elapsed >= switch.at(files) - _ROUNDING_S:
             return None
         ahead = switch.ahead(elapsed, files)
         return lambda _: ahead

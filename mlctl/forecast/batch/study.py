@@ -137,6 +137,8 @@ def with_deadline(
         job, settings = updated[at].scenario.job, updated[at].scenario.settings
         start_s = settings.allocation_s + settings.preparation_s
         work_s = max(max(run.done_s for run in runs) - start_s, 0.0)
-        switch = Switch(deadline_s, start_s, work_s, job.files, updated[at].round_s)
-        updated[at] = replace(updated[at], policy=replace(updated[at].policy, switch=switch))
+        plan = updated[at].policy
+        reserve = policy.KEPT if plan.way is Way.RESERVE else None
+        switch = Switch(deadline_s, start_s, work_s, job.files, updated[at].round_s, reserve)
+        updated[at] = replace(updated[at], policy=replace(plan, switch=switch))
     return updated

@@ -16,7 +16,10 @@ from mlctl.forecast.fields import (
     value_of,
 )
 from mlctl.forecast.scenario import SpotRate
+from mlctl.forecast.training.rounds import Rounds
 from mlctl.forecast.training.study import TrainingScenario
+from mlctl.kinds import kind_of
+from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
 from mlctl.workload import Workload
@@ -51,13 +54,25 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
     Raises:
         ForecastError: they describe none, or one that cannot be.
     """
-    job = _job(graph)
+    return read_job(graph, _job(graph), Rounds(), wanted)
+
+
+def read_job(
+    graph: Graph, job: Resource, rounds: Rounds, wanted: TrainingWanted
+) -> TrainingSubject:
+    """A job of so many rounds, each as long as flags say; a round that is done is not lost again.
+
+    `job` is one, or the deployment that runs it.
+
+    Raises:
+        ForecastError: it cannot be forecast.
+    """
     work = wanted.workload
     if not work.steps:
         raise ForecastError("no file says how much work there is: give --steps N")
     if not work.seconds_per_step:
         raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
-    cluster_resource = cluster_of(graph, job, wanted.workspace)
+    cluster_resource = _only_spare(graph, job) or cluster_of(graph, job, wanted.workspace)
     cluster, rate, size = (
         _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
     )
@@ -68,14 +83,15 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
             " it would wait for ever",
             job.label(("resources", "instance_count")),
         )
+    nodes = min(nodes * rounds.at_once, max(cluster.max_instances, nodes))
     longest = value_of(job, "timeout")
     spec = TrainingSpec(
         _JOB,
-        work.steps,
+        work.steps * rounds.in_a_row,
         work.seconds_per_step,
         "" if cluster_resource is None else cluster.name,
         cluster if cluster_resource is None else None,
-        work.checkpoint_every or 0,
+        work.checkpoint_every or (work.steps if rounds.in_a_row > 1 else 0),
         work.seconds_per_checkpoint or 0.0,
         work.seconds_to_restore or 0.0,
         nodes,
@@ -114,6 +130,23 @@ def _job(graph: Graph) -> Resource:
             else "the files declare no command job"
         )
     return jobs[0]
+
+
+def _only_spare(graph: Graph, job: Resource) -> Resource | None:
+    """The low-priority cluster of a job that has several clusters; None: it has none of them."""
+    targets = dict.fromkeys(edge.target for edge in graph.edges_of(job.address))
+    spare = [
+        graph.resources[address]
+        for target in targets
+        if kind_of(target).quota.has_nodes
+        for address in graph.declared(target)
+        if is_low_priority(value_of(graph.resources[address], "tier"))
+    ]
+    if len(spare) > 1:
+        names = " and ".join(cluster.address.name for cluster in spare)
+        text = f"its steps run on {len(spare)} low-priority clusters ({names}): give them the same"
+        raise ForecastError(text, job.label())
+    return spare[0] if spare else None
 
 
 def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:

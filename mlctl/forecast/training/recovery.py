@@ -66,7 +66,10 @@ class TrainingCloud(EngineCloud):
 
 @dataclass(frozen=True, slots=True)
 class RecoveryStudy(Study):
-    """Many histories of a training job under a policy; `scenario` is as `as_batch` has it."""
+    """Many histories of a training job under a policy; `scenario` is as `as_batch` has it.
+
+    Where its files are fewer than the steps of the job, they are the rest of them.
+    """
 
     job: TrainingSpec = field(kw_only=True)
 
@@ -88,4 +91,4 @@ class RecoveryStudy(Study):
 
     def _by_engine(self, run: int) -> History:
         cloud = TrainingCloud(self.scenario, self.job, self.seed_of(run))
-        return carry_out(self.policy, cloud, self.job.steps, 1)
+        return carry_out(self.policy, cloud, self.scenario.job.files, 1)

@@ -72,7 +72,7 @@ def _of_mini_batches(
     batch_size = size or ceil(len(names) / (max(numbers) + 1))
     batches = mini_batches(names, batch_size)
     for number in numbers:
-        yield from ([Path(name).name] for name in (batches[number : number + 1] or [()])[0])
+        yield from ([name] for name in (batches[number : number + 1] or [()])[0])
 
 
 def _rows(results: Path) -> Iterator[list[str]]:

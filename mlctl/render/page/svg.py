@@ -62,10 +62,14 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A share between 0 and 1 that grows along an axis: its name, and the places (x, share)."""
+    """A share between 0 and 1 that grows along an axis: its name, and the places (x, share).
+
+    With `is_area` they are the corners of an area.
+    """
 
     label: str
     places: tuple[tuple[float, float], ...]
+    is_area: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +191,12 @@ def curves(
     rises = _scale([0.0, 1.0], _PLOT_HEIGHT - _MARGIN, _MARGIN)
     drawn = [f'<path class="frame" d="M1 0V{_PLOT_HEIGHT - 1}H{_PLOT_WIDTH}"/>']
     for number, row in enumerate(rows):
-        path = "".join(f"H{across(place):.1f}V{rises(share):.1f}" for place, share in row.places)
+        form, kind = ("L{:.1f} {:.1f}", "area") if row.is_area else ("H{:.1f}V{:.1f}", "curve")
+        path = "".join(form.format(across(place), rises(share)) for place, share in row.places)
         begin = f"M{across(row.places[0][0]) if row.places else 0:.1f} {rises(0.0):.1f}"
         title = f"<title>{text(row.label)}</title>"
         drawn.append(
-            f'<path class="curve curve{number % _COLOURS}" d="{begin}{path}">{title}</path>'
+            f'<path class="{kind} curve{number % _COLOURS}" d="{begin}{path}">{title}</path>'
         )
     if line is not None:
         at, anchor = across(line[1]), "end" if across(line[1]) > _PLOT_WIDTH / 2 else "start"

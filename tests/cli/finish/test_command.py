@@ -52,7 +52,7 @@ def test_a_job_meets_its_deadline_through_an_outage(staged: Run) -> None:
     assert staged("finish", "show", "night", "-o", "json").json["spent"] == told["spent"]
     page = staged("finish", "show", "night", "-o", "html").out
     assert "dedicated" in page
-    assert "<svg" in page or "class=" in page
+    assert 'class="area curve1"' in page  # the band of the forecast
     log = staged("finish", "log", "night").out
     assert "making compute/low-pri-cluster-dedicated" in log
     assert "removed compute/low-pri-cluster-dedicated" in log
@@ -129,6 +129,21 @@ def test_another_process_goes_on_after_a_kill(staged: Run) -> None:
     assert "every one of 40 inputs has its rows, and no row twice" in done.err
     shards = [run["shard"] for run in staged("finish", "show", "killed", "-o", "json").json["runs"]]
     assert shards == list(range(20))
+
+
+@pytest.mark.slow
+def test_sigterm_leaves_it_and_gives_its_lease_back(staged: Run) -> None:
+    line = ("finish", *ENDPOINT, "--files", "4000", "--name", "left", "--shards", "500", "--yes")
+    command = [sys.executable, "-m", "mlctl", *line, "--policy", "remaining", "--weather", "calm"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for text in process.stderr:
+            if "[3/500 shards" in text:
+                process.terminate()
+                break
+        assert "Left as it is: mlctl finish resume left" in process.stderr.read()
+    assert process.returncode == 8
+    assert staged("finish", "cancel", "left", "--yes").out.startswith("left: cancelled")
 
 
 def test_what_is_refused_of_the_forecast_is_refused_before_files_are_applied(

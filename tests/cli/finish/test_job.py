@@ -98,9 +98,8 @@ def test_what_cannot_be_resumed_is_refused_with_its_place(staged: Run) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (("-f", "job.yml"), "-f FILE and --checkpoint OUTPUT need each other"),
-        (("-n", "e", "--checkpoint", "kept"), "-f FILE and --checkpoint OUTPUT need each other"),
-        ((), "give -n ENDPOINT, files with one, or -f FILE of a command job"),
+        (("-n", "e", "--checkpoint", "kept"), "--checkpoint OUTPUT is of a command job"),
+        ((), "give -n ENDPOINT, files with one, or -f FILE of a job"),
         (("-n", "e", "-f", "job.yml"), "give -n ENDPOINT, files with one"),
         (("-f", "job.yml", "--checkpoint", "kept"), "give --steps N"),
     ],

@@ -17,7 +17,7 @@ from tests.forecast.batch.test_policy import scenario
 
 EVENLY = RecoveryPolicy(Way.UNIFORM_PROGRESS)
 SWITCH = Switch(200.0, 5.0, 100.0, 10, 1.0)
-CHANGE_S = 22.0  # four starts and two rounds of it
+CHANGE_S = 11.0  # two starts and a round of it
 
 
 def evenly(of: Scenario, deadline_h: float, shards: int | None = None) -> Study:
@@ -33,7 +33,9 @@ def with_starts(*processes: PreemptionProcess, hours: float) -> Scenario:
 
 def test_the_policy_is_named_on_the_command_line() -> None:
     assert parse("uniform-progress") == EVENLY
-    with pytest.raises(ValueError, match="fallback:K, deadline, remaining, uniform-progress"):
+    with pytest.raises(
+        ValueError, match="fallback:K, deadline, remaining, uniform-progress, reserve"
+    ):
         parse("uniform")
 
 
@@ -63,6 +65,32 @@ def test_a_run_without_work_goes_on_to_the_line_and_one_with_work_while_the_rest
     assert limit(1) == SWITCH.at(7)
 
 
+@pytest.mark.parametrize("reserve", [None, 0.1, 0.3])
+def test_a_dedicated_run_that_is_given_up_is_followed_by_a_look_at_low_priority(
+    reserve: float | None,
+) -> None:
+    """A mini-batch that is half done then does not count; it must not lead to another change."""
+    for round_s in (1.0, 7.0, 60.0):
+        switch = Switch(18 * HOUR, 180.0, 12 * HOUR, int(12 * HOUR / round_s), round_s, reserve)
+        policy = replace(EVENLY, switch=switch)
+        for files in range(switch.files // 2, switch.files, 97):
+            elapsed = switch.line(files) + 1.0
+            limit = policy.limit(Tier.DEDICATED, elapsed, files, 1)
+            assert limit is not None
+            done = int((limit(0) - elapsed - switch.start_s) / round_s)
+            assert policy.tier(limit(0), 0, files - done, Tier.DEDICATED) is Tier.LOW_PRIORITY
+            assert limit(0) < elapsed + 2 * HOUR
+
+
+def test_a_reserve_is_a_share_of_what_the_rest_takes_and_no_more_than_there_is() -> None:
+    kept = replace(SWITCH, reserve=0.5)
+    assert [kept.line(files) for files in (0, 5, 10)] == [200.0, 125.0, 50.0]
+    assert replace(SWITCH, reserve=3.0).line(7) == SWITCH.line(7)
+    policy = RecoveryPolicy(Way.RESERVE, switch=kept)
+    assert policy.tier(49.0, 1, 10, Tier.LOW_PRIORITY) is Tier.LOW_PRIORITY
+    assert policy.tier(50.0, 1, 10, Tier.LOW_PRIORITY) is Tier.DEDICATED
+
+
 def test_in_calm_weather_all_is_done_on_low_priority() -> None:
     study = evenly(scenario(hours=10), 12)
     summary = study.summary(study.histories(range(1)), 12 * HOUR)
@@ -78,9 +106,11 @@ def test_in_an_endless_outage_dedicated_nodes_keep_the_deadline() -> None:
 
 
 @pytest.mark.parametrize("shards", [None, 12])
-def test_no_weather_makes_it_late(shards: int | None) -> None:
+@pytest.mark.parametrize("way", [Way.UNIFORM_PROGRESS, Way.RESERVE])
+def test_no_weather_makes_it_late(way: Way, shards: int | None) -> None:
     changing = with_starts(OnOff(2 * HOUR, HOUR), Poisson(0.3), hours=2)
-    histories = evenly(changing, 3, shards).histories(range(12))
+    [study] = with_deadline([Study(changing, RecoveryPolicy(way, shards=shards))], 3 * HOUR)
+    histories = study.histories(range(12))
     assert all(run.done and run.done_s <= 3 * HOUR for run in histories)
     assert any(run.dedicated_s and run.low_s for run in histories)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.inputs import RehearsalError
+from mlctl.rehearsal.inputs import Inputs, RehearsalError
 from mlctl.rehearsal.scoring.verify import verify
 from tests.builders import rehearsed
 
@@ -62,3 +62,9 @@ def test_results_without_rows_or_without_the_cell_are_an_error(tmp_path: Path) -
     (tmp_path / "more").mkdir()
     with pytest.raises(RehearsalError, match="has 9 cells"):
         codes(tmp_path / "more", "a,b\n", 9)
+
+
+def test_files_of_one_name_in_different_folders_are_no_row_twice(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("mini-batch 0,simulated\nmini-batch 1,simulated\n")
+    inputs = Inputs(Path(), ("a/1.txt", "b/1.txt"))
+    assert list(verify(tmp_path, inputs, size=1)) == []
