@@ -9,7 +9,7 @@ from mlctl import pointer
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label, Span
-from mlctl.kinds import Resource
+from mlctl.kinds import Resource, control_flow
 from mlctl.kinds.address import Reference
 from mlctl.kinds.expressions import JOBS, OUTPUTS, PARENT, SIDES, Expression, find
 from mlctl.kinds.records.component import KIND as COMPONENT
@@ -83,6 +83,8 @@ class Step:
     def outputs(self) -> frozenset[str] | None:
         """The outputs that other steps may read; None where they are not known."""
         given = self.part.mapping(OUTPUTS)
+        if control_flow.kind_of(self.part.data):
+            return None  # those of its body
         if self.written:
             return frozenset(map(str, given))
         ports = self.ports(OUTPUTS)
@@ -129,13 +131,12 @@ def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
 
 def steps_of(part: Part, graph: Graph, read: ReadDocument) -> dict[str, Step]:
     """The steps of a pipeline, or of a component that is one, by name."""
-    return {
-        str(name): step_of(
-            str(name), Part(part.document, (*part.at, JOBS, str(name)), step), graph, read
-        )
-        for name, step in part.mapping(JOBS).items()
-        if isinstance(step, dict)
-    }
+    steps = {}
+    for name, step in part.mapping(JOBS).items():
+        if isinstance(step, dict):
+            at = (*part.at, JOBS, str(step.get(control_flow.BODY, name)))
+            steps[str(name)] = step_of(str(name), Part(part.document, at, step), graph, read)
+    return steps
 
 
 def step_of(name: str, part: Part, graph: Graph, read: ReadDocument) -> Step:

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,9 @@ _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
 _ARTIFACTS = ("outputs", "logs")
 LOG = "log.txt"  # what a command prints
 _DONE = "done.json"
-_FILE_TYPES = ("uri_file", "triton_model")
+VALUE_TYPES = ("string", "integer", "number", "boolean")  # outputs that are a text in a file
+_FILE_TYPES = ("uri_file", "triton_model", *VALUE_TYPES)
+_LONGEST_VALUE = 1 << 16  # characters of an output that is a value
 _POLL_S = 0.02
 _LAST = 20  # lines of a log that are shown
 _TAIL = 1 << 16  # bytes of it that are read for them
@@ -67,8 +69,7 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         RunError: the code cannot be copied.
     """
     try:
-        (folder / _DONE).unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
+        forget(folder)
         (folder / "code").mkdir(parents=True)
         if code is not None:
             _copy_code(code, folder / "code")
@@ -84,6 +85,40 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         programs.lay_out(folder, python)
     except OSError as error:
         raise RunError(f"`{folder}` cannot be laid out: {error.strerror or error}") from None
+
+
+def forget(folder: Path) -> None:
+    """Remove the folder of a node; whenever this is broken off, it has not completed.
+
+    Raises:
+        OSError: it is said to have completed, and that cannot be changed.
+    """
+    (folder / _DONE).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def written_value(folder: Path, output: str) -> str | None:
+    """The text that a command has written as an output that is a value; None where it has none."""
+    place = folder / "outputs" / output
+    place = place / "output" if place.is_dir() else place  # as mldesigner writes it
+    try:
+        with place.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_VALUE).strip()
+    except OSError:
+        return None
+
+
+def table_of(places: Sequence[Path], folder: Path) -> Path:
+    """A folder with an MLTable of files and folders: what the rounds of a loop left, together.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder.mkdir(parents=True)
+    paths = [{"file" if files.is_file(place) else "folder": str(place)} for place in places]
+    text = json.dumps({"type": "mltable", "paths": paths}, indent=1)  # JSON is YAML
+    (folder / "MLTable").write_text(text, encoding="utf-8")
+    return folder
 
 
 def _copy_code(code: Path, target: Path) -> None:

@@ -28,17 +28,21 @@ from mlctl.running.model import (
     JobPlan,
     Literal,
     LocalData,
+    LoopOutput,
     NodeResult,
+    Produced,
     RunError,
     RunNode,
     RunStatus,
     StepOutput,
     Value,
+    produced_by,
 )
 
 _COPIED = 1 << 26  # bytes of a user's input of which a command gets a copy
 _HASHED = 1 << 28  # bytes of a file whose content is hashed; of a larger one size and time
 _PIECE = 1 << 20
+_SHOWN = 100  # characters of a condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,9 @@ class JobRun:
         for name in self.plan.nodes[only].needs:
             folder = self.settings.folder / name
             record = commands.saved(folder)
+            if record is None and self.plan.nodes[name].guards:
+                self.results[name] = NodeResult(RunStatus.BYPASSED, folder)
+                continue
             if record is None:
                 raise RunError(
                     f"`{only}` needs `{name}`, which has not completed in `{self.settings.folder}`"
@@ -127,22 +134,81 @@ class JobRun:
     ) -> None:
         """Start every node whose needs are met; leave out those whose needs failed."""
         stopped = not self.plan.goes_on and any(
-            result.status is not RunStatus.COMPLETED for result in self.results.values()
+            not result.status.is_well for result in self.results.values()
         )
         for name in list(waiting):
             node = self.plan.nodes[name]
-            lacking = [
-                need
-                for need in sorted(node.needs)
-                if need in self.results and self.results[need].status is not RunStatus.COMPLETED
-            ]
-            if lacking or stopped:
-                why = f"`{lacking[0]}` did not complete" if lacking else "another step failed"
+            result = self._not_begun(node, stopped=stopped)
+            if result is not None:
                 waiting.remove(name)
-                self._end(name, NodeResult(RunStatus.NOT_STARTED, self._folder(name), why=why))
+                self._end(name, result)
             elif node.needs <= self.results.keys():
                 waiting.remove(name)
                 running[pool.submit(self._run, node)] = name
+
+    def _not_begun(self, node: RunNode, *, stopped: bool) -> NodeResult | None:
+        """What comes of a node that does not run; None where it runs, or that is not known yet."""
+        folder = self._folder(node.name)
+        for need in sorted(node.needs & self.results.keys()):
+            if not self.results[need].status.is_well:
+                why = f"`{need}` did not complete"
+                return NodeResult(RunStatus.NOT_STARTED, folder, why=why)
+        if stopped:
+            return NodeResult(RunStatus.NOT_STARTED, folder, why="another step failed")
+        if not node.needs <= self.results.keys():
+            return None
+        why = ""
+        try:
+            for value in node.values:
+                if isinstance(value, Produced) and not self._sources(value):
+                    why = f"`{next(produced_by(value)).node}` did not run"
+            for guard in node.guards if not why else ():
+                if self._holds(guard.value) is not guard.expected:
+                    why = f"its condition is not {str(guard.expected).lower()}"
+        except (RunError, OSError) as error:
+            return NodeResult(RunStatus.FAILED, folder, why=str(error))
+        if not why:
+            return None
+        commands.forget(folder)
+        return NodeResult(RunStatus.BYPASSED, folder, why=why)
+
+    def _sources(self, value: Produced) -> list[StepOutput]:
+        """The outputs of nodes that a value is, of those that ran."""
+        match value:
+            case StepOutput(node):
+                ran = self.results[node].status is not RunStatus.BYPASSED
+                return [value] if ran else []
+            case LoopOutput(rounds, every):
+                sources = [source for inner in rounds for source in self._sources(inner)]
+                return sources if every else sources[-1:]
+
+    def _holds(self, value: Value) -> bool:
+        """Whether a condition is true.
+
+        Raises:
+            RunError: it is neither true nor false.
+        """
+        text = value.text if isinstance(value, Literal) else ""
+        if isinstance(value, Produced):
+            text = self._written(self._sources(value)[0])
+        if text.casefold() not in ("true", "false"):
+            raise RunError(f"its condition is `{text[:_SHOWN]}`, which is neither true nor false")
+        return text.casefold() == "true"
+
+    def _written(self, source: StepOutput) -> str:
+        """The text of an output that is a value: its file, as the command has written it.
+
+        Raises:
+            RunError: the command has written none.
+        """
+        result = self.results[source.node]
+        text = commands.written_value(result.folder, source.name)
+        if text is None:
+            raise RunError(
+                f"`{source.node}` has written no value for `{source.name}`: the file"
+                f" ${{{{outputs.{source.name}}}}} has one"
+            )
+        return text
 
     def _end(self, name: str, result: NodeResult) -> None:
         self.results[name] = result
@@ -227,11 +293,27 @@ class JobRun:
             case Literal(text):
                 return text
             case StepOutput(source, output):
-                return shlex.quote(str(self.results[source].output(output)))
+                place = str(self.results[source].output(output))
+                return shlex.quote(self._written(value) if self._is_value(value) else place)
+            case LoopOutput(_, every):
+                sources = self._sources(value)
+                if every:
+                    return shlex.quote(self._together(sources, folder / "inputs" / name))
+                return self._text(node, name, sources[0], folder)
             case LocalData(path):
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
             case Elsewhere(uri):
                 raise RunError(self._not_here(node, name, uri))
+
+    def _together(self, sources: list[StepOutput], place: Path) -> str:
+        """What all rounds of a loop left: a list of values, or the path of an MLTable."""
+        if self._is_value(sources[0]):
+            return json.dumps([self._written(source) for source in sources])
+        places = [self.results[source.node].output(source.name) for source in sources]
+        return str(commands.table_of(places, place))
+
+    def _is_value(self, source: StepOutput) -> bool:
+        return self.plan.nodes[source.node].outputs.get(source.name) in commands.VALUE_TYPES
 
     def _not_here(self, node: RunNode, name: str, uri: str) -> str:
         typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
@@ -275,6 +357,8 @@ class JobRun:
                 return f"literal:{text}"
             case StepOutput(node, name):
                 return f"output:{self.output_ids[node]}/{name}"
+            case LoopOutput(_, every):
+                return " ".join([str(every), *map(self._key_of, self._sources(value))])
             case LocalData(path):
                 return f"data:{_content(path)}"
             case Elsewhere(uri):
@@ -286,10 +370,18 @@ class JobRun:
         if place.is_symlink() or place.exists():
             shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True, exist_ok=True)
-        for name, source in self.plan.outputs.items():
-            result = self.results.get(source.node)
-            if result is not None and result.status is RunStatus.COMPLETED:
-                (place / name).symlink_to(result.output(source.name))
+        for name, value in self.plan.outputs.items():
+            if not {output.node for output in produced_by(value)} <= self.results.keys():
+                continue  # one step was run alone
+            outputs = [
+                self.results[source.node].output(source.name)
+                for source in self._sources(value)
+                if self.results[source.node].status is RunStatus.COMPLETED
+            ]
+            if isinstance(value, LoopOutput) and value.every:
+                commands.table_of(outputs, place / name)
+            elif outputs:
+                (place / name).symlink_to(outputs[-1])
 
 
 def _sentence(error: OSError) -> str:

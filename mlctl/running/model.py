@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
@@ -45,7 +45,33 @@ class Elsewhere:
     uri: str
 
 
-Value: TypeAlias = Literal | LocalData | StepOutput | Elsewhere
+@dataclass(frozen=True, slots=True)
+class LoopOutput:
+    """An output of a loop: that of the last round that ran, or with `every` those of all."""
+
+    rounds: tuple[StepOutput | LoopOutput, ...]
+    every: bool = False
+
+
+Produced: TypeAlias = StepOutput | LoopOutput
+Value: TypeAlias = Literal | LocalData | Produced | Elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition under which a node runs: the value, and whether it has to be true."""
+
+    value: Value
+    expected: bool
+
+
+def produced_by(value: Value) -> Iterator[StepOutput]:
+    """The outputs of nodes that a value may be."""
+    if isinstance(value, StepOutput):
+        yield value
+    elif isinstance(value, LoopOutput):
+        for inner in value.rounds:
+            yield from produced_by(inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +102,7 @@ class RunNode:
 
     `outputs` are their types by name. `timeout` is in seconds. `processes` are those of
     `distribution`, which all run on this machine. `where` is its place in a file (`job.yml:12`).
-    `python` runs it, where another one does than the rest.
+    `python` runs it, where another one does than the rest. It runs where all `guards` hold.
     """
 
     name: str
@@ -94,11 +120,17 @@ class RunNode:
     parallel: ParallelStep | None = None
     environment: EnvironmentSource | None = None
     python: str = ""
+    guards: tuple[Guard, ...] = ()
+
+    @property
+    def values(self) -> list[Value]:
+        """What it takes: its inputs, and what says whether it runs."""
+        return [*self.inputs.values(), *(guard.value for guard in self.guards)]
 
     @property
     def needs(self) -> set[str]:
         """The nodes whose outputs it takes."""
-        return {value.node for value in self.inputs.values() if isinstance(value, StepOutput)}
+        return {output.node for value in self.values for output in produced_by(value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +142,7 @@ class JobPlan:
 
     name: str
     nodes: Mapping[str, RunNode]
-    outputs: Mapping[str, StepOutput] = field(default_factory=dict)
+    outputs: Mapping[str, Produced] = field(default_factory=dict)
     goes_on: bool = True
 
 
@@ -121,6 +153,12 @@ class RunStatus(StrEnum):
     FAILED = "Failed"
     CANCELED = "Canceled"
     NOT_STARTED = "NotStarted"
+    BYPASSED = "Bypassed"  # its condition does not hold
+
+    @property
+    def is_well(self) -> bool:
+        """Whether a job with such a node can have completed."""
+        return self in (RunStatus.COMPLETED, RunStatus.BYPASSED)
 
 
 @dataclass(frozen=True, slots=True)

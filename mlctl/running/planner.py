@@ -14,7 +14,8 @@ from mlctl import files
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
 from mlctl.config.pipelines import Part, Pipeline, Step, order, step_of, steps_of
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
+from mlctl.kinds import control_flow
 from mlctl.kinds.address import Reference
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, find, only
 from mlctl.kinds.records.data import KIND as DATA
@@ -26,9 +27,12 @@ from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running.model import (
     Elsewhere,
     EnvironmentSource,
+    Guard,
     JobPlan,
     Literal,
     LocalData,
+    LoopOutput,
+    Produced,
     RunError,
     RunNode,
     StepOutput,
@@ -38,7 +42,7 @@ from mlctl.running.model import (
 
 _NAME = re.compile(r"\w[\w.-]*")
 _MOST_TRIALS = 1000  # reference-yaml-job-sweep
-_NOT_RUN = ("if_else", "do_while", "parallel_for", "automl", "spark", "data_transfer", "finetuning")
+_NOT_RUN = ("automl", "spark", "data_transfer", "finetuning")
 _OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
 
 
@@ -108,22 +112,24 @@ class _Planner:
 
     def pipeline(
         self, prefix: str, part: Part, inputs: Mapping[str, Value], job: Resource
-    ) -> tuple[dict[str, RunNode], dict[str, StepOutput]]:
+    ) -> tuple[dict[str, RunNode], dict[str, Produced]]:
         """The nodes of a pipeline, and where its outputs come from."""
+        part = _unrolled(part, inputs)
         pipeline = Pipeline(job, part, steps_of(part, self.graph, self.read))
         names, cycle = order(pipeline)
         if cycle:
             raise RunError(f"the steps {', '.join(cycle)} wait for each other")
         nodes: dict[str, RunNode] = {}
-        produced: dict[str, dict[str, StepOutput]] = {}
-        outputs: dict[str, StepOutput] = {}
+        produced: dict[str, Mapping[str, Produced]] = {}
+        outputs: dict[str, Produced] = {}
         for name in names:
             step, path = pipeline.steps[name], f"{prefix}{name}"
             runs = self.component(step)
             if runs.mapping(JOBS):
                 bound = self.inputs(path, step.part, runs, inputs, produced)
                 inner, produced[name] = self.pipeline(f"{path}.", runs, bound, job)
-                nodes |= inner
+                guards = self.guards(step.part, inputs, produced)
+                nodes |= {key: replace(n, guards=(*guards, *n.guards)) for key, n in inner.items()}
             else:
                 nodes[path] = self.node(path, step, inputs, produced)
                 produced[name] = {
@@ -132,7 +138,8 @@ class _Planner:
             for output, written in step.part.mapping(OUTPUTS).items():
                 target = _parent_output(written)
                 if target is not None and output in produced[name]:
-                    outputs[target] = produced[name][output]
+                    value, loop = produced[name][output], step.part.data.get(control_flow.LOOP)
+                    outputs[target] = in_loop(loop, outputs.get(target), value)
         return nodes, outputs
 
     def node(
@@ -140,7 +147,7 @@ class _Planner:
         name: str,
         step: Step,
         outer: Mapping[str, Value] | None,
-        produced: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, Produced]],
     ) -> RunNode:
         """A step of a pipeline whose inputs are `outer`; without, a job by itself."""
         runs = step.runs or step.part
@@ -187,6 +194,21 @@ class _Planner:
             trials=_trials(setting) if kind == "sweep" else None,
             parallel=parallel,
             environment=self.environment(inner, (task or {}).get("environment") or written),
+            guards=self.guards(step.part, outer or {}, produced),
+        )
+
+    def guards(
+        self,
+        part: Part,
+        outer: Mapping[str, Value],
+        produced: Mapping[str, Mapping[str, Produced]],
+    ) -> tuple[Guard, ...]:
+        """The conditions that steps of control flow put on a step."""
+        conditions = part.mapping(control_flow.CONDITION).items()
+        return tuple(
+            Guard(self.value(part, text, outer, produced) or Literal(""), expected == "true")
+            for expected, texts in conditions
+            for text in (texts if isinstance(texts, list) else ())
         )
 
     def inputs(
@@ -195,7 +217,7 @@ class _Planner:
         part: Part,
         runs: Part,
         outer: Mapping[str, Value] | None = None,
-        produced: Mapping[str, Mapping[str, StepOutput]] | None = None,
+        produced: Mapping[str, Mapping[str, Produced]] | None = None,
     ) -> dict[str, Value]:
         """The inputs of a step with a value: typed, given, or the default of the component."""
         bound: dict[str, Value] = {}
@@ -231,38 +253,51 @@ class _Planner:
         part: Part,
         written: Data,
         outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
         """What an input says as a value; None where it is an optional input without one."""
         if isinstance(written, dict):
-            inner = written.get("path", written.get("value", written.get("default")))
-            is_data = "path" in written or str(written.get("type", "")).startswith(
-                ("uri_", "mltable", "mlflow", "custom", "triton")
-            )
-            if inner is None:
-                return None
-            if not is_data or (isinstance(inner, str) and "${{" in inner):
-                return self.value(part, inner, outer, produced)
-            return self.data(part, str(inner))
-        text = str(written)
-        expression = only(text) if isinstance(written, str) else None
+            return self.entry(part, written, outer, produced)
+        if not isinstance(written, str):
+            return Literal(str(written))
+        text = written
+        if rounds := control_flow.rounds_of(text):
+            every, paths = rounds
+            values = [self.expression(part, path, outer, produced) for path in paths]
+            return LoopOutput(tuple(v for v in values if isinstance(v, Produced)), every)
+        expression = only(text)
         if expression is not None and expression.path[0] == PARENT:
             return self.expression(part, expression.path, outer, produced)
-        if isinstance(written, str):
-            for inside in reversed(list(find(text))):
-                value = self.expression(part, inside.path, outer, produced)
-                if isinstance(value, Literal):
-                    text = text[: inside.start] + value.text + text[inside.end :]
-            if text.startswith("azureml:"):
-                return self.data(part, text)
-        return Literal(text)
+        for inside in reversed(list(find(text))):
+            value = self.expression(part, inside.path, outer, produced)
+            if isinstance(value, Literal):
+                text = text[: inside.start] + value.text + text[inside.end :]
+        return self.data(part, text) if text.startswith("azureml:") else Literal(text)
+
+    def entry(
+        self,
+        part: Part,
+        written: Mapping[str, Data],
+        outer: Mapping[str, Value],
+        produced: Mapping[str, Mapping[str, Produced]],
+    ) -> Value | None:
+        """What an input that is a mapping says as a value, as `value`."""
+        inner = written.get("path", written.get("value", written.get("default")))
+        is_data = "path" in written or str(written.get("type", "")).startswith(
+            ("uri_", "mltable", "mlflow", "custom", "triton")
+        )
+        if inner is None:
+            return None
+        if not is_data or (isinstance(inner, str) and "${{" in inner):
+            return self.value(part, inner, outer, produced)
+        return self.data(part, str(inner))
 
     def expression(
         self,
         part: Part,
         path: tuple[str, ...],
         outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
         """What `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME` stands for."""
         match path:
@@ -313,6 +348,29 @@ class _Planner:
         if not is_local(str(written)) or not path.exists():
             raise RunError(f"{_where(part)}: the code `{written}` is not here")
         return files.real(path)
+
+
+def in_loop(loop: Data, before: Produced | None, value: Produced) -> Produced:
+    """An output of a pipeline that is that of a step; of a loop's round together with others."""
+    if not loop:
+        return value
+    rounds = before.rounds if isinstance(before, LoopOutput) else ()
+    return LoopOutput((*rounds, value), loop == control_flow.EVERY)
+
+
+def _unrolled(part: Part, inputs: Mapping[str, Value]) -> Part:
+    """A pipeline with the rounds of loops in place of steps of control flow."""
+
+    def text_of(name: str) -> str | None:
+        value = inputs.get(name)
+        return value.text if isinstance(value, Literal) else None
+
+    try:
+        steps = control_flow.unrolled(part.mapping(JOBS), text_of)
+    except control_flow.ControlFlowError as error:
+        where = _where(Part(part.document, (*part.at, JOBS, error.step), {}))
+        raise RunError(f"{where}: `{error.step}` cannot be read: {error}") from None
+    return replace(part, data={**part.data, JOBS: steps})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,3 +17,8 @@ EXCLUDING_FIELDS = Rule("MLC110", "excluding-fields", Severity.ERROR)
 NOT_AS_THE_SCHEMA = Rule("MLC199", "not-as-the-schema", Severity.ERROR)
 
 SCHEMA_RULES = tuple(value for value in dict(globals()).values() if isinstance(value, Rule))
+
+
+def is_preview(hint: str) -> bool:
+    """Whether a hint says that a value is of a private preview, which the service knows."""
+    return hint.startswith("a private preview of the service")

@@ -49,9 +49,10 @@ def not_allowed(violation: Violation) -> Diagnostic:
     near = nearest(violation.value, allowed)
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
     message = f"{violation.name} does not take {violation.shown}"
-    return violation.diagnostic(
+    diagnostic = violation.diagnostic(
         rules.VALUE_NOT_ALLOWED, message, _placeholder_hint(violation) or hint
     )
+    return replace(diagnostic, accepted=rules.is_preview(hint))
 
 
 def out_of_bounds(violation: Violation, bound: str) -> Diagnostic:

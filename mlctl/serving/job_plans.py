@@ -13,14 +13,27 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.config.pipelines import Part
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import SourceText
 from mlctl.durations import parse_iso
-from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, find, only
+from mlctl.kinds import control_flow
+from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, find, only, spelt
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
-from mlctl.running.model import JobPlan, Literal, LocalData, RunNode, StepOutput, Trials, Value
+from mlctl.running.model import (
+    Guard,
+    JobPlan,
+    Literal,
+    LocalData,
+    LoopOutput,
+    Produced,
+    RunNode,
+    StepOutput,
+    Trials,
+    Value,
+)
+from mlctl.running.planner import in_loop
 from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, asset_uri, located
 from mlctl.simulator.control_plane import service
@@ -116,11 +129,13 @@ class _Reader:
 
     def pipeline(
         self, prefix: str, steps: Mapping[str, Data], inputs: Mapping[str, Value]
-    ) -> tuple[dict[str, RunNode], dict[str, StepOutput]]:
+    ) -> tuple[dict[str, RunNode], dict[str, Produced]]:
         """The nodes of a pipeline, and where its outputs come from."""
+        texts = {key: value.text for key, value in inputs.items() if isinstance(value, Literal)}
+        steps = pipeline_nodes.unrolled(steps, texts)
         nodes: dict[str, RunNode] = {}
-        produced: dict[str, Mapping[str, StepOutput]] = {}
-        outputs: dict[str, StepOutput] = {}
+        produced: dict[str, Mapping[str, Produced]] = {}
+        outputs: dict[str, Produced] = {}
         for step in pipeline_nodes.sort_steps(steps):
             data, path = steps[step], f"{prefix}{step}"
             if not isinstance(data, Mapping):
@@ -131,22 +146,42 @@ class _Reader:
             if arm_body.section(node.component, "jobs"):
                 bound = self.inputs(f"`{path}`", data, node.component, inputs, produced)
                 inner, produced[step] = self.pipeline(f"{path}.", node.component["jobs"], bound)
-                nodes |= inner
+                guards = self.guards(path, data, inputs, produced)
+                nodes |= {key: replace(n, guards=(*guards, *n.guards)) for key, n in inner.items()}
             else:
-                nodes[path] = self.node(path, node, inputs, produced)
+                guards = self.guards(path, data, inputs, produced)
+                nodes[path] = replace(self.node(path, node, inputs, produced), guards=guards)
                 produced[step] = {key: StepOutput(path, key) for key in nodes[path].outputs}
             for key, item in arm_body.section(data, "outputs").items():
                 expression = only(str(item.get("value"))) if isinstance(item, Mapping) else None
                 if expression and expression.path[:2] == (PARENT, OUTPUTS):
-                    outputs[expression.path[2]] = produced[step][key]
+                    target, loop = expression.path[2], data.get(control_flow.LOOP)
+                    outputs[target] = in_loop(loop, outputs.get(target), produced[step][key])
         return nodes, outputs
+
+    def guards(
+        self,
+        path: str,
+        data: Mapping[str, Data],
+        outer: Mapping[str, Value],
+        produced: Mapping[str, Mapping[str, Produced]],
+    ) -> tuple[Guard, ...]:
+        """The conditions that steps of control flow put on a step."""
+        return tuple(
+            Guard(
+                self.value(f"`{path}`", str(text), "literal", outer, produced) or Literal(""), yes
+            )
+            for expected, texts in arm_body.section(data, control_flow.CONDITION).items()
+            for yes in (expected == "true",)
+            for text in (texts if isinstance(texts, list) else ())
+        )
 
     def node(
         self,
         name: str,
         node: PipelineNode,
         outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, Produced]],
     ) -> RunNode:
         """A command, sweep or parallel step."""
         kind = node.kind.casefold()
@@ -187,7 +222,7 @@ class _Reader:
         data: Mapping[str, Data],
         component: Mapping[str, Data],
         outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, Produced]],
     ) -> dict[str, Value]:
         """The inputs that have a value: given, or the default of the component."""
         declared, bound = arm_body.section(component, INPUTS), {}
@@ -215,9 +250,14 @@ class _Reader:
         text: str,
         kind: str,
         outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, StepOutput]],
+        produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
         """What the text of an input stands for; None: an input of the pipeline without a value."""
+        rounds = control_flow.rounds_of(text)
+        if rounds is not None:
+            every, paths = rounds
+            values = [self.value(label, spelt(*path), kind, outer, produced) for path in paths]
+            return LoopOutput(tuple(v for v in values if isinstance(v, Produced)), every)
         expression = only(text)
         if expression is not None:
             match expression.path:

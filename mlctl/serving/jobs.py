@@ -47,7 +47,9 @@ def create(
     Raises:
         ServiceError: as `creation.create`, or its code, data or components are not here.
     """
-    name = creation.check(workspace, request)
+    is_pipeline = request.properties.get("jobType") == "Pipeline"
+    to_run = {"": CodeResult(Workload(), {})} if is_pipeline else {}
+    name = creation.check(workspace, replace(request, ran=to_run))
     plan = job_plans.plan(workspace, name, request.properties, code, base)
     ran = run(workspace, plan, code)
     job = creation.create(workspace, replace(request, name=name, ran=ran))
@@ -73,7 +75,11 @@ def run(workspace: WorkspaceHandle, plan: JobPlan, code: CodeSettings) -> dict[s
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    ran = {name: _result(result) for name, result in results.items()}
+    ran = {
+        name: _result(result)
+        for name, result in results.items()
+        if result.status is not RunStatus.BYPASSED
+    }
     if set(ran) == {plan.name}:
         return {"": ran[plan.name]}
     return {"": CodeResult(Workload(), {"results": str(folder)}), **ran}

@@ -117,6 +117,7 @@ def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) 
     from mlctl.running.planner import plan_job
 
     report = new_report(session, ignore)
+    report.lenient = True  # nobody but this machine has to take a private preview
     loaded = session.loader(report, scripts=False).load(paths)
     session.show(report)
     if report.failed:
@@ -270,7 +271,7 @@ def _report(
     from mlctl.render.cloud import local_runs
     from mlctl.running.model import RunStatus
 
-    completed = all(result.status is RunStatus.COMPLETED for result in results.values())
+    completed = all(result.status.is_well for result in results.values())
     if args.json_:
         session.out_data(json.dumps(local_runs.as_data(plan, results, settings.folder), indent=2))
         return completed

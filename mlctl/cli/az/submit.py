@@ -69,7 +69,8 @@ def create(
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
-        declared = resources(session, backend, args)
+        python = python_of(session, running) if backend_is_local(session, running) else None
+        declared = resources(session, backend, args, runs_here=python is not None)
         if declared is None:
             return Exit.ERROR
         resource, assets = declared
@@ -77,7 +78,6 @@ def create(
         for asset in assets:
             register(backend, asset)
         properties = body(resource, backend.scope)
-        python = python_of(session, running) if backend_is_local(session, running) else None
         request = (args.name or resource.get("name"), properties, asked, workload)
         if python is None:
             job = runs.create(*request)
@@ -143,7 +143,7 @@ def submit(
 
 
 def resources(
-    session: Session, backend: Backend, args: JobArgs
+    session: Session, backend: Backend, args: JobArgs, *, runs_here: bool = False
 ) -> tuple[Resource, list[Resource]] | None:
     """The job of the file, and the assets that are written inline in it or are local.
 
@@ -151,6 +151,7 @@ def resources(
     """
     typed = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_))
     report = new_report(session, args.ignore)
+    report.lenient = report.lenient or runs_here  # which takes private previews
     loader = session.loader(
         report,
         JOB,

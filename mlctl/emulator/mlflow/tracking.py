@@ -6,7 +6,7 @@ At `/api/2.0/mlflow` it is that of the workspace that always exists, at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -19,6 +19,7 @@ from mlctl.emulator.mlflow.runs import TrackedRun
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, job_files, uploads
 from mlctl.pointer import Data
+from mlctl.schema.compiled import compile_schema
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.simulator.control_plane.jobs import records, tracked_runs
 from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue
@@ -28,6 +29,31 @@ from mlctl.simulator.control_plane.state.blob_store import ItemKind
 _MOST = 1000  # runs in an answer, unless it is asked for others
 _NO_SUCH = "RESOURCE_DOES_NOT_EXIST"
 _ROOT = "artifacts"
+_WHOLE: dict[str, Data] = {"type": ["integer", "string", "null"], "pattern": r"^\d{0,18}$"}
+_WHOLE |= {"minimum": 0, "maximum": 1 << 62}
+_NUMBER: dict[str, Data] = {
+    "type": ["number", "string"],
+    "pattern": r"^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|NaN|Infinity)$",
+}
+_TEXTS: dict[str, Data] = {"type": ["array", "null"], "items": {"type": "string"}}
+_TIMES: dict[str, Data] = {"timestamp": _WHOLE, "step": _WHOLE}
+
+
+def _objects(**fields: Data) -> Data:
+    item: dict[str, Data] = {"type": "object", "required": ["key"], "properties": fields}
+    return {"type": ["array", "null"], "items": item}
+
+
+_REQUEST: dict[str, Data] = {
+    "properties": {
+        **dict.fromkeys(("start_time", "end_time", "page_token", "max_results"), _WHOLE),
+        **dict.fromkeys(("tags", "params"), _objects()),
+        **dict.fromkeys(("experiment_ids", "order_by"), _TEXTS),
+        **_TIMES,
+        "metrics": _objects(**_TIMES, value=_NUMBER),
+    }
+}
+_has_types = compile_schema(_REQUEST) or bool
 
 
 def handle(call: Call) -> Response:
@@ -35,6 +61,7 @@ def handle(call: Call) -> Response:
 
     def answer(call: Call) -> Response:
         what = call.names["what"]
+        _check(call.data)
         handler = _HANDLERS.get(f"{call.request.method} {what}")
         if handler is not None:
             return json_response(handler(call))
@@ -59,9 +86,13 @@ def _answered(call: Call, handler: Callable[[Call], Response]) -> Response:
         code = _NO_SUCH if error.code == "ResourceNotFound" else error.code
         body: dict[str, Data] = {"error_code": code, "message": error.message}
         return json_response(body, error.status or 400)
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+
+
+def _check(data: Mapping[str, Data]) -> None:
+    """Refuse a body with a value of a type that nobody can take for what it stands for."""
+    if not _has_types(data):
         text = "The request has a value of a wrong type, or lacks one."
-        return json_response({"error_code": "INVALID_PARAMETER_VALUE", "message": text}, 400)
+        raise Permanent("INVALID_PARAMETER_VALUE", text)
 
 
 def _text(call: Call, *names: str) -> str:
@@ -147,6 +178,7 @@ def _log_one(part: str) -> Callable[[Call], Data]:
 
 
 def _log_metric(call: Call) -> Data:
+    _check({"metrics": [call.data]})
     _log(call, {}, [call.data])
     return {}
 

@@ -16,6 +16,7 @@ _STYLES = {
     RunStatus.FAILED: Style.BOLD_RED,
     RunStatus.CANCELED: Style.YELLOW,
     RunStatus.NOT_STARTED: Style.GRAY,
+    RunStatus.BYPASSED: Style.GRAY,
 }
 _LACKING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -60,7 +61,7 @@ def failure(node: RunNode, result: NodeResult, again: str) -> str:
 
 def as_data(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path) -> dict[str, Any]:
     """The run as JSON: each step with its status, seconds, metrics, log and outputs."""
-    completed = all(result.status is RunStatus.COMPLETED for result in results.values())
+    completed = all(result.status.is_well for result in results.values())
     return {
         "name": plan.name,
         "status": RunStatus.COMPLETED if completed else RunStatus.FAILED,

@@ -36,6 +36,17 @@ dependencies:
 # MicrosoftLearning/mslearn-dp100#72, and as mslearn-mlops#60: a Python that is gone.
 # MicrosoftLearning/mslearn-dp100#34: the build was killed (-15); its packages were not to blame.
 KILLED = "dependencies:\n  - pip\n  - scikit-learn\n  - pip: [azureml-defaults]\n"
+# Azure/azure-sdk-for-python#34418 is no case: conda's own files clashed (FileExistsError).
+# Azure/mlops-v2#79: a Python and an SDK that are gone. `sklearn` 0.24.1 needs --resolve.
+SKLEARN = """\
+dependencies:
+  - python=3.7.5
+  - pip
+  - pip:
+      - azureml-mlflow==1.38.0
+      - azureml-sdk==1.38.0
+      - sklearn==0.24.1
+"""
 OLD = "dependencies:\n  - python=3.6.2\n  - scikit-learn\n  - pip: [azureml-defaults]\n"
 
 
@@ -45,6 +56,7 @@ OLD = "dependencies:\n  - python=3.6.2\n  - scikit-learn\n  - pip: [azureml-defa
         (FROZEN, [("MLC361", 4), ("MLC337", 6), ("MLC338", 8)]),
         (OLD, [("MLC361", 2)]),
         (KILLED, []),
+        (SKLEARN, [("MLC361", 2), ("MLC361", 6)]),
         ("dependencies: [python=3.12, {pip: [azureml-mlflow, azureml-defaults]}]\n", []),
         ("dependencies:\n- python=3.12\n- pip:\n  - azureml-sdk==1.50 # old\n", [("MLC361", 4)]),
         ("dependencies:\n- python=3.8 # mlctl:ignore=MLC361\n", []),
@@ -85,6 +97,13 @@ def test_a_folder_is_checked_with_the_files_that_documents_name(mlctl: Run, tmp_
         ("MLC361", "job.yml", 5),
     ]
     assert "checked 3 environments" in done.err
+
+
+def test_an_image_of_a_retired_system_is_found(mlctl: Run, tmp_path: Path) -> None:
+    # microsoft/MLOpsPython#418, whose conda file the thread does not show
+    image = "mcr.microsoft.com/azureml/intelmpi2018.3-ubuntu16.04:20210301.v1"
+    (tmp_path / "env.yml").write_text(f"{HEAD}image: {image}\n")
+    assert codes(mlctl, "env.yml") == [("MLC361", "env.yml", 4)]
 
 
 def test_a_batch_deployment_may_have_azureml_core(mlctl: Run, tmp_path: Path) -> None:

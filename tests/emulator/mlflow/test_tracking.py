@@ -141,7 +141,12 @@ def test_errors_are_those_that_the_client_reads() -> None:
     assert got(here, "runs/get").data["message"] == "The request lacks `run_id`."
 
 
-@pytest.mark.parametrize("value", ["x", "", 1.5, -1, 1e400, True, [], [1], {}, {"key": 1}, None])
+WRONG: list[Data] = ["x", "", 1.5, -1, 1e400, True, [], [1], {}, {"key": 1}, None, "9" * 40, [None]]
+WRONG += [[{"key": "k", "value": value}] for value in (None, "x", [], 1e400, "1e999")]
+WRONG += [[{"key": "k", "step": value}] for value in (None, "x", {}, 1e400)]
+
+
+@pytest.mark.parametrize("value", WRONG)
 def test_no_value_of_a_wrong_type_is_an_error_of_the_server(value: Data) -> None:
     here = world()
     run = begun(here)

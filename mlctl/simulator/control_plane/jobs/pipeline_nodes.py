@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from sqlite3 import Connection
 
 from mlctl.dataclasses import dataclass
+from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import replay
@@ -23,7 +24,6 @@ from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
 from mlctl.workload import Workload
 
-_CONTROL_FLOW = ("if_else", "do_while", "parallel_for", "for_each")
 _PLACES = ("name", "componentId", "computeId", "inputs", "outputs", "_source")
 _FILES, _TABLE = 10, "mltable"  # files of a mini-batch, unless said otherwise
 _DEFAULT_TIMEOUT = 60  # seconds; of a mini-batch (azure-ai-ml, parallel jobs)
@@ -125,9 +125,10 @@ def read(
     if not isinstance(data, Mapping):
         raise bad(f"The step `{step}` is no object.", "InvalidPipeline")
     bound: Mapping[str, Data] = bindings.with_inputs(data, inputs)
-    if str(bound.get("type")) in _CONTROL_FLOW:
+    if control_flow.kind_of(bound):
         text = (
-            f"The step `{step}` is of the type `{bound['type']}`, which the simulated cloud lacks."
+            f"The step `{step}` is of the type `{bound['type']}`: which steps run, the simulated"
+            " cloud knows where their code is run (--run-code)."
         )
         raise bad(text, "UnsupportedStep")
     declared = bound.get("componentId") or bound.get("component")
@@ -152,6 +153,18 @@ def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[s
         text = f"Not found component {address.name} (version: {address.version})."
         raise NotFound("NotFound", f"key: {address.id(state.scope)}, Message: {text}")
     return arm_body.section(resource.body["properties"], "componentSpec")
+
+
+def unrolled(steps: Mapping[str, Data], inputs: Mapping[str, str]) -> dict[str, Data]:
+    """The steps of a pipeline whose inputs are `inputs`, with rounds in place of loops.
+
+    Raises:
+        ServiceError: a step of control flow cannot be read.
+    """
+    try:
+        return control_flow.unrolled(steps, inputs.get)
+    except control_flow.ControlFlowError as error:
+        raise bad(f"The step `{error.step}` cannot be read: {error}.", "InvalidPipeline") from None
 
 
 def sort_steps(steps: Mapping[str, Data]) -> list[str]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass, field, replace
+from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
@@ -113,6 +114,8 @@ class _Plan:
         """The steps of a pipeline, and of those within it."""
         if not steps:
             raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
+        if self.request.ran:
+            steps = self._of_code(steps, outer)
         keys: dict[str, str] = {}  # by which steps before are the same as others
         members = {
             step: self._member(step, steps, outer, keys)
@@ -120,6 +123,18 @@ class _Plan:
         }
         declared = tuple(members[step] for step in steps)
         return GroupSpec(self._engine_name(name), declared, goes_on=outer.goes_on)
+
+    def _of_code(self, steps: Mapping[str, Data], outer: PipelineContext) -> dict[str, Data]:
+        """The steps that ran where the user's code did; all before it has."""
+        steps = pipeline_nodes.unrolled(steps, outer.inputs)
+        paths = [name for name in self.request.ran if name]
+        prefix = f"{outer.path}/".replace("/", ".")[1:]
+
+        def has_run(step: str) -> bool:
+            path = f"{prefix}{step}"
+            return any(name == path or name.startswith(f"{path}.") for name in paths)
+
+        return control_flow.kept(steps, has_run) if paths else steps
 
     def _member(
         self, step: str, steps: Mapping[str, Data], outer: PipelineContext, keys: dict[str, str]

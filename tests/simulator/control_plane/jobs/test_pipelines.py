@@ -208,7 +208,7 @@ def test_steps_are_listed_with_their_job_only(local: LocalBackend) -> None:
         ({"a": step("b")}, "takes an output of `b`, which is no step"),
         ({"a": step("b"), "b": step("a")}, "wait for each other"),
         ({"a": "text"}, "is no object"),
-        ({"a": {"type": "if_else"}}, "which the simulated cloud lacks"),
+        ({"a": {"type": "if_else"}}, "where their code is run"),
         ({"a": step(resources={"instance_count": 0})}, "instance_count"),
     ],
 )
