@@ -11,7 +11,6 @@ from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.jobs import BatchJob
 from mlctl.simulator.engine.model import BatchSpec
 
-
 _BLOCK = 256  # times that are sampled at once: an even number, as normal numbers come in pairs
 
 
