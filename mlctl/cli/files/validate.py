@@ -78,8 +78,9 @@ def print_findings(session: Session, report: Report, output: FindingsFormat, fil
 def _for_people(session: Session, report: Report, files: int) -> str:
     color = session.color(sys.stdout)
     last_line = summary(report, files, color=color)
-    if not report:
-        return last_line
+    information = [clean(f"info: {text}") for text in report.information()]
+    if len(information) == len(report):
+        return "\n".join([*information, last_line])
     from mlctl.render.findings import diagnostics
 
     text = diagnostics.report(report, color=color, width=session.width)

@@ -1,4 +1,4 @@
-"""A deployment and its cluster: enough nodes, and more than one on low-priority nodes."""
+"""Low-priority clusters, and their deployments: enough nodes, and more than one of them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,35 @@ from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding, whole_number
-from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.facts import is_low_priority
 
 SINGLE_NODE = Rule("MLC308", "single-node-low-priority", Severity.WARNING)
 OVER_MAX = Rule("MLC309", "instance-count-over-max", Severity.WARNING)
 FEW_TRIES = Rule("MLC329", "few-tries-on-low-priority", Severity.WARNING)
+IS_SPOT = Rule("MLC422", "low-priority-is-spot", Severity.INFO)
 
 _NODES = ("resources", "instance_count")
 _TRIES = (("retry_settings", "max_retries"), ("settings", "retry_settings", "max_retries"))
 _FEW = 3
+
+
+def is_spot(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC422, once for a run: where the first cluster begins, which is known without its tree."""
+    for cluster in declared(graph, "compute"):
+        if _is_low_priority(cluster):
+            source, line = cluster.document.source, cluster.document.line
+            yield finding(
+                IS_SPOT,
+                cluster,
+                Label(Span(source, line, 0, line, 0)),
+                "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure"
+                " Advisor says that new clusters cannot have them",
+                "write tier: dedicated where the job has to be done by a time; mlctl advise"
+                " compares both",
+            )
+            return
 
 
 def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -107,4 +125,4 @@ def _asked(deployment: Resource) -> Label:
     return deployment.label(_NODES if _NODES in deployment.values else ("compute",))
 
 
-CHECKS = (single_node, over_max, few_tries)
+CHECKS = (is_spot, single_node, over_max, few_tries)
