@@ -21,7 +21,13 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import BatchWork, PoolSpec, SimulationSettings
-from mlctl.simulator.engine.processes import CapacitySteps, LossScript, Poisson, PreemptionProcess, Trace
+from mlctl.simulator.engine.processes import (
+    CapacitySteps,
+    LossScript,
+    Poisson,
+    PreemptionProcess,
+    Trace,
+)
 from mlctl.simulator.engine.usage import usage
 from tests.builders import bodies
 from tests.builders.bodies import CPU, OTHER
