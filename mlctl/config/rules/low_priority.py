@@ -20,27 +20,16 @@ _TRIES = (("retry_settings", "max_retries"), ("settings", "retry_settings", "max
 _FEW = 3
 
 
-def is_spot(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC422, once for a run: where the first cluster begins, which is known without its tree."""
-    for cluster in declared(graph, "compute"):
-        if _is_low_priority(cluster):
-            source, line = cluster.document.source, cluster.document.line
-            yield finding(
-                IS_SPOT,
-                cluster,
-                Label(Span(source, line, 0, line, 0)),
-                "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure"
-                " Advisor says that new clusters cannot have them",
-                "write tier: dedicated where the job has to be done by a time; mlctl advise"
-                " compares both",
-            )
-            return
-
-
 def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only."""
-    for cluster in declared(graph, "compute"):
-        if _is_low_priority(cluster) and cluster.number("max_instances") == 1:
+    """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only.
+
+    And MLC422, once for a run.
+    """
+    spare_clusters = [*filter(_is_low_priority, declared(graph, "compute"))]
+    if spare_clusters:
+        yield _is_spot(spare_clusters[0])
+    for cluster in spare_clusters:
+        if cluster.number("max_instances") == 1:
             yield finding(
                 SINGLE_NODE,
                 cluster,
@@ -106,6 +95,19 @@ def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
+def _is_spot(cluster: Resource) -> Diagnostic:
+    """MLC422, where the document of a cluster begins: that is known without its tree."""
+    source, line = cluster.document.source, cluster.document.line
+    return Diagnostic(
+        IS_SPOT,
+        "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure Advisor"
+        " says that new clusters cannot have them",
+        Label(Span(source, line, 0, line, 0)),
+        "write tier: dedicated where the job has to be done by a time; mlctl advise compares both",
+        address=f"compute/{cluster.address.name}",
+    )
+
+
 def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
     """Each deployment of a model with the declared cluster that it names."""
     for deployment in declared(graph, "batch-deployment"):
@@ -125,4 +127,4 @@ def _asked(deployment: Resource) -> Label:
     return deployment.label(_NODES if _NODES in deployment.values else ("compute",))
 
 
-CHECKS = (is_spot, single_node, over_max, few_tries)
+CHECKS = (single_node, over_max, few_tries)
