@@ -242,6 +242,14 @@ class Report:
     def __len__(self) -> int:
         return len(self._findings)
 
+    def information(self) -> Iterator[str]:
+        """A line for each finding that is neither an error nor a warning: its place and message."""
+        for finding in self._findings:
+            if (finding.severity or finding.rule.severity) is Severity.INFO:
+                span = finding.primary and finding.primary.span
+                place = f"{span.source.name}:{span.line + 1}:{span.column + 1}: " if span else ""
+                yield f"{place}{_brief(_masked(finding)).message} ({finding.rule.code})"
+
     @property
     def errors(self) -> int:
         """How many findings are errors; under `strict` every warning is one."""

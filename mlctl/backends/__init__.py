@@ -92,6 +92,23 @@ def fetch_prices(
     return retail_prices.fetch_prices(url, sizes, regions, today)
 
 
+def fetch_spot_tables(
+    environment: Mapping[str, str],
+    options: ConnectionOptions,
+    sizes: Sequence[str],
+    regions: Sequence[str],
+) -> dict[tuple[str, str], Price]:
+    """The prices and eviction rates of Spot that Azure Resource Graph says, in lower case.
+
+    Raises:
+        ServiceError: nobody is logged in, or there is no answer, or none that can be read.
+    """
+    with _extra("reading prices"):
+        from mlctl.backends.azure import manager, spot_tables
+    client, _ = manager(environment, options)
+    return spot_tables.fetch_spot_tables(client, sizes, regions)
+
+
 def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOptions) -> Backend:
     with _extra("the azure backend"):
         from mlctl.backends.azure import connect

@@ -21,6 +21,8 @@ MOST_PRICE = 1e9  # USD an hour; squares of sums of them are still numbers
 OLD_DAYS = 180  # after which a table of facts is old
 _MOST_BYTES = 64 << 20
 _COLUMNS = ["size", "region", "dedicated", "spot"]
+_MORE = "eviction_rate"  # a column that a list may have
+EVICTION_RATES = ("0-5", "5-10", "10-15", "15-20", "20+")  # percent an hour, as Azure has them
 
 
 class PriceListError(ValueError):
@@ -29,10 +31,14 @@ class PriceListError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD for an hour of a node of either tier; None is "not known"."""
+    """USD for an hour of a node of either tier; None is "not known".
+
+    `eviction_rate` is one of `EVICTION_RATES`, or "".
+    """
 
     dedicated: float | None = None
     spot: float | None = None
+    eviction_rate: str = ""
 
     def of_tier(self, *, low_priority: bool) -> float | None:
         """The price of a tier."""
@@ -63,7 +69,7 @@ class PriceList:
 
     def of(self, size: str, region: str) -> PriceList:
         """The list that has the prices of a size in a region; this one where none has."""
-        pair, below = _pair(size, region), self.below
+        pair, below = pair_of(size, region), self.below
         return below if pair not in self.prices and below and pair in below.prices else self
 
     @property
@@ -77,7 +83,8 @@ class PriceList:
         return {**(self.below.prices if self.below else {}), **self.prices}
 
 
-def _pair(size: str, region: str) -> tuple[str, str]:
+def pair_of(size: str, region: str) -> tuple[str, str]:
+    """What a list knows a size in a region by, each in any of its spellings."""
     return size.casefold(), catalog.region(region)
 
 
@@ -120,7 +127,8 @@ def parse(text: str) -> PriceList:
     lines = text.splitlines()
     facts = header(text)
     rows = csv.reader(line for line in lines if not line.startswith("#"))
-    if next(rows, None) != _COLUMNS or {"source", "as_of"} - facts.keys():
+    columns = next(rows, None)
+    if columns not in (_COLUMNS, [*_COLUMNS, _MORE]) or {"source", "as_of"} - facts.keys():
         raise PriceListError(
             f"a price list has comments with `source:` and `as_of:`, then {','.join(_COLUMNS)}"
         )
@@ -130,11 +138,13 @@ def parse(text: str) -> PriceList:
         raise PriceListError(f"`{facts['as_of']}` is no date: write YYYY-MM-DD") from None
     prices: dict[tuple[str, str], Price] = {}
     for row in filter(None, rows):
-        if len(row) != len(_COLUMNS):
-            raise PriceListError(f"`{','.join(row)}` has not {','.join(_COLUMNS)}")
-        size, region, dedicated, spot = row
-        price = Price(_amount(dedicated), _amount(spot))
-        if prices.setdefault(_pair(size, region), price) != price:
+        if len(row) != len(columns):
+            raise PriceListError(f"`{','.join(row)}` has not {','.join(columns)}")
+        size, region, dedicated, spot, *more = row
+        price = Price(_amount(dedicated), _amount(spot), *more)
+        if price.eviction_rate and price.eviction_rate not in EVICTION_RATES:
+            raise PriceListError(f"`{price.eviction_rate}` is none of {', '.join(EVICTION_RATES)}")
+        if prices.setdefault(pair_of(size, region), price) != price:
             raise PriceListError(f"there are two prices of {size} in {region}")
         if price.spot is not None and price.dedicated is not None and price.spot > price.dedicated:
             raise PriceListError(f"{size} in {region} costs more as Spot than dedicated")
@@ -160,10 +170,13 @@ def header(text: str) -> Mapping[str, str]:
 
 def dump(source: str, as_of: date, prices: Iterable[tuple[str, str, Price]]) -> str:
     """The text of a price list, by size and region."""
-    lines = [f"# source: {source}", f"# as_of: {as_of.isoformat()}", ",".join(_COLUMNS)]
-    for size, region, price in prices:
+    rows = [*prices]
+    more = any(price.eviction_rate for _, _, price in rows)
+    columns = [*_COLUMNS, _MORE] if more else _COLUMNS
+    lines = [f"# source: {source}", f"# as_of: {as_of.isoformat()}", ",".join(columns)]
+    for size, region, price in rows:
         amounts = (
             "" if amount is None else f"{amount:.15g}" for amount in (price.dedicated, price.spot)
         )
-        lines.append(",".join((size, region, *amounts)))
+        lines.append(",".join((size, region, *amounts, *([price.eviction_rate] if more else ()))))
     return "\n".join(lines) + "\n"

@@ -50,23 +50,27 @@ def retired_versions() -> tuple[Retiring, ...]:
     return tuple(row for row in retiring_features() if row.kind == "api_version")
 
 
-# What a plan with nodes rests on beside prices: the names of the tables, for people.
-_OF_NODES = {
-    "vm_sizes.csv": "VM sizes",
-    "retirements.csv": "their retirements",
-    "regions.csv": "regions",
-    "catalog/limits.py (quotas)": "default quotas",
-}
-_OF_LOW_PRIORITY = {
-    "catalog/limits.py (low priority)": "quotas of low priority",
-    "config/rules/sizes.py (no Spot of B-series and promo sizes)": "sizes without Spot",
+# What a plan rests on beside prices, by what is in it: tables, and their names for people.
+_USED_FOR = {
+    "nodes": {
+        "vm_sizes.csv": "VM sizes",
+        "retirements.csv": "their retirements",
+        "regions.csv": "regions",
+        "catalog/limits.py (quotas)": "default quotas",
+    },
+    "low priority": {
+        "catalog/limits.py (low priority)": "quotas of low priority",
+        "config/rules/sizes.py (no Spot of B-series and promo sizes)": "sizes without Spot",
+    },
+    "registries": {"registries.csv": "assets of registries"},
+    "schedules": {"time_zones.csv": "time zones"},
+    "azure": {"backends/azure/arm.py (API version 2024-04-01)": "the API version"},
 }
 
 
-def of_nodes(*, low_priority: bool) -> list[Table]:
-    """The tables that a plan with nodes rests on beside prices."""
-    names = _OF_NODES | (_OF_LOW_PRIORITY if low_priority else {})
-    return [_table(text, table) for table, text in names.items()]
+def used_for(*topics: str) -> list[Table]:
+    """The tables that a plan rests on beside prices; topics are keys of `_USED_FOR`."""
+    return [_table(text, name) for topic in topics for name, text in _USED_FOR[topic].items()]
 
 
 def _table(name: str, table: str) -> Table:

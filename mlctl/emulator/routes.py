@@ -124,6 +124,12 @@ def _retail_prices(call: Call) -> Response:
     return retail_prices.show(call)
 
 
+def _spot_tables(call: Call) -> Response:
+    from mlctl.emulator.arm import spot_tables  # noqa: PLC0415  # as few
+
+    return spot_tables.query(call)
+
+
 def _mlflow_routes() -> Iterator[Route]:
     for workspace in ("", "/mlflow/{api}" + _WS):
         tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
@@ -249,6 +255,7 @@ ROUTES = (
         registries.discovery,
         needs=Needs.TOKEN,
     ),
+    Route("POST", "/providers/Microsoft.ResourceGraph/resources", _spot_tables),
     Route("GET", "/api/retail/prices", _retail_prices, needs=Needs.NOTHING),
     Route("GET", "/discovery", workspaces.discovery, needs=Needs.NOTHING),
     Route("GET", "/metadata/endpoints", tokens.clouds, needs=Needs.NOTHING),

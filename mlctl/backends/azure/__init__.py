@@ -30,12 +30,21 @@ def connect(
     Raises:
         ServiceError: there is no such cloud, or no such way to log in.
     """
+    arm, cloud = manager(environment, options)
+    return AzureBackend(arm, identified(scope, arm), cloud)
+
+
+def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple[ArmClient, Cloud]:
+    """A client of the resource manager of the cloud that the options or the environment name.
+
+    Raises:
+        ServiceError: there is no such cloud, or no such way to log in.
+    """
     method = auth_method(options.auth)
     cloud = choose_cloud(options.cloud, environment, fetch)
     token_credential = credential(method, cloud, environment.get("AZURE_CLIENT_ID"))
     clock = Clock() if options.timeout is None else Clock(limit=options.timeout)
-    arm = ArmClient(cloud.manager, token_credential, clock=clock)
-    return AzureBackend(arm, identified(scope, arm), cloud)
+    return ArmClient(cloud.manager, token_credential, clock=clock), cloud
 
 
 def identified(scope: Scope, arm: ArmClient) -> Scope:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import json_pieces
+from mlctl.kinds import Resource
 from mlctl.kinds.address import kind_of
 from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.planning.model import Plan
@@ -29,6 +30,8 @@ from mlctl.workflow.model import (
     UnreadableFolder,
 )
 from mlctl.workflow.planning import plan_files
+
+_REGISTRY = "azureml://registries/"
 
 Target = Annotated[
     list[str] | None,
@@ -113,22 +116,42 @@ def load_and_plan(
 
 
 def _note_old_tables(session: Session, plan: Plan) -> None:
-    """Say of a plan with nodes which of the tables of facts that it rests on are old."""
-    if not any(kind_of(change.address).quota.nodes for change in plan.pending):
+    """Say which of the tables of facts that a plan rests on are old."""
+    topics = [*_topics(plan)]
+    if not topics:
         return
     from mlctl.catalog.prices import OLD_DAYS
-    from mlctl.catalog.tables import Table, of_nodes
+    from mlctl.catalog.tables import Table, used_for
     from mlctl.planning import cost
 
-    costs = cost.of_plan(plan)
-    prices = costs.price_lists[0]
-    tables = (Table("the prices", prices.as_of, ""), *of_nodes(low_priority=costs.has_low_priority))
+    tables = used_for(*topics)
+    if "nodes" in topics:
+        costs = cost.of_plan(plan)
+        tables.insert(0, Table("the prices", costs.price_lists[0].as_of, ""))
+        tables += used_for("low priority") if costs.has_low_priority else ()
     old = [f"{table.name}, {table.as_of}" for table in tables if table.is_old(session.today)]
     if old:
         session.note(
             f"note: facts of this plan are older than {OLD_DAYS} days: {'; '.join(old)}."
             " `mlctl catalog refresh` asks Azure for prices; a newer mlctl has the rest"
         )
+
+
+def _topics(plan: Plan) -> Iterator[str]:
+    """What is in a plan that tables of facts are about."""
+    if any(kind_of(change.address).quota.nodes for change in plan.pending):
+        yield "nodes"
+    if any(change.address.kind == "schedule" for change in plan.pending):
+        yield "schedules"
+    if plan.backend == "azure" and plan.pending:
+        yield "azure"
+    elif any(_names_registry(change.resource) for change in plan.pending if change.resource):
+        yield "registries"  # on Azure the registry itself is asked
+
+
+def _names_registry(resource: Resource) -> bool:
+    values = resource.values.values()
+    return any(isinstance(value, str) and value.startswith(_REGISTRY) for value in values)
 
 
 def show_plan(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl import catalog, files
 from mlctl.catalog import prices
-from mlctl.catalog.prices import Price
+from mlctl.catalog.prices import Price, pair_of
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.rule_choice import new_report
@@ -20,6 +20,7 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.schema.text import counted, nearest
 
 _NAMED = 5  # sizes that a note names
+_NOT_ALLOWED = (401, 403)
 
 
 def show(
@@ -30,6 +31,8 @@ def show(
     query: Query = None,
 ) -> Exit:
     """List the prices of VM sizes by region, USD an hour, dedicated and as Spot.
+
+    The eviction rate of Spot, in percent an hour, is what Azure saw in 28 days.
 
     Low-priority nodes are Spot VMs. The list is that of --price-file, else of mlctl.yml (`prices:
     FILE`), else what `mlctl catalog refresh` has written over the one that mlctl brings along;
@@ -54,6 +57,7 @@ def show(
             "region": at,
             "dedicated": price.dedicated,
             "spot": price.spot,
+            "eviction_rate": price.eviction_rate or None,
         }
         for (name, at), price in shown.items()
     ]
@@ -84,9 +88,13 @@ def refresh(
 ) -> Exit:
     """Ask Azure what nodes cost today, and write it down as a price list.
 
-    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL names another one. What was
-    written before is replaced as a whole, and only once every page of the answer has been read.
+    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL names another one. With the azure
+    backend Azure Resource Graph is asked too: for eviction rates of Spot, and for its prices where
+    the other has none. What was written before is replaced as a whole, and only once every page of
+    the answers has been read.
     """
+    from mlctl.catalog import retail, spot_tables
+
     if every and sizes:
         raise UsageError("--all and SIZE exclude each other.")
     names, places = list(sizes or ()), [catalog.region(name) for name in region or ()]
@@ -98,8 +106,15 @@ def refresh(
     _check(names, "SIZE")
     _check(places, "--region")
     fetched = _fetch(session, names, places)
+    sources = [retail.SOURCE]
+    spot = _fetch_spot(session, names, places)
+    if spot is not None:
+        sources.append(spot_tables.SOURCE)
+        fetched = {
+            pair: _with_spot(price, spot.get(pair_of(*pair))) for pair, price in fetched.items()
+        }
     path = price_cache(session.environment) if out is None else files.expanded(out)
-    _write(session, path, fetched)
+    _write(session, path, " and ".join(sources), fetched)
     _report(session, path, names, fetched)
     return Exit.OK
 
@@ -156,11 +171,45 @@ def _fetch(
     return fetched
 
 
-def _write(session: Session, path: Path, fetched: Mapping[tuple[str, str], Price]) -> None:
-    from mlctl.catalog import retail
+def _fetch_spot(
+    session: Session, sizes: Sequence[str], regions: Sequence[str]
+) -> Mapping[tuple[str, str], Price] | None:
+    """What Azure Resource Graph says of Spot; None where nobody is logged in, which is said.
 
+    Raises:
+        ServiceError: it says nothing that can be read.
+    """
+    from mlctl import backends
+    from mlctl.catalog.spot_tables import SOURCE
+    from mlctl.service_errors import Permanent
+
+    why = "it needs the azure backend: --backend azure"
+    if session.backend_name == "azure":
+        try:
+            return backends.fetch_spot_tables(session.environment, session.options, sizes, regions)
+        except Permanent as error:
+            if error.status not in _NOT_ALLOWED:
+                raise
+            why = str(error)
+    session.note(clean(f"note: {SOURCE}, for eviction rates, is not asked: {why}"))
+    return None
+
+
+def _with_spot(price: Price, spot: Price | None) -> Price:
+    """A price with the eviction rate of Spot, and its price where that is not known."""
+    if spot is None:
+        return price
+    amount = spot.spot if price.spot is None else price.spot
+    if amount is not None and price.dedicated is not None and amount > price.dedicated:
+        amount = None
+    return Price(price.dedicated, amount, spot.eviction_rate)
+
+
+def _write(
+    session: Session, path: Path, source: str, fetched: Mapping[tuple[str, str], Price]
+) -> None:
     rows = ((*pair, price) for pair, price in sorted(fetched.items()))
-    text = prices.dump(retail.SOURCE, session.today, rows)
+    text = prices.dump(source, session.today, rows)
     prices.parse(text)  # what is written can be read
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

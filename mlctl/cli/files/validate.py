@@ -9,6 +9,7 @@ from typing import Annotated
 from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.diagnostics import Report
+from mlctl.inert import line
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
@@ -77,13 +78,13 @@ def print_findings(session: Session, report: Report, output: FindingsFormat, fil
 
 def _for_people(session: Session, report: Report, files: int) -> str:
     color = session.color(sys.stdout)
-    last_line = summary(report, files, color=color)
-    if not report:
-        return last_line
+    information = [line(f"info: {text}") for text in report.information()]  # `out` masks
+    if len(information) == len(report):
+        return "\n".join([*information, summary(Report(), files, color=color)])
     from mlctl.render.findings import diagnostics
 
     text = diagnostics.report(report, color=color, width=session.width)
-    return f"{text}\n{last_line}"
+    return f"{text}\n{summary(report, files, color=color)}"
 
 
 def summary(findings: Report, files: int, *, color: bool = False) -> str:

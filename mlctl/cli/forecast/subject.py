@@ -23,6 +23,7 @@ from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.kinds.resource import build
 from mlctl.kinds.routes import main_child
+from mlctl.render.terminal.terminal import clean
 from mlctl.source import Document
 from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
@@ -38,10 +39,15 @@ def read_graph(
     overrides: Sequence[str] | None,
     ignore: Ignore,
 ) -> Graph | None:
-    """What files declare, with what overrides say; None where they are not valid, which is said."""
+    """What files declare, with what overrides say; None where they are not valid, which is said.
+
+    Of what is found in valid files information alone is said, in a line each.
+    """
     report = new_report(session, ignore)
     loaded = session.loader(report, edit=_edit(overrides)).load([*paths])
     if not report.failed:
+        for text in report.information():
+            session.note(clean(f"note: {text}"))
         return loaded.graph
     from mlctl.render.findings import diagnostics
 

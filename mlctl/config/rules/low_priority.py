@@ -1,4 +1,4 @@
-"""A deployment and its cluster: enough nodes, and more than one on low-priority nodes."""
+"""Low-priority clusters, and their deployments: enough nodes, and more than one of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding, whole_number
-from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.facts import is_low_priority
 
 SINGLE_NODE = Rule("MLC308", "single-node-low-priority", Severity.WARNING)
 OVER_MAX = Rule("MLC309", "instance-count-over-max", Severity.WARNING)
 FEW_TRIES = Rule("MLC329", "few-tries-on-low-priority", Severity.WARNING)
+IS_SPOT = Rule("MLC422", "low-priority-is-spot", Severity.INFO)
 
 _NODES = ("resources", "instance_count")
 _TRIES = (("retry_settings", "max_retries"), ("settings", "retry_settings", "max_retries"))
@@ -20,9 +21,15 @@ _FEW = 3
 
 
 def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only."""
-    for cluster in declared(graph, "compute"):
-        if _is_low_priority(cluster) and cluster.number("max_instances") == 1:
+    """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only.
+
+    And MLC422, once for a run.
+    """
+    spare_clusters = [*filter(_is_low_priority, declared(graph, "compute"))]
+    if spare_clusters:
+        yield _is_spot(spare_clusters[0])
+    for cluster in spare_clusters:
+        if cluster.number("max_instances") == 1:
             yield finding(
                 SINGLE_NODE,
                 cluster,
@@ -86,6 +93,19 @@ def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 f"write `max_retries: {_FEW}` or more",
                 cluster.label(("tier",), "its nodes can be taken away at any time"),
             )
+
+
+def _is_spot(cluster: Resource) -> Diagnostic:
+    """MLC422, where the document of a cluster begins: that is known without its tree."""
+    source, line = cluster.document.source, cluster.document.line
+    return Diagnostic(
+        IS_SPOT,
+        "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure Advisor"
+        " says that new clusters cannot have them",
+        Label(Span(source, line, 0, line, 0)),
+        "write tier: dedicated where the job has to be done by a time; mlctl advise compares both",
+        address=f"compute/{cluster.address.name}",
+    )
 
 
 def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:

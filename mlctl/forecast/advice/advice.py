@@ -126,6 +126,7 @@ def _row(candidate: Candidate) -> dict[str, Data]:
         "region": candidate.place.region,
         "tier": scenario.cluster.tier.value,
         "price": scenario.price,
+        "eviction_rate": candidate.place.eviction_rate,
         "nodes": scenario.nodes,
         "mini_batch_size": scenario.job.mini_batch_size,
         "concurrency": scenario.job.concurrency,

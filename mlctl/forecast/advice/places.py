@@ -18,18 +18,22 @@ _MORE_MEMORY = 1.25  # of sizes alike: series of the same shape differ by an eig
 class Place(NamedTuple):
     """A VM size in a region, and the job on nodes of it.
 
-    Draws do not hang on it: the job has the same luck everywhere.
+    Draws do not hang on it: the job has the same luck everywhere. `eviction_rate` is what the price
+    list says of Spot there, in percent an hour; "" is not known.
     """
 
     size: str
     region: str
     scenario: Scenario
+    eviction_rate: str = ""
 
 
 def own_place(subject: Subject, stated: StatedPrices) -> Place:
     """Where the cluster is."""
     size = str(value_of(subject.cluster, "size") or "")
-    return Place(size, catalog.region(stated.region_of(subject.cluster)), subject.scenario)
+    region = catalog.region(stated.region_of(subject.cluster))
+    rate = stated.price_list.price(size, region).eviction_rate
+    return Place(size, region, subject.scenario, rate)
 
 
 def places(
@@ -55,7 +59,7 @@ def places(
                 continue
             cluster = replace(subject.scenario.cluster, price=price.dedicated, cores=vm_size.vcpus)
             scenario = replace(subject.scenario, cluster=cluster, low_priority_price=price.spot)
-            tried.append(Place(size, region, scenario))
+            tried.append(Place(size, region, scenario, price.eviction_rate))
     return tried, unknown
 
 

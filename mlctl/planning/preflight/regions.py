@@ -14,15 +14,12 @@ from mlctl.planning.model import Change
 
 OTHER_REGION = Rule("MLC414", "cluster-in-another-region", Severity.WARNING)
 
-
-IS_SPOT = Rule("MLC422", "low-priority-is-spot", Severity.INFO)
 SAVES_NOTHING = Rule("MLC419", "spot-saves-nothing", Severity.WARNING)
 _SAVES = 0.8  # of the dedicated price: what Spot costs there is not worth losing nodes for
 
 
 def spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """New low-priority clusters: what they are now, once, and those that save next to nothing."""
-    is_known = False
+    """New low-priority clusters that save next to nothing."""
     for change in changes:
         resource, kind = change.resource, kind_of(change.address)
         if not change.action.creates or resource is None or kind.quota.nodes is None:
@@ -30,17 +27,6 @@ def spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnosti
         nodes = kind.quota.nodes(effective(resource.values, resource.form))
         if nodes is None or not nodes.low_priority:
             continue
-        if not is_known:
-            is_known = True
-            yield Diagnostic(
-                IS_SPOT,
-                "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure"
-                " Advisor says that new clusters cannot have them",
-                resource.label(("tier",)),
-                hint="write tier: dedicated where the job has to be done by a time; mlctl advise"
-                " compares both",
-                address=str(change.address),
-            )
         place = region(resource, None, live_state.location)
         price = (live_state.prices or listed()).price(nodes.size, place)
         if price.spot is None or not price.dedicated or price.spot < _SAVES * price.dedicated:

@@ -85,7 +85,10 @@ def rows(data: Mapping[str, Any]) -> Grid:
 
 def options(data: Mapping[str, Any]) -> Grid:
     """The best configuration of each size, region and tier as a table of cells."""
-    return cells(outcomes(_OPTIONS, data["options"]), data["options"][:_MOST_OPTIONS])
+    rows = data["options"]
+    rated = any(row["eviction_rate"] for row in rows)
+    columns = [column for column in _OPTIONS if rated or column[0] != _EVICTIONS]
+    return cells(outcomes(columns, rows), rows[:_MOST_OPTIONS])
 
 
 def recommendation(data: Mapping[str, Any]) -> list[str]:
@@ -227,7 +230,13 @@ def _fits(row: Mapping[str, Any]) -> str:
     return "fits" if row["over_quota"] is None else "too small"
 
 
-_TIERS, _MOST_OPTIONS = 2, 30
+def _evictions(row: Mapping[str, Any]) -> str:
+    """The eviction rate of Spot, which dedicated nodes do not have."""
+    rate = row["eviction_rate"] if row["tier"] == "low_priority" else ""
+    return f"{rate} %" if rate else "-"
+
+
+_TIERS, _MOST_OPTIONS, _EVICTIONS = 2, 30, "evictions an hour"
 _OPTIONS: tuple[Column, ...] = (
     ("considered", lambda row: clean(row["size"])),
     ("region", lambda row: clean(row["region"])),
@@ -235,6 +244,7 @@ _OPTIONS: tuple[Column, ...] = (
     ("USD an hour", lambda row: plain_usd(row["price"])),
     ("nodes", lambda row: f"{row['nodes']}"),
     ("quota", _fits),
+    (_EVICTIONS, _evictions),
     ("P(cancelled)", lambda row: chance(row["cancelled"])),
     FAILED,
     NOT_DONE,

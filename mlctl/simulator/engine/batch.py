@@ -95,8 +95,6 @@ def node_started(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def _fill_node(world: World, job: BatchJob, node: Node) -> None:
-    if not job.times:
-        sampling.sample_job(world.seed, job)
     first = node.number * job.spec.concurrency
     for slot in range(first, first + job.spec.concurrency):
         _fill_slot(world, job, slot)
@@ -105,7 +103,6 @@ def _fill_node(world: World, job: BatchJob, node: Node) -> None:
 
 def fill_idle_slots(world: World, job: BatchJob) -> None:
     """Start mini-batches that returned to the queue on idle slots of running nodes."""
-    sampling.sample_job(world.seed, job)
     for slot in sorted(job.idle_slots):
         if not (job.head or job.tail):
             break
@@ -128,6 +125,8 @@ def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
         return False
     if not job.attempts:
         job.last_progress = world.now
+    if len(job.times) < job.next_new:
+        sampling.sample_job(world.seed, job)
     world.number += 1
     seconds, limit, flight = job.times[batch], job.spec.timeout_s, job.attempts_by_end
     attempt = (
@@ -160,23 +159,28 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
     """Complete attempts that succeed, and start new mini-batches in their place.
 
     Returns before the first attempt that ends after `horizon`, fails, or has no successor, and
-    before the job may need fewer nodes. Does nothing for jobs that have retries at the head of the
-    queue, or mini-batches that time out.
+    before the job may need fewer nodes, or begins what times out. Does nothing for jobs that have
+    retries at the head of the queue.
     """
-    flight, first, last = job.attempts_by_end, job.next_new, _fast_forward_end(job)
-    if last <= first or not flight:
-        return
+    flight, end = job.attempts_by_end, _fast_forward_end(job)
     work, rounds_s = job.spec.workload, _LEAST_ROUNDS * job.times[0]
-    varies = bool(job.attempts_to_fail or work.cv or work.trace)
-    if varies or world.detail or horizon[0] - flight[0][0] < rounds_s:
-        fresh = _advance_one_by_one(world, job, last, horizon)
-    else:
-        fresh = _advance_by_rounds(world, job, min(last, job.total - 1), horizon)
-    ended = fresh - first
-    job.done += ended
-    job.attempts += ended
-    job.next_new = fresh
-    world.number += ended
+    while job.next_new < end and flight:
+        first = job.next_new
+        if first == len(job.times):
+            sampling.sample_more(job)
+        last = min(end, len(job.times))
+        varies = bool(job.attempts_to_fail or job.has_timeouts or work.cv or work.trace)
+        if varies or world.detail or horizon[0] - flight[0][0] < rounds_s:
+            fresh = _advance_one_by_one(world, job, last, horizon)
+        else:
+            fresh = _advance_by_rounds(world, job, min(last, job.total - 1), horizon)
+        ended = fresh - first
+        job.done += ended
+        job.attempts += ended
+        job.next_new = fresh
+        world.number += ended
+        if fresh < last or world.detail:
+            break
 
 
 def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
@@ -210,20 +214,24 @@ def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey
 
 def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
     """`fast_forward` where mini-batches take any time, some fail, or each is logged."""
-    flight, slots = job.attempts_by_end, job.attempts_by_slot
-    times, failing = job.times, job.attempts_to_fail
+    flight, slots, times = job.attempts_by_end, job.attempts_by_slot, job.times
+    failing, limit = job.attempts_to_fail, job.spec.timeout_s
     first, end, detail = job.next_new, horizon[0], world.detail
+    is_smooth = not (failing or job.has_timeouts)
     if detail:
         last = min(last, first + _LOGGED_AT_ONCE)
     ahead = world.number + 1 - first  # event number minus mini-batch number
     latest, over = flight[-1][0], 0
     for fresh in range(first, last):
         attempt = flight[over]
-        at, _, _, batch, slot = attempt
-        if (failing and batch in failing) or (at >= end and attempt >= horizon):
+        at, late, _, batch, slot = attempt
+        if at >= end and attempt >= horizon:
+            break
+        seconds = times[fresh]
+        if not is_smooth and (late or batch in failing or seconds > limit):
             break
         over += 1
-        ends = at + times[fresh]
+        ends = at + seconds
         slots[slot] = begun = (ends, DONE_FIRST, ahead + fresh, fresh, slot)
         if ends >= latest:
             flight.append(begun)
@@ -245,7 +253,7 @@ def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKe
 
 def _fast_forward_end(job: BatchJob) -> int:
     """The number of mini-batches that may be started before the job may need fewer nodes."""
-    if job.head or job.has_timeouts:
+    if job.head:
         return job.next_new
     slots = (job.spec.instance_count - 1) * job.spec.concurrency  # with one node fewer
     return min(job.total, job.total + len(job.attempts_by_slot) + len(job.tail) - slots - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mlctl.simulator.engine import processes, rng
+from mlctl.simulator.engine import billing, processes, rng
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.state import (
     ActiveProcess,
@@ -193,6 +193,7 @@ def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node
 def revoke(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
     """Take capacity back from a node that is not up yet; the node waits again."""
     _give_back(world, regional, cluster, node)
+    billing.stop(world, cluster, node)
     node.epoch = world.new_epoch()
     if cluster.locked:
         cluster.to_request.append(node.number)
@@ -273,6 +274,8 @@ def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node)
         attempt = cluster.grants.get(node.number, 0)
         cluster.grants[node.number] = attempt + 1
         mean = delay(world, cluster, node, mean, "allocation", attempt)
+    if settings.bill_allocating:
+        billing.start(world, node)
     at = world.now + mean
     kind = _RESTORED if back else _ALLOCATED
     schedule(world, at, kind, cluster.spec.name, node.number, node.epoch)

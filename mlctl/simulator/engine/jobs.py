@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from enum import Enum
 
 from mlctl.dataclasses import dataclass, field
@@ -67,7 +68,8 @@ class BatchJob(EngineJob):
     that cannot work yet, with the second since which they start; `last_progress` is when an attempt
     began or ended, where `attempts_by_slot` does not show it. `failed_attempts` and
     `lost_attempts` count per mini-batch that is not over. Derived fields are not stored; they are
-    computed again.
+    computed again. `times` has those of the first mini-batches, as far as they are known to be
+    needed, `samples` the others.
     """
 
     spec: BatchSpec = field(kw_only=True)
@@ -90,6 +92,7 @@ class BatchJob(EngineJob):
     epoch: int = 0
     attempts_by_end: list[Attempt] = field(default_factory=list, metadata={"derived": True})
     times: list[float] = field(default_factory=list, metadata={"derived": True})
+    samples: Iterator[list[float]] | None = field(default=None, metadata={"derived": True})
     attempts_to_fail: dict[int, int] = field(default_factory=dict, metadata={"derived": True})
     has_timeouts: bool = field(default=False, metadata={"derived": True})
     scheduled: tuple[float, int, int] | None = field(default=None, metadata={"derived": True})

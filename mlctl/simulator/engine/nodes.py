@@ -54,8 +54,6 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
     cluster.last_serial += 1
     node = Node(number, cluster.last_serial, world.now, epoch=world.new_epoch(), payer=payer)
     cluster.nodes[number] = cluster.nodes_by_state[_ALLOCATING][number] = node
-    if world.settings.bill_allocating:
-        billing.start(world, node)
     log_node_event(world, "SCALE_UP", cluster, node)
     capacity.request(world, world.capacities[cluster.capacity_key], cluster, node)
 

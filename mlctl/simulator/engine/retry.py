@@ -169,7 +169,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
     for derived in (job.attempts_by_end, job.times, job.attempts_to_fail):
         derived.clear()
     job.running_nodes = job.usable_nodes = 0
-    job.scheduled = None
+    job.scheduled = job.samples = None
     for state in (NodeState.IDLE, NodeState.RUNNING):
         for node in list(cluster.nodes_by_state[state].values()):
             if node.job == job.name:

@@ -6,6 +6,7 @@ scenarios that share a key share its random number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from math import cos, exp, log, log1p, sin, sqrt, tau
@@ -58,15 +59,17 @@ def log_normal_of(cv: float) -> tuple[float, float]:
     return -variance / 2, sqrt(variance)
 
 
-def log_normals(cv: float, count: int, key: str) -> list[float]:
+def log_normals(cv: float, count: int, random: Callable[[], float]) -> list[float]:
     """So many log-normal factors of mean 1, those that `Random.gauss` gives, in half its time.
 
-    A pair of uniform numbers gives a pair of normal ones (Box and Muller 1958).
+    A pair of uniform numbers, by `random`, gives a pair of normal ones (Box and Muller 1958).
     """
     mu, sigma = log_normal_of(cv)
-    random = generator(key).random
     factors: list[float] = []
+    add = factors.append
     for _ in range((count + 1) // 2):
-        angle, length = random() * tau, sqrt(-2.0 * log(1.0 - random()))
-        factors += (exp(mu + cos(angle) * length * sigma), exp(mu + sin(angle) * length * sigma))
+        angle = random() * tau
+        length = sqrt(-2.0 * log(1.0 - random()))
+        add(exp(mu + cos(angle) * length * sigma))
+        add(exp(mu + sin(angle) * length * sigma))
     return factors[:count]

@@ -1,8 +1,9 @@
-"""Service times and failures of mini-batches: sampled once per job, reproducible from the seed."""
+"""Service times and failures of mini-batches, reproducible from the seed: each is sampled once."""
 
 from __future__ import annotations
 
-from itertools import cycle, islice
+from collections.abc import Iterator
+from itertools import cycle, islice, repeat
 from math import floor, log
 from operator import mul
 
@@ -10,25 +11,43 @@ from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.jobs import BatchJob
 from mlctl.simulator.engine.model import BatchSpec
 
+_BLOCK = 256  # times that are sampled at once: an even number, as normal numbers come in pairs
+
 
 def sample_job(seed: str, job: BatchJob) -> None:
-    """Sample a job's service times and failures, unless that has been done."""
-    if not job.times:
-        job.times = service_times(seed, job.spec)
+    """Sample a job's failures, and the service times of what has begun, unless that is done."""
+    if job.samples is None:
+        job.samples = service_times(seed, job.spec)
         job.attempts_to_fail = failing_attempts(seed, job.spec)
-        job.has_timeouts = max(job.times) > job.spec.timeout_s
+    while len(job.times) < max(job.next_new, 1):
+        sample_more(job)
 
 
-def service_times(seed: str, spec: BatchSpec) -> list[float]:
-    """The service time of each mini-batch in seconds; a rerun takes the same time."""
+def sample_more(job: BatchJob) -> None:
+    """Sample the service times of some mini-batches more; there are such."""
+    assert job.samples is not None
+    times = next(job.samples)
+    job.times += times
+    job.has_timeouts = job.has_timeouts or max(times) > job.spec.timeout_s
+
+
+def service_times(seed: str, spec: BatchSpec) -> Iterator[list[float]]:
+    """The service time of each mini-batch in seconds, in blocks; a rerun takes the same time."""
     total, work = spec.mini_batches, spec.workload
     if work.trace:
-        return list(islice(cycle(work.trace), total))
-    times = [work.seconds_of(spec.mini_batch_size)] * total
-    times[-1] = work.seconds_of(spec.files_in(total - 1))
+        yield list(islice(cycle(work.trace), total))
+        return
+    seconds, last = work.seconds_of(spec.mini_batch_size), work.seconds_of(spec.files_in(total - 1))
     if work.cv == 0:
-        return times
-    return list(map(mul, times, rng.log_normals(work.cv, total, f"{seed}/service/{spec.name}")))
+        yield [seconds] * (total - 1) + [last]
+        return
+    random = rng.generator(f"{seed}/service/{spec.name}").random
+    for first in range(0, total, _BLOCK):
+        factors = rng.log_normals(work.cv, min(_BLOCK, total - first), random)
+        times = list(map(mul, repeat(seconds), factors))
+        if first + len(times) == total:
+            times[-1] = last * factors[-1]
+        yield times
 
 
 def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:

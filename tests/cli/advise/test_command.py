@@ -310,3 +310,19 @@ def test_what_cannot_be_tried_is_refused(
 ) -> None:
     done = mlctl("advise", sample, *WORK, *QUICK, *flags)
     assert (done.code, why in done.err) == (1, True), done.err
+
+
+def test_eviction_rates_are_a_column_where_the_price_list_has_some(
+    mlctl: Run, sample: Path
+) -> None:
+    head = "# source: mine\n# as_of: 2026-11-01\nsize,region,dedicated,spot,eviction_rate\n"
+    rows = "Standard_DS3_v2,eastus,0.3,0.03,\nStandard_DS3_v2,westus3,0.2,0.02,5-10\n"
+    Path("mine.csv").write_text(head + rows)
+    asked = ("advise", sample, *WORK, "--regions", "westus3", "--runs", "20")
+    lines = mlctl(*asked, "--price-file", "mine.csv").out.splitlines()
+    (title,) = (line for line in lines if "evictions an hour" in line)
+    rates = [line for line in lines if "5-10 %" in line]
+    assert "considered" in title
+    assert rates
+    assert all("westus3" in line and "low-priority" in line for line in rates)
+    assert "evictions an hour" not in mlctl(*asked).out

@@ -11,10 +11,12 @@ import pytest
 from mlctl import backends, catalog
 from mlctl.catalog import prices, retail
 from mlctl.catalog.prices import Price
-from mlctl.service_errors import Transient
+from mlctl.service_errors import Permanent, Transient
+from tests.builders.azure import led
 from tests.builders.served import serving
 from tests.builders.shell import Run
 
+REGIONS = ("eastus", "westeurope", "westus3")
 MINE = "# source: mine\n# as_of: 2026-11-01\nsize,region,dedicated,spot\n"
 CLUSTER = """$schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json
 name: cpu
@@ -39,7 +41,8 @@ def test_what_a_size_costs_is_listed_by_region_with_day_and_source(mlctl: Run) -
 
 def test_a_price_that_is_not_known_is_null_not_a_share_of_another(mlctl: Run) -> None:
     (row,) = mlctl("catalog", "show", "Standard_B2s", "--region", "East US", "-o", "json").json
-    assert row == {"size": "Standard_B2s", "region": "eastus", "dedicated": 0.0416, "spot": None}
+    priced = {"size": "Standard_B2s", "region": "eastus", "dedicated": 0.0416, "spot": None}
+    assert row == {**priced, "eviction_rate": None}
 
 
 def test_a_size_without_a_price_is_said(mlctl: Run) -> None:
@@ -126,6 +129,66 @@ def test_refresh_asks_for_the_sizes_and_regions_of_the_files(
     assert [(row["region"], row["spot"]) for row in shown] == [("westeurope", 0.1)]
 
 
+RATED = {("standard_ds3_v2", "westeurope"): Price(None, 0.2, "5-10")}
+
+
+@pytest.mark.parametrize(
+    ("retail_price", "spot", "dedicated"),
+    [(Price(0.4, 0.1), 0.1, 0.4), (Price(0.4), 0.2, 0.4), (Price(0.15), None, 0.15)],
+    ids=["both say a price", "one alone", "one above dedicated"],
+)
+def test_on_azure_eviction_rates_are_asked_too(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch, retail_price: Price, spot: Any, dedicated: float
+) -> None:
+    answering(monkeypatch, {("Standard_DS3_v2", "westeurope"): retail_price})
+    monkeypatch.setattr(backends, "fetch_spot_tables", lambda *_: RATED)
+    refresh = ("catalog", "refresh", "Standard_DS3_v2", "--out", "mine.csv")
+    done = mlctl(*refresh, "--backend", "azure")
+    assert (done.code, "is not asked" in done.err) == (0, False), done.err
+    (row,) = (done := mlctl("catalog", "show", "--price-file", "mine.csv", "-o", "json")).json
+    assert (row["dedicated"], row["spot"], row["eviction_rate"]) == (dedicated, spot, "5-10")
+    assert "Azure Retail Prices API and Azure Resource Graph" in done.err
+
+
+def test_who_is_not_logged_in_gets_retail_prices_and_is_told(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, DS3)
+
+    def refuse(*_: Any) -> Any:
+        raise Permanent("NoCredentials", "az login comes first", status=401)
+
+    monkeypatch.setattr(backends, "fetch_spot_tables", refuse)
+    refresh = ("catalog", "refresh", "Standard_DS3_v2", "--out", "mine.csv")
+    for more, why in (((), "it needs the azure backend"), (("--backend", "azure"), "az login")):
+        done = mlctl(*refresh, *more)
+        assert (done.code, done.err.count("Azure Resource Graph"), why in done.err) == (0, 1, True)
+    assert "eviction_rate" not in Path("mine.csv").read_text()
+
+
+def test_rates_that_cannot_be_read_write_nothing(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, DS3)
+
+    def garbled(*_: Any) -> Any:
+        raise Transient("GarbledAnswer", "a page cannot be read")
+
+    monkeypatch.setattr(backends, "fetch_spot_tables", garbled)
+    done = mlctl("catalog", "refresh", "Standard_DS3_v2", "--out", "x.csv", "--backend", "azure")
+    assert (done.code, Path("x.csv").exists()) == (1, False)
+
+
+def test_a_list_may_have_eviction_rates_of_azures_bands(mlctl: Run, tmp_path: Path) -> None:
+    text = MINE.replace("spot", "spot,eviction_rate")
+    (tmp_path / "mine.csv").write_text(f"{text}Standard_DS3_v2,eastus,1,0.5,20+\n")
+    (row,) = mlctl("catalog", "show", "--price-file", "mine.csv", "-o", "json").json
+    assert row["eviction_rate"] == "20+"
+    (tmp_path / "mine.csv").write_text(f"{text}Standard_DS3_v2,eastus,1,0.5,30\n")
+    done = mlctl("catalog", "show", "--price-file", "mine.csv")
+    assert (done.code, "`30` is none of 0-5, 5-10" in done.err) == (2, True)
+
+
 def test_all_asks_for_every_size_and_no_region(mlctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = answering(monkeypatch, DS3)
     done = mlctl("catalog", "refresh", "--all")
@@ -183,14 +246,27 @@ def test_refresh_asks_a_running_emulator_over_https(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlctl: Run
 ) -> None:
     pytest.importorskip("azure.core", reason="the azure extra is not installed")
-    with serving(tmp_path, "--page-size", "3") as served:
+    text = MINE.replace("spot", "spot,eviction_rate")
+    rows = "".join(f"Standard_DS3_v2,{region},1,0.5,5-10\n" for region in REGIONS)
+    (tmp_path / "rated.csv").write_text(f"{text}{rows}Standard_B2s,eastus,1,,\n")
+    with serving(tmp_path, "--page-size", "2", "--price-file", "rated.csv") as served:
+        led(served, monkeypatch)
         monkeypatch.setenv("MLCTL_PRICES_URL", f"{served.told['url']}/api/retail/prices")
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(served.told["ca_file"]))
-        done = mlctl("catalog", "refresh", "Standard_DS3_v2", "--out", "mine.csv")
-        assert done.code == 0, done.err
+        refresh = ("--backend", "azure", "catalog", "refresh", "--out", "mine.csv")
+        done = mlctl(*refresh, "Standard_DS3_v2")
+        assert (done.code, "is not asked" in done.err) == (0, False), done.err
+        shown = mlctl("catalog", "show", "--price-file", "mine.csv", "-o", "json").json
+        assert {row["region"]: row["eviction_rate"] for row in shown} == dict.fromkeys(
+            REGIONS, "5-10"
+        )
+        broken = {"trouble": "truncate", "path": "/providers/*", "bytes": 20, "times": 9}
+        assert served.ask("POST", "/mlctl/faults", broken)[0] == 201
+        before = (tmp_path / "mine.csv").read_text()
+        done = mlctl(*refresh, "Standard_DS3_v2")
+        assert (done.code, (tmp_path / "mine.csv").read_text()) == (1, before), done.err
+        assert served.ask("DELETE", "/mlctl/faults")[0] in (200, 204)
         fault = {"trouble": "truncate", "path": "/api/retail/*", "bytes": 20, "times": 9}
         assert served.ask("POST", "/mlctl/faults", fault)[0] == 201
-        before = (tmp_path / "mine.csv").read_text()
         done = mlctl("catalog", "refresh", "Standard_B2s", "--out", "mine.csv")
         assert (done.code, (tmp_path / "mine.csv").read_text()) == (1, before)
-    assert len(prices.read(tmp_path / "mine.csv").prices) == 9
+    assert len(prices.read(tmp_path / "mine.csv").prices) == len(REGIONS)

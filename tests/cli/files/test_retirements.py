@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from mlctl.catalog import tables
 from mlctl.cli.shell.session import Session
 from tests.builders.shell import Run
 
@@ -108,6 +110,36 @@ def test_a_plan_with_old_prices_has_one_note(mlctl: Run, sample: Path, tmp_path:
     assert "the prices are those" not in mlctl("plan", sample, "--price-file", "new.csv").err
     (tmp_path / "empty").mkdir()
     assert note not in mlctl("plan", "empty").err
+
+
+COMPONENT = """$schema: https://azuremlschemas.azureedge.net/latest/commandComponent.schema.json
+name: greet
+version: 1
+command: echo hello
+environment: azureml://registries/azureml/environments/sklearn-1.5/labels/latest
+"""
+SCHEDULE = """$schema: https://azuremlschemas.azureedge.net/latest/schedule.schema.json
+name: nightly
+trigger: {type: cron, expression: "0 5 * * *", time_zone: "W. Europe Standard Time"}
+create_job: {type: command, command: ls, environment: azureml:e:1, compute: azureml:cpu}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "table"), [(COMPONENT, "assets of registries"), (SCHEDULE, "time zones")]
+)
+def test_a_note_names_each_old_table_that_a_plan_used(
+    mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, table: str
+) -> None:
+    monkeypatch.setattr(tables, "OLD_DAYS", -10_000)
+    (tmp_path / "used.yml").write_text(text)
+    (note,) = re.findall("note: facts of this plan .*", mlctl("plan", "used.yml").err)
+    assert (table in note, "prices" in note.partition("`")[0]) == (True, False)
+
+
+def test_the_version_of_the_api_is_a_fact_of_a_plan_on_azure() -> None:
+    (table,) = tables.used_for("azure")
+    assert (table.name, table.as_of) == ("the API version", date(2026, 2, 1))
 
 
 def test_doctor_names_the_oldest_table(mlctl: Run) -> None:

@@ -17,8 +17,15 @@ TYPO = "$schema: amlCompute.schema.json\nname: c-lu\ntype: amlcompute\ntire: low
 
 
 def test_valid_files_exit_with_0_and_are_counted(mlctl: Run, sample: Path) -> None:
-    done = mlctl("validate", "sample", "--ignore", "retiring-size")
+    done = mlctl("validate", "sample", "--ignore", "retiring-size,MLC422")
     assert (done.code, done.out, done.err) == (0, "Success! 4 files are valid.\n", "")
+
+
+def test_information_is_a_line_with_its_place(mlctl: Run, sample: Path) -> None:
+    done = mlctl("validate", "sample", "--ignore", "retiring-size", "--strict")
+    told, success, end = done.out.split("\n")
+    assert told.startswith("info: sample/low-pri-cluster.yml:1:1: low-priority nodes are Spot VMs")
+    assert (done.code, success, end) == (0, "Success! 4 files are valid.", "")
 
 
 def test_a_typo_is_underlined_with_the_right_suggestion(mlctl: Run, sample: Path) -> None:

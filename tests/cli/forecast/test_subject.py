@@ -130,3 +130,10 @@ def test_several_deployments_have_to_be_told_apart(mlctl: Run, applied: Path) ->
     assert "there are 2 deployments" in done.err
     assert "say --deployment" in done.err
     assert forecast(mlctl, applied / "other.yml", *WORK)
+
+
+@pytest.mark.parametrize("command", ["simulate", "advise"])
+def test_that_low_priority_is_spot_is_said_once(mlctl: Run, sample: Path, command: str) -> None:
+    told = mlctl(command, sample, *WORK).err
+    assert told.count("low-priority nodes are Spot VMs since 2026-03-31") == 1
+    assert "MLC422" not in mlctl(command, sample, *WORK, "--ignore", "MLC422").err

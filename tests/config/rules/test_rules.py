@@ -51,7 +51,8 @@ code_configuration: {code: ./src, scoring_script: a.py}
 @each_case
 def test_the_bad_case_is_found_by_its_rule_and_the_good_one_by_none(folder: Path) -> None:
     assert folder.name.partition("-")[0] in codes(of_case(folder, "bad.yml"))
-    assert codes(of_case(folder, "good.yml")) == []
+    found = of_case(folder, "good.yml")
+    assert [one.rule.code for one in found if one.rule.severity is not Severity.INFO] == []
 
 
 def test_every_rule_has_its_cases_and_every_case_its_rule() -> None:
@@ -60,7 +61,7 @@ def test_every_rule_has_its_cases_and_every_case_its_rule() -> None:
 
 @each_rule
 def test_codes_and_names_are_well_formed(rule: Rule) -> None:
-    assert re.fullmatch(r"MLC[23]\d\d", rule.code)
+    assert re.fullmatch(r"MLC([23]\d\d|422)", rule.code)
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
 
 
@@ -221,7 +222,7 @@ def test_a_region_is_known_in_any_spelling_and_any_cloud(region: str) -> None:
 
 def test_one_node_in_a_low_priority_cluster_is_said_once_per_cause() -> None:
     cluster = CLUSTER.replace("4", "1") + "tier: low_priority\n"
-    assert codes(check(cluster, DEPLOYMENT)) == ["MLC308"]
+    assert codes(check(cluster, DEPLOYMENT)) == ["MLC422", "MLC308"]
 
 
 def test_a_cluster_that_is_not_declared_is_no_reason_to_guess() -> None:

@@ -15,6 +15,7 @@ from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.gather import histories, histories_of
 from mlctl.forecast.history import Cloud, EngineCloud
 from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.shortcut.history import obstacle
 from mlctl.forecast.training.study import TrainingScenario, TrainingStudy
 from mlctl.simulator.engine.model import (
     BatchSpec,
@@ -124,3 +125,19 @@ def test_only_the_policy_that_minds_a_deadline_is_told_of_it() -> None:
     assert switch.at(JOB.files) == 7200.0 - alone.done_s
     assert switch.at(JOB.files // 2) > switch.at(JOB.files)
     assert with_deadline([mindful], None) == [mindful]
+
+
+def test_bills_of_a_lone_node_are_its_time_with_and_without_its_allocation() -> None:
+    """With it all the time until done; without (by the shortcut) less a wait for each node."""
+    cluster = replace(CLUSTER, max_instances=1, idle_s=0.0)
+    settings = replace(SETTINGS, preparation_s=0.0, billing_granularity_s=0.0)
+    scenario = Scenario(cluster, replace(JOB, instance_count=1), settings, 0.2, (Poisson(1.0),))
+    billing = replace(scenario, settings=replace(settings, bill_allocating=True))
+    assert obstacle(scenario) is None
+    assert obstacle(billing) is not None
+    without, with_it = (Study(each).histories(range(40)) for each in (scenario, billing))
+    assert max(run.tries for run in without) > 1
+    for run, same in zip(without, with_it, strict=True):
+        assert (run.done_s, run.tries) == (same.done_s, same.tries)
+        assert same.low_s == pytest.approx(same.done_s)
+        assert run.low_s == pytest.approx(run.done_s - 180.0 * run.tries)

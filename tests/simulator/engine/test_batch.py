@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from math import sqrt
 from statistics import fmean, stdev
 
@@ -11,7 +12,7 @@ import pytest
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine import sampling as drawn
 from mlctl.simulator.engine.commands import CancelJob, EngineError, SubmitBatch
-from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.jobs import BatchJob, JobStatus
 from mlctl.simulator.engine.model import PREEMPTION_WARNING, BatchWork, QueueEnd
 from mlctl.simulator.engine.processes import (
     ALL,
@@ -193,7 +194,7 @@ def test_the_error_threshold_counts_files_and_not_mini_batches(threshold: int, s
 
 def test_the_last_mini_batch_has_what_is_left() -> None:
     job = batch(25, 0, 1, workload=BatchWork(per_file_s=6, per_mini_batch_s=1), mini_batch_size=10)
-    assert drawn.service_times("0", job) == [61, 61, 31]
+    assert list(drawn.service_times("0", job)) == [[61, 61, 31]]
     assert ended(world(*of(cluster(1), job))).makespan_s == 153
 
 
@@ -208,9 +209,29 @@ def test_a_rerun_takes_as_long_as_the_run_that_was_lost() -> None:
 
 def test_service_times_have_the_mean_and_variation_that_were_asked_for() -> None:
     job = batch(20_000, 0, 1, workload=BatchWork(per_mini_batch_s=60, cv=0.5))
-    times = drawn.service_times("cv", job)
+    times = list(chain.from_iterable(drawn.service_times("cv", job)))
     assert abs(fmean(times) - 60) < 4 * 30 / sqrt(20_000)
     assert stdev(times) / fmean(times) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("limit", [55.0, 90.0, 200.0])
+def test_attempts_that_are_skipped_through_end_as_if_each_had_its_event(limit: float) -> None:
+    """Of 700 mini-batches, more than are sampled at once, some or many time out."""
+    work = BatchWork(per_mini_batch_s=60, cv=1.0)
+    job = batch(700, 0, 3, workload=work, concurrency=2, timeout_s=limit, error_threshold=-1)
+    given = of(cluster(3, low=True), job, Poisson(2.0))
+    slow, fast = world(*given, settings=NO_CANCEL), world(*given, settings=NO_CANCEL, watched=False)
+    assert ended(slow) == ended(fast)
+    assert slow.number == fast.number
+
+
+def test_a_run_that_is_cancelled_early_has_sampled_few_service_times() -> None:
+    job = batch(100_000, 0, 1, workload=BatchWork(per_mini_batch_s=60, cv=0.5))
+    made = world(*of(cluster(1, low=True), job, LossScript(((6000.0, 0),))), watched=False)
+    engine.run(made, 5999)
+    (running,) = made.jobs.values()
+    assert isinstance(running, BatchJob)
+    assert 50 < len(running.times) < 1000
 
 
 def test_service_times_of_a_trace_are_taken_in_turn() -> None:

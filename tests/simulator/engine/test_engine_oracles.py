@@ -15,12 +15,19 @@ from mlctl.simulator.engine.commands import (
     AddPool,
     DeletePool,
     ResizePool,
+    SetCapacity,
     SubmitBatch,
     SubmitPoolJob,
 )
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import BatchWork, PoolSpec, SimulationSettings
-from mlctl.simulator.engine.processes import Poisson, Trace
+from mlctl.simulator.engine.processes import (
+    CapacitySteps,
+    LossScript,
+    Poisson,
+    PreemptionProcess,
+    Trace,
+)
 from mlctl.simulator.engine.usage import usage
 from tests.builders import bodies
 from tests.builders.bodies import CPU, OTHER
@@ -79,6 +86,31 @@ def test_dedicated_nodes_bill_from_allocation_to_the_end_of_their_idle_time(
     made = world(*of(cluster(20), batch(1000, 60, 20)), settings=slow)
     assert ended(made).makespan_s == 3300
     assert billed(made, 4000) == node_s
+
+
+@pytest.mark.parametrize("losses", [LossScript(((1000.0, 0),)), Poisson(3.0)])
+def test_a_node_that_bills_its_allocation_bills_all_the_time_with_capacity(
+    losses: PreemptionProcess,
+) -> None:
+    """Replacements too: a lone node is on the bill from its job's submission to its last idling."""
+    slow = replace(NO_CANCEL, allocation_s=100.0, preparation_s=50.0, replacement_s=200.0)
+    settings = replace(slow, bill_allocating=True, billing_granularity_s=0.0)
+    given = of(cluster(1, low=True), batch(100, 60, 1), losses)
+    made = world(*given, settings=settings)
+    done_s = ended(made).ended or 0.0
+    assert done_s > 6000 + 150 + 250
+    assert billed(made, done_s + 121) == pytest.approx(done_s + 120)
+    apart = world(*given, settings=replace(settings, bill_allocating=False))
+    preempted = ended(apart).preempted_nodes
+    assert billed(apart, done_s + 121) == pytest.approx(done_s + 120 - 100 - 200 * preempted)
+
+
+def test_without_capacity_no_allocation_is_billed() -> None:
+    settings = replace(AT_ONCE, allocation_s=300.0, bill_allocating=True)
+    made = world(*of(cluster(1, low=True), batch(1, 60, 1)), settings=settings)
+    engine.apply(made, SetCapacity(CapacitySteps(((0.0, 0), (50.0, 1), (150.0, 0), (900.0, 1)))))
+    assert ended(made).makespan_s == 1260
+    assert billed(made, 2000) == 100 + 360 + 120  # the first attempt was cut off after 100 s
 
 
 def test_one_mini_batch_more_takes_another_round() -> None:
