@@ -56,19 +56,19 @@ def private_files(root: Path) -> Iterator[str]:
     Raises:
         OSError: the folder or its ignore file cannot be read.
     """
-    top, named = real(root), ""
+    top, last_folder = real(root), ""
     for entry in walk(root, ignore.read(root), prune=False):
-        if entry.is_folder or (named and f"{entry.relative}/".startswith(named)):
+        if entry.is_folder or (last_folder and f"{entry.relative}/".startswith(last_folder)):
             continue
         path = root
         for part in Path(entry.relative).parts:
             path /= part
             relative = path.relative_to(root).as_posix()
             if _PRIVATE.fullmatch(part) and not _HARMLESS.fullmatch(part):
-                named = f"{relative}/"
-                yield relative if relative == entry.relative else named
+                last_folder = f"{relative}/"
+                yield relative if relative == entry.relative else last_folder
                 break
             if path.is_symlink() and not real(path).is_relative_to(top):
-                named = f"{relative}/"
+                last_folder = f"{relative}/"
                 yield f"{relative} (a link out of it)"
                 break

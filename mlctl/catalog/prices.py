@@ -137,8 +137,9 @@ def parse(text: str) -> PriceList:
     except ValueError:
         raise PriceListError(f"`{facts['as_of']}` is no date: write YYYY-MM-DD") from None
     prices: dict[tuple[str, str], Price] = {}
+    width = len(columns)
     for row in filter(None, rows):
-        if len(row) != len(columns):
+        if len(row) != width:
             raise PriceListError(f"`{','.join(row)}` has not {','.join(columns)}")
         size, region, dedicated, spot, *more = row
         price = Price(_amount(dedicated), _amount(spot), *more)

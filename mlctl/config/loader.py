@@ -120,11 +120,11 @@ class Loader:
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
     ) -> LoadedConfig:
         """Check documents and build their graph."""
-        named = _NamedPaths(documents)
+        named_files = _NamedPaths(documents)
         kinds = DocumentKinds(self.report, self.kind, self.planning, self.notes, self.left_out)
         resources = [
             resource
-            for resource in (self._resource(*pair, kinds, named) for pair in documents)
+            for resource in (self._resource(*pair, kinds, named_files) for pair in documents)
             if resource is not None
         ]
         built = graph.build(resources, self.scope)
@@ -155,15 +155,17 @@ class Loader:
         loaded = (built, tuple(resources), self.report, paths, notes, read.component)
         return LoadedConfig(*loaded, tuple(components))
 
-    def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> list[Resource]:
+    def _check_components(
+        self, named_files: NamedFiles, context: rules.RuleContext
+    ) -> list[Resource]:
         """Check the components in files that documents name, and those that these name."""
         components: list[Resource] = []
-        if not named.new:
+        if not named_files.new:
             return components
         from mlctl.kinds.records.component import KIND as COMPONENT  # noqa: PLC0415
 
-        while named.new:
-            for document in named.taken():
+        while named_files.new:
+            for document in named_files.taken():
                 form = COMPONENT.form_of(document.data)
                 _hide_secrets(document, COMPONENT, self.variables.secrets)
                 self.report.extend(schema.check(document, form.lenient))
@@ -172,7 +174,7 @@ class Loader:
                 component = Resource(whole, COMPONENT, form, document, values)
                 built = graph.build([component])
                 self.report.extend(rules.check(built, context))
-                named.check(built)
+                named_files.check(built)
                 components.append(component)
         return components
 
@@ -229,7 +231,7 @@ class Loader:
         return self.variables.fill(document, self.report)
 
     def _resource(
-        self, file: SourceFile, document: Document, kinds: DocumentKinds, named: _NamedPaths
+        self, file: SourceFile, document: Document, kinds: DocumentKinds, named_files: _NamedPaths
     ) -> Resource | None:
         """The resource of a document; None for one that is left out, or is a part of another's.
 
@@ -237,7 +239,7 @@ class Loader:
         """
         kind = kinds.of(file, document)
         if kind is None or (
-            kind.content.named_by_path and not file.explicit and file.path in named
+            kind.content.named_by_path and not file.explicit and file.path in named_files
         ):
             return None
         if self.edit is not None:

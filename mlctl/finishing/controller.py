@@ -255,8 +255,8 @@ class Controller:
         end_s = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
         look = self.cloud.watch(run.name, progress.began + end_s)
         while not look.ended:
-            done = max(look.batches - run.first, min(look.batches, 1))
-            later = limit(done) if limit is not None else end_s
+            batches_done = max(look.batches - run.first, min(look.batches, 1))
+            later = limit(batches_done) if limit is not None else end_s
             if later <= end_s + _ROUNDING_S:
                 look = replace(self.cloud.cancel(run.name), reason=GIVEN_UP)
                 break

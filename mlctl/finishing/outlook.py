@@ -67,8 +67,8 @@ def outlook(
     fitting = [history for history in histories if history.time_s >= gone]
     if len(fitting) < _LEAST:  # it goes on for longer than any forecast has it
         fitting = histories
-    done = sorted(history.done_s for history in fitting if history.done)
-    if not done:
+    times_s = sorted(history.done_s for history in fitting if history.done)
+    if not times_s:
         return None
     late = None
     if order.deadline_s is not None:
@@ -81,7 +81,10 @@ def outlook(
         return (low * order.low_price + dedicated * order.dedicated_price) / HOUR
 
     ahead = sum(map(cost, fitting)) / len(fitting)
-    median, slow = done[len(done) // 2], done[min(len(done) * 95 // 100, len(done) - 1)]
+    median, slow = (
+        times_s[len(times_s) // 2],
+        times_s[min(len(times_s) * 95 // 100, len(times_s) - 1)],
+    )
     return Outlook(max(median - gone, 0.0), max(slow - gone, 0.0), progress.spent + ahead, late)
 
 

@@ -23,8 +23,8 @@ BODY = "round_of"  # of a round: the step that it is a round of
 LAST, EVERY = "or", "and"
 _MOST_ROUNDS = 1000  # azure-ai-ml, DO_WHILE_MAX_ITERATION
 _BLOCKS = {"true_block": "true", "false_block": "false"}
-_OF_STEP = re.compile(r"\$\{\{\s*parent\.jobs\.([\w-]+)\.outputs\.([\w-]+)\s*\}\}")
-_NO_NAME = re.compile(r"[^\w-]")
+_OF_STEP = r"\$\{\{\s*parent\.jobs\.([\w-]+)\.outputs\.([\w-]+)\s*\}\}"
+_NO_NAME = r"[^\w-]"
 
 
 class ControlFlowError(ValueError):
@@ -86,7 +86,7 @@ def kept(steps: Mapping[str, Data], names: Callable[[str], bool]) -> dict[str, D
 def rounds_of(text: str) -> tuple[bool, list[tuple[str, ...]]] | None:
     """What `or A B` or `and A B` names: whether all are taken, and paths; None for other texts."""
     expressions = list(find(text))
-    words = set(_OF_STEP.sub(" ", text).split())
+    words = set(re.sub(_OF_STEP, " ", text).split())
     if not expressions or words not in ({LAST}, {EVERY}):
         return None
     return words == {EVERY}, [expression.path for expression in expressions]
@@ -137,7 +137,7 @@ def _copies(
         if isinstance(outputs, Mapping):
             turn[OUTPUTS] = {**(turn.get(OUTPUTS) or {}), **outputs}
         turn |= {LOOP: EVERY, BODY: body}
-        yield f"{body}-{_NO_NAME.sub('_', str(key))}", turn
+        yield f"{body}-{re.sub(_NO_NAME, '_', str(key))}", turn
 
 
 def _items(name: str, items: Data, text_of: Callable[[str], str | None]) -> dict[Any, Data]:
@@ -212,7 +212,7 @@ def _rewritten(data: Any, loops: Mapping[str, tuple[tuple[str, ...], str]]) -> A
         return f"{joined} {' '.join(texts)}" if texts else ""
 
     if isinstance(data, str):
-        return _OF_STEP.sub(rounds, data)
+        return re.sub(_OF_STEP, rounds, data)
     if isinstance(data, Mapping):
         return {key: _rewritten(value, loops) for key, value in data.items()}
     return [_rewritten(value, loops) for value in data] if isinstance(data, list) else data

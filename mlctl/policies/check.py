@@ -90,8 +90,9 @@ def check_forecast(
             planned, address = deployment["planned"], deployment["deployment"]
             if planned is None or policy.waived(address, today):
                 continue
-            done = planned["until_done"]
-            cost = None if done["not_done"] or done["cost"] is None else done["cost"]["value"]
+            until_done = planned["until_done"]
+            estimate = None if until_done["not_done"] else until_done["cost"]
+            cost = None if estimate is None else estimate["value"]
             if not policy.rule.holds({COST: {"until_done": cost}, ENVIRONMENT: environment}):
                 message = f"{policy.message} ({address})"
                 yield Diagnostic(policy.finding, message, _own_label(policy), policy.hint)

@@ -142,8 +142,10 @@ def test_errors_are_those_that_the_client_reads() -> None:
 
 
 WRONG: list[Data] = ["x", "", 1.5, -1, 1e400, True, [], [1], {}, {"key": 1}, None, "9" * 40, [None]]
-WRONG += [[{"key": "k", "value": value}] for value in (None, "x", [], 1e400, "1e999")]
-WRONG += [[{"key": "k", "step": value}] for value in (None, "x", {}, 1e400)]
+_WRONG_VALUES: list[Data] = [None, "x", [], 1e400, "1e999"]
+_WRONG_STEPS: list[Data] = [None, "x", {}, 1e400]
+WRONG += [[{"key": "k", "value": value}] for value in _WRONG_VALUES]
+WRONG += [[{"key": "k", "step": step}] for step in _WRONG_STEPS]
 
 
 @pytest.mark.parametrize("value", WRONG)
