@@ -133,7 +133,11 @@ def _copies(
         if not isinstance(item, Mapping):
             raise ControlFlowError(name, f"an item of `items` is a mapping of inputs, not `{item}`")
         turn = _copy(inside)
-        turn[INPUTS] = {**(turn.get(INPUTS) or {}), **item}
+        inputs = turn.get(INPUTS) or {}
+        unknown = sorted(map(str, item.keys() - inputs.keys()))
+        if unknown and "component" not in turn:  # which may have inputs that the step leaves out
+            raise ControlFlowError(name, f"`{unknown[0]}` of an item is no input of `{body}`")
+        turn[INPUTS] = {**inputs, **item}
         if isinstance(outputs, Mapping):
             turn[OUTPUTS] = {**(turn.get(OUTPUTS) or {}), **outputs}
         turn |= {LOOP: EVERY, BODY: body}

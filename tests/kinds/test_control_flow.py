@@ -107,3 +107,10 @@ def test_a_round_takes_no_other_step_s_name() -> None:
         read({"b": BODY, "w": do_while(), "b-2": {}})
     with pytest.raises(ControlFlowError, match="the body of another loop"):
         read({"b": BODY, "w": do_while(), "v": do_while()})
+
+
+def test_a_key_of_an_item_that_no_input_of_the_body_has_is_refused() -> None:
+    body = {"command": "echo", "inputs": {"n": 3}}
+    loop = {"type": "parallel_for", "body": of("b"), "items": [{"m": 1}]}
+    with pytest.raises(ControlFlowError, match="`m` of an item is no input of `b`"):
+        read({"b": body, "f": loop})
