@@ -141,7 +141,7 @@ def _topics(plan: Plan) -> Iterator[str]:
     """What is in a plan that tables of facts are about."""
     if any(kind_of(change.address).quota.nodes for change in plan.pending):
         yield "nodes"
-    if any(change.address.kind == "schedule" for change in plan.pending):
+    if any(kind_of(change.address).content.job for change in plan.pending):
         yield "schedules"
     if plan.backend == "azure" and plan.pending:
         yield "azure"

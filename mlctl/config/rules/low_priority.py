@@ -9,6 +9,7 @@ from mlctl.config.rules.base import RuleContext, declared, finding, whole_number
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, Span
 from mlctl.kinds import Resource
 from mlctl.kinds.facts import is_low_priority
+from mlctl.source import Document
 
 SINGLE_NODE = Rule("MLC308", "single-node-low-priority", Severity.WARNING)
 OVER_MAX = Rule("MLC309", "instance-count-over-max", Severity.WARNING)
@@ -96,16 +97,28 @@ def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _is_spot(cluster: Resource) -> Diagnostic:
-    """MLC422, where the document of a cluster begins: that is known without its tree."""
-    source, line = cluster.document.source, cluster.document.line
+    """MLC422, at the tier of a cluster."""
     return Diagnostic(
         IS_SPOT,
         "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure Advisor"
         " says that new clusters cannot have them",
-        Label(Span(source, line, 0, line, 0)),
+        Label(_tier(cluster.document)),
         "write tier: dedicated where the job has to be done by a time; mlctl advise compares both",
         address=f"compute/{cluster.address.name}",
     )
+
+
+def _tier(document: Document) -> Span:
+    """The tier of a document as it is mostly written, else where the document begins.
+
+    The lines tell: the tree of a document that has no error costs more than the rest of `validate`.
+    """
+    source, first = document.source, document.line
+    for number, line in enumerate(source.lines[first:], first):
+        if line[:5] == "tier:" and (words := line[5:].split()):
+            column = line.index(words[0], 5)
+            return Span(source, number, column, number, column + len(words[0]))
+    return Span(source, first, 0, first, 0)
 
 
 def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:

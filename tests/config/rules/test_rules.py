@@ -222,7 +222,7 @@ def test_a_region_is_known_in_any_spelling_and_any_cloud(region: str) -> None:
 
 def test_one_node_in_a_low_priority_cluster_is_said_once_per_cause() -> None:
     cluster = CLUSTER.replace("4", "1") + "tier: low_priority\n"
-    assert codes(check(cluster, DEPLOYMENT)) == ["MLC422", "MLC308"]
+    assert codes(check(cluster, DEPLOYMENT)) == ["MLC308", "MLC422"]
 
 
 def test_a_cluster_that_is_not_declared_is_no_reason_to_guess() -> None:
@@ -338,3 +338,22 @@ def test_a_step_that_is_a_pipeline_of_its_own_needs_no_compute(declared: str) ->
     job = f"{head}type: pipeline\njobs:\n  whole:\n    component: {component}\n"
     assert "MLC356" not in codes(check(job))
     assert "MLC356" in codes(check(job.replace(inner, "command: python train.py")))
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("tier: low_priority", (6, 18)),
+        ("tier:   low_priority  # while it lasts", (8, 20)),
+        ("tier:\n  low_priority", (0, 0)),
+        ('"tier": low_priority', (0, 0)),
+    ],
+)
+def test_low_priority_is_shown_at_the_tier_where_its_line_says_it(
+    line: str, columns: tuple[int, int]
+) -> None:
+    (spot,) = [item for item in check(f"{CLUSTER}{line}\n") if item.rule.code == "MLC422"]
+    assert spot.primary is not None
+    span = spot.primary.span
+    assert (span.column, span.end_column) == columns
+    assert (span.line > 0) is (columns != (0, 0))
