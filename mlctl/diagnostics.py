@@ -185,7 +185,8 @@ class Diagnostic:
 
     `primary` is None if there is no text to point at (a missing file, a live resource). `address`
     is that of the resource concerned, as text, if known. `severity` is the rule's unless given.
-    `accepted`: the service has been seen to accept it all the same.
+    `accepted`: the service has been seen to accept it all the same. `preview`: it is of a private
+    preview, which az and the SDK refuse.
     """
 
     rule: Rule
@@ -196,6 +197,7 @@ class Diagnostic:
     address: str | None = None
     severity: Severity | None = None
     accepted: bool = False
+    preview: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -216,13 +218,14 @@ class Report:
 
     `ignore` and `select` hold codes or names of rules, or prefixes of codes (`MLC3`). Waivers in
     the source are applied here too. Where `lenient`, what the service has been seen to accept is a
-    warning.
+    warning; where `previews` are taken, so is what is of one.
     """
 
     ignore: frozenset[str] = frozenset()
     select: frozenset[str] = frozenset()
     strict: bool = False
     lenient: bool = False
+    previews: bool = False
     _findings: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, *diagnostics: Diagnostic) -> None:
@@ -281,7 +284,8 @@ class Report:
         """The severity that a finding has here: its own, or of a warning under `strict` error."""
         if (finding.severity or finding.rule.severity) is Severity.INFO:
             return Severity.INFO
-        is_error = finding.is_error and not (self.lenient and finding.accepted)
+        passes = (self.lenient and finding.accepted) or (self.previews and finding.preview)
+        is_error = finding.is_error and not passes
         return Severity.ERROR if self.strict or is_error else Severity.WARNING
 
     def _waived(self, finding: Diagnostic) -> bool:

@@ -132,7 +132,7 @@ def _place(schema: Schema, key: str, at: Pointer = ()) -> Pointer | None:
 def _misspelt(violation: Violation, key: str) -> Diagnostic:
     hint = _unknown_hint(violation, key)
     diagnostic = violation.diagnostic(rules.UNKNOWN_FIELD, f"unknown field `{key}`", hint, key=key)
-    return replace(diagnostic, accepted=rules.is_preview(hint))
+    return replace(diagnostic, preview=rules.is_preview(hint))
 
 
 def _unknown_hint(violation: Violation, key: str) -> str:

@@ -52,7 +52,7 @@ def not_allowed(violation: Violation) -> Diagnostic:
     diagnostic = violation.diagnostic(
         rules.VALUE_NOT_ALLOWED, message, _placeholder_hint(violation) or hint
     )
-    return replace(diagnostic, accepted=rules.is_preview(hint))
+    return replace(diagnostic, preview=rules.is_preview(hint))
 
 
 def out_of_bounds(violation: Violation, bound: str) -> Diagnostic:

@@ -117,7 +117,7 @@ def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) 
     from mlctl.running.planner import plan_job
 
     report = new_report(session, ignore)
-    report.lenient = True  # nobody but this machine has to take a private preview
+    report.previews = True  # nobody but this machine has to take one
     loaded = session.loader(report, scripts=False).load(paths)
     session.show(report)
     if report.failed:

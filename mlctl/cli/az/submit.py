@@ -151,7 +151,7 @@ def resources(
     """
     typed = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_))
     report = new_report(session, args.ignore)
-    report.lenient = report.lenient or runs_here  # which takes private previews
+    report.previews = runs_here
     loader = session.loader(
         report,
         JOB,

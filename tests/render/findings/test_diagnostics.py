@@ -328,3 +328,21 @@ def test_every_rule_about_text_makes_valid_sarif() -> None:
         Diagnostic(rule, rule.documented().summary, label(TEXT, 1, 1, 1)) for rule in SOURCE_RULES
     ]
     assert len(as_sarif(*found)["tool"]["driver"]["rules"]) == len(SOURCE_RULES)
+
+
+@pytest.mark.parametrize(
+    ("finding", "report", "fails"),
+    [
+        (typo(preview=True), Report(), True),
+        (typo(preview=True), Report(lenient=True), True),
+        (typo(preview=True), Report(previews=True), False),
+        (typo(preview=True), Report(previews=True, strict=True), True),
+        (typo(accepted=True), Report(lenient=True), False),
+        (typo(accepted=True), Report(previews=True), True),
+    ],
+)
+def test_a_private_preview_passes_where_code_runs_here_and_not_where_az_refuses_it(
+    finding: Diagnostic, report: Report, fails: bool
+) -> None:
+    report.add(finding)
+    assert report.failed is fails
