@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -30,6 +31,8 @@ _CONNECTIONS = 64  # kept open: apply may work on as many resources
 _POLL = 5.0  # seconds between two looks at an operation, where the service does not say
 _OK, _CREATED, _NO_CONTENT = 200, 201, 204
 _WEAK = "W/"  # what an etag begins with that no If-Match ever matches
+
+logging.getLogger("azure").addHandler(logging.NullHandler())  # mlctl reports an error, once
 
 
 class ArmClient:

@@ -46,8 +46,7 @@ def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
     """
     from azure import identity
 
-    for logger in ("azure", "msal"):  # errors are reported once, by mlctl
-        logging.getLogger(logger).addHandler(logging.NullHandler())
+    logging.getLogger("msal").addHandler(logging.NullHandler())  # as in `arm`
     authority = {"authority": cloud.authority} if cloud.authority.startswith("https://") else {}
     try:
         match method:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -279,3 +281,12 @@ def test_a_put_over_a_cluster_made_nothing_though_it_is_answered_as_the_first_on
         made.append(operation.created)
         operation.wait()
     assert made == [True, False]
+
+
+def test_the_libraries_of_azure_print_nothing_of_their_own() -> None:
+    script = (
+        "import logging, mlctl.backends.azure.arm;"
+        " logging.getLogger('azure.core.pipeline.transport').warning('Incomplete download.')"
+    )
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert child.stderr == b""
