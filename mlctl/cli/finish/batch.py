@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mlctl.backends.ports.folders import SupportsFolders
 from mlctl.cli.finish.offer import Offer, Request, inputs_of
 from mlctl.cli.finish.options import OrderArgs, policies_of
@@ -129,15 +127,11 @@ def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
     """How an input can be split; of a simulated cloud what is not here has no files."""
     if text is None:
         return Split((), reason="there is none")
-    is_simulated = session.backend_name == "local"
-    if is_simulated and not Path(text).exists():
-        return Split(())
-    if is_simulated or is_local(text):
-        try:
-            inputs = Inputs.find(expanded(local_path(text)))
-        except RehearsalError as error:
-            raise InvalidValue(str(error), flag="--input") from None
+    inputs = inputs_here(session, text, work)
+    if inputs is not None:
         return Split(inputs.names, str(inputs.root.resolve()))
+    if session.backend_name == "local":
+        return Split(())
     try:
         with session.backend() as backend:
             assert isinstance(backend, SupportsFolders)  # as all but the simulated cloud
@@ -148,6 +142,24 @@ def _split(session: Session, text: str | None, work: BatchFlags) -> Split:
             text = f"{error.message}; --files N says how many there are, and they stay in one shard"
             raise Permanent(error.code, text, status=error.status) from None
         return Split((), reason=error.message)
+
+
+def inputs_here(session: Session, text: str, work: BatchFlags) -> Inputs | None:
+    """The files of an input that lies on this machine; None of any other.
+
+    A simulated cloud takes a path where nothing is, if a flag says how many files there are.
+
+    Raises:
+        InvalidValue: there is no such folder or file, or it has no files.
+    """
+    path, is_simulated = expanded(local_path(text)), session.backend_name == "local"
+    is_there = is_simulated and path.exists()
+    if not (is_local(text) or is_there) or (is_simulated and not is_there and work.files):
+        return None
+    try:
+        return Inputs.find(path)
+    except RehearsalError as error:
+        raise InvalidValue(str(error), flag="--input") from None
 
 
 def _shards(text: str) -> int | None:

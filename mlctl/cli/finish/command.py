@@ -79,6 +79,8 @@ def finish(
         settings = settings_of(delays, cloud)
     request = Request(order_args, work, training, prices, settings, deadline_s)
     if paths:
+        if order_args.input is not None:
+            batch.inputs_here(session, order_args.input, work)
         code = _applied(session, paths, tell_args.output, yes=yes)
         if code is not Exit.OK:
             return code

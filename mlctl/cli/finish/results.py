@@ -15,6 +15,7 @@ from mlctl.finishing.progress import Progress
 from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.scoring.verify import verify
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 
 
 def folder_of(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
@@ -37,7 +38,7 @@ def put_together(
         session.note(f"the results are in {clean(str(folder))} already")
         return None
     count = _merge(backend, progress, folder)
-    session.note(f"the results of {count} shards are in {clean(str(folder))}")
+    session.note(f"the results of {counted(count, 'shard')} are in {clean(str(folder))}")
     return _verified(session, progress.order, folder) if progress.order.files else None
 
 

@@ -32,6 +32,19 @@ def test_it_asks_for_the_plan_before_anything_is_written(mlctl: Run, sample: Pat
     assert not mlctl("compute", "list", "-o", "json").json
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("empty", "the input `empty` has no files"), ("nowhere", "there is no input `nowhere`")],
+)
+def test_an_input_that_is_not_there_is_refused_before_files_are_applied(
+    mlctl: Run, sample: Path, name: str, says: str
+) -> None:
+    Path("empty").mkdir()
+    done = mlctl("finish", sample, "--input", f"./{name}", "--seconds-per-file", "60", "--yes")
+    assert (done.code, says in done.err) == (1, True), done.err
+    assert not mlctl("compute", "list", "-o", "json").json
+
+
 def test_files_without_a_deployment_are_refused(mlctl: Run, sample: Path) -> None:
     done = mlctl("finish", sample / "low-pri-cluster.yml", *WORK, "--yes")
     assert done.code == 1
