@@ -12,6 +12,7 @@ from mlctl.render.page.svg import Axis, Curve, Lane, Spell
 from mlctl.render.terminal.terminal import clean
 
 TIERS = {"low_priority": "low priority", "dedicated": "dedicated"}
+_LOSSES = ("run", "shard", "tier", "ended", "because", "USD")
 _HEADS = ("policy", "until done", "95 %", "cost", "late", "runs")
 _STATES = {"Completed": "running", "Failed": "failed", "Canceled": "lost", "": "running"}
 
@@ -175,14 +176,11 @@ def page(data: Mapping[str, Any]) -> str:
     length = max(end - data["began"], 1.0)
     ticks = tuple(elapsed(length * part / 4) for part in range(5))
     options = tuple(map(_option, data["forecast"]))
+    losses = tuple(_losses(data))
     parts = (
         html.Timeline("Runs by shard and tier", length, tuple(_lanes(data, end)), ticks),
         _spending(data, end),
-        html.Table(
-            "What was lost",
-            ("run", "shard", "tier", "ended", "because", "USD"),
-            tuple(_losses(data)),
-        ),
+        *([html.Table("What was lost", _LOSSES, losses)] if losses else ()),
         html.Table("The forecast before it began", _HEADS, options),
     )
     return html.document(html.Page(f"{data['name']}", summary(data), parts))
@@ -217,9 +215,9 @@ def _spending(data: Mapping[str, Any], end: float) -> html.Curves:
     if band:
         corners = tuple((at, usd_ / most) for at, usd_ in [(0.0, 0.0), *band])
         rows.append(Curve("forecast, nine cases of ten", corners, is_area=True))
-    x = Axis("time since it began", "0", elapsed(longest))
     deadline = data["deadline_s"]
     line = ("deadline", deadline) if deadline is not None and deadline <= 2 * longest else None
+    x = Axis("time since it began", "0", elapsed(max(longest, deadline if line else 0.0)))
     return html.Curves("Cost", tuple(rows), x, line, up=f"USD: 0 to {most:.3g}")
 
 

@@ -59,6 +59,16 @@ def test_a_job_meets_its_deadline_through_an_outage(staged: Run) -> None:
     assert staged("finish", "list").out.startswith("night: done")
 
 
+def test_the_page_of_a_calm_job_reaches_to_its_deadline_and_lists_no_losses(staged: Run) -> None:
+    line = ("finish", *ENDPOINT, "--input", "images", "--name", "calm", "--deadline", "30m")
+    done = staged(*line, "--policy", "remaining", "--weather", "calm", "--shards", "2", "--yes")
+    assert done.code == 0, done.err
+    page = staged("finish", "show", "calm", "-o", "html").out
+    along = page.partition('<p class="along">')[2].partition("</p>")[0]
+    assert "<span>30m00s</span>" in along
+    assert "What was lost" not in page
+
+
 def test_too_small_a_budget_ends_it_before_a_step(staged: Run) -> None:
     done = staged(
         *("finish", *ENDPOINT, "--files", "40", "--name", "poor", "--max-cost", "0.005"),
