@@ -284,6 +284,7 @@ def test_a_put_over_a_cluster_made_nothing_though_it_is_answered_as_the_first_on
 
 
 def test_the_libraries_of_azure_print_nothing_of_their_own() -> None:
+    pytest.importorskip("azure.core", reason="the azure extra is not installed")
     script = (
         "import logging, mlctl.backends.azure.arm;"
         " logging.getLogger('azure.core.pipeline.transport').warning('Incomplete download.')"
