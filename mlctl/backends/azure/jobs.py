@@ -39,7 +39,7 @@ _LOOK = 10.0  # seconds between two looks at a job
 
 @dataclass(frozen=True, slots=True)
 class AzureJobs:
-    """The jobs of one workspace."""
+    """The jobs of one workspace: each method as its port says."""
 
     arm: ArmClient
     scope: Scope
@@ -47,7 +47,6 @@ class AzureJobs:
 
     @property
     def simulated(self) -> bool:
-        """Never: jobs run for real."""
         return False
 
     @answers_decoded()
@@ -59,12 +58,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """Call an endpoint by its scoring URI.
-
-        Raises:
-            NotFound: there is no such endpoint or deployment.
-            ServiceError: refused, or an input is a local file.
-        """
+        """Its scoring URI is called."""
         invocations.refuse_local(body)
         address = Address("batch-endpoint", endpoint)
         endpoint_body = self.arm.get(resource_path(address, self.scope))
@@ -83,12 +77,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """Submit a job. With a pipeline goes a token for the data plane, as azure-ai-ml has it.
-
-        Raises:
-            NotFound: something that it names is not there.
-            ServiceError: refused.
-        """
+        """With a pipeline goes a token for the data plane, as azure-ai-ml has it."""
         chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
         request_body = {"properties": body["properties"]}
         version, headers = VERSION, {}
@@ -104,11 +93,6 @@ class AzureJobs:
 
     @answers_decoded()
     def show(self, name: str) -> Job:
-        """A job.
-
-        Raises:
-            NotFound: there is none of that name.
-        """
         return job_of(self.arm.get(self._at(name)))
 
     @answers_decoded()
@@ -120,11 +104,6 @@ class AzureJobs:
         view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest `limit` first.
-
-        Raises:
-            NotFound: there is no such endpoint or deployment.
-        """
         if endpoint is None:
             at = workspace_path(self.scope) + "/jobs"
             return newest(self.arm.pages(at, listViewType=view.value), limit)
@@ -139,22 +118,14 @@ class AzureJobs:
 
     @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
-        """The jobs that have not ended; a list with the newest first is not read to its end.
-
-        Raises:
-            ServiceError: they cannot be read.
-        """
+        """A list with the newest first is not read to its end."""
         at = workspace_path(self.scope) + "/jobs"
         listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
     @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
-        """The steps of a pipeline or the trials of a sweep, as the run history has them.
-
-        Raises:
-            NotFound: there is no such job.
-        """
+        """As the run history has them."""
         base = self._base()
         url = f"{base.rstrip('/')}{self._run(name)}/children"
         runs = [
@@ -164,22 +135,11 @@ class AzureJobs:
 
     @answers_decoded()
     def set_archived(self, name: str, *, archived: bool) -> None:
-        """Archive a job, or restore it: a flag of its run, as azure-ai-ml 1.35.2 sets it.
-
-        Raises:
-            NotFound: there is none of that name.
-            ServiceError: refused.
-        """
+        """A flag of the run, as azure-ai-ml 1.35.2 sets it."""
         self._change_run(self.show(name), {"hidden": archived})
 
     @answers_decoded()
     def cancel(self, name: str) -> Job:
-        """Cancel a job.
-
-        Raises:
-            NotFound: there is none of that name.
-            ServiceError: it has ended already.
-        """
         job = self.show(name)
         if job.ended:
             text = f"job {name} has ended already: it is {job.status}"
@@ -188,13 +148,7 @@ class AzureJobs:
         return self.show(name)
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:  # noqa: ARG002
-        """Look at a job until it has ended, but no longer than `seconds`; its states are reported.
-
-        Where it has not begun by then, the last look says what it waits for.
-
-        Raises:
-            NotFound: there is no such job.
-        """
+        """The last look at a job that has not begun says what it waits for."""
         clock = self.arm.clock
         began, last_line = clock.now(), ""
         while True:
@@ -211,32 +165,18 @@ class AzureJobs:
 
     @answers_decoded()
     def stream(self, name: str) -> None:
-        """Print the job's logs until it has ended, as azure-ai-ml does.
-
-        Raises:
-            NotFound: there is no such job.
-            ServiceError: the job has failed; or the logs cannot be read.
-        """
+        """As azure-ai-ml does it."""
         self.show(name)
         with self._client(name) as client:
             client.jobs.stream(name)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """Not supported.
-
-        Raises:
-            ServiceError: always.
-        """
+        """Not supported: raises a ServiceError."""
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
     @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
-        """Download the outputs of a job to a folder, as azure-ai-ml does.
-
-        Raises:
-            NotFound: there is no such job, or output.
-            ServiceError: the job has not ended; or refused.
-        """
+        """As azure-ai-ml does it."""
         job = self.show(name)
         if not job.ended:
             text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"

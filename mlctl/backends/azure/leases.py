@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 class BlobLeases:
-    """The leases of one workspace.
+    """The leases of one workspace: each method as its port says.
 
     `store` gives its datastore when it is first needed. `elapsed` counts seconds from any moment,
     also while the machine sleeps; `wall` gives Unix seconds.
@@ -59,12 +59,6 @@ class BlobLeases:
         self._until: dict[str, float] = {}  # by id: when a lease of ours is over, in `elapsed`
 
     def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
-        """Take the lease of a project.
-
-        Raises:
-            LeaseHeld: another has it.
-            ServiceError: the storage cannot be reached, or refuses.
-        """
         return self.ask(lambda container: self._acquire(container, project, holder, duration))
 
     def _acquire(self, container: Any, project: str, holder: Holder, duration: float) -> Lease:
@@ -105,12 +99,6 @@ class BlobLeases:
         return self._taken(blob, project, duration)
 
     def renew(self, lease: Lease) -> None:
-        """Let a lease last from now on.
-
-        Raises:
-            LeaseLost: it was broken, or another has it.
-            ServiceError: the storage cannot be reached.
-        """
         begun = self._elapsed()
         try:
             self.ask(lambda container: _client(container, lease).renew(**TIMES))
@@ -138,11 +126,6 @@ class BlobLeases:
             raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back; one that is lost already is left alone.
-
-        Raises:
-            ServiceError: the storage cannot be reached.
-        """
         self._until.pop(lease.id, None)
         try:
             self.ask(lambda container: _client(container, lease).release(**TIMES))
@@ -151,11 +134,6 @@ class BlobLeases:
                 raise
 
     def held(self) -> list[Lease]:
-        """The leases of the workspace that are held, by project.
-
-        Raises:
-            ServiceError: the storage cannot be reached, or refuses.
-        """
         return self.ask(self._held)
 
     def _held(self, container: Any) -> list[Lease]:
@@ -168,11 +146,6 @@ class BlobLeases:
         return [self._lease(container.get_blob_client(name), project) for name, project in projects]
 
     def break_(self, lease: Lease) -> bool:
-        """End a lease that another holds; whether it was still that one.
-
-        Raises:
-            ServiceError: the storage cannot be reached, or refuses.
-        """
         return self.ask(lambda container: self._break(container, lease))
 
     def _break(self, container: Any, lease: Lease) -> bool:

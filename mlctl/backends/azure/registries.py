@@ -37,7 +37,7 @@ class RegistryScope(Scope):
 
 
 class AzureRegistry:
-    """One registry."""
+    """One registry: what its port has is as that says."""
 
     def __init__(self, arm: ArmClient, cloud: Cloud, name: str) -> None:
         self._arm = arm
@@ -47,11 +47,7 @@ class AzureRegistry:
 
     @answers_decoded()
     def read(self, address: Address) -> Live:
-        """A version of an asset; without a version the one that the service calls the latest.
-
-        Raises:
-            NotFound: there is none, or no such registry.
-        """
+        """Without a version the one that the service calls the latest."""
         if address.version is None:
             versions = self._plane.get(self._path(address), _VERSION)
             latest = get(versions, ("properties", "latestVersion"))
@@ -66,11 +62,6 @@ class AzureRegistry:
 
     @answers_decoded()
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
-        """The versions of a name, newest first; without one what stands for all versions of each.
-
-        Raises:
-            NotFound: there is no such registry, or nothing of that name.
-        """
         if name is None:
             every = self._plane.pages(self._root(kind), _VERSION, listViewType="ActiveOnly")
             return [Live(Address(kind, str(entry["name"])), entry) for entry in every]
