@@ -30,8 +30,7 @@ from mlctl.backends.azure.reads import (
     run_concurrently,
     workspace_path,
 )
-from mlctl.backends.azure.registries import AzureRegistry
-from mlctl.backends.azure.registry_writes import RegistryWriter
+from mlctl.backends.azure.registries import AzureRegistry, RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
 from mlctl.backends.ports.activity import Activity
@@ -49,8 +48,8 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.backends.azure.folders import BlobFolders
-    from mlctl.backends.azure.journals import BlobJournals
+    from mlctl.backends.azure.datastore import BlobFolders
+    from mlctl.backends.azure.leases import BlobJournals
 
 _TRIGGER_VERSION = "2024-01-01-preview"  # the only one that has it
 
@@ -313,14 +312,14 @@ class AzureBackend:
     @property
     def journals(self) -> BlobJournals:
         """Beside the leases."""
-        from mlctl.backends.azure.journals import BlobJournals
+        from mlctl.backends.azure.leases import BlobJournals
 
         return BlobJournals(self._leases, self._lease)
 
     @property
     def folders(self) -> BlobFolders:
         """In the workspace's own storage."""
-        from mlctl.backends.azure.folders import BlobFolders
+        from mlctl.backends.azure.datastore import BlobFolders
 
         return BlobFolders(self, self._check_lease)
 

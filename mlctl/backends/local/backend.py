@@ -35,7 +35,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
-    from mlctl.backends.local.journals import LocalJournals
+    from mlctl.backends.local.leases import LocalJournals
     from mlctl.backends.ports.health import HealthCheck
     from mlctl.backends.ports.metrics import Series
 
@@ -298,7 +298,7 @@ class LocalBackend(
 
     @property
     def journals(self) -> LocalJournals:
-        from mlctl.backends.local.journals import LocalJournals
+        from mlctl.backends.local.leases import LocalJournals
 
         return LocalJournals(self.handle)
 
