@@ -197,11 +197,7 @@ def _reference(asset: Resource) -> str:
 def _component(
     resource: Resource, path: Path, parents: tuple[Path, ...], content: Files
 ) -> Resource:
-    """The component in a file, whose name and version do not count.
-
-    Raises:
-        OSError: it cannot be read, is no component, or is a part of itself.
-    """
+    """The component in a file, whose name and version do not count."""
     if files.real(path) in parents:
         raise OSError(errno.ELOOP, "it is a component of itself", str(path))
     documents = source.load(str(path), content.read(path, source.MAX_BYTES), Report())

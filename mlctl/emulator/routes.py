@@ -281,11 +281,7 @@ ROUTES = (
 
 
 def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route of a path and the values of its names; HEAD is routed as GET.
-
-    Raises:
-        ServiceError: 400, no such name can be; 404, nothing is at this path; 405, not this method.
-    """
+    """The route of a path and the values of its names; HEAD is routed as GET."""
     routed = "GET" if method == "HEAD" else method
     parts = _split(path)
     allowed: set[str] = set()

@@ -145,11 +145,7 @@ def _spelling(resource: Resource, at: Pointer) -> Pointer:
 
 
 def _holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, Pointer]:
-    """The document of a file into which a value is written, and where.
-
-    Raises:
-        CannotEdit: no file says it, or several do.
-    """
+    """The document of a file into which a value is written, and where."""
     data = resource.document.data
     if pointer.get(data, whole) is not None:
         holders = resource.document.holders(whole)

@@ -83,11 +83,7 @@ class BlobLeases:
         return lease
 
     def _taken(self, blob: Any, project: str, duration: int) -> Any:
-        """The SDK's client of the lease of a blob, which is made where there is none.
-
-        Raises:
-            LeaseHeld: another has it.
-        """
+        """The SDK's client of the lease of a blob, which is made where there is none."""
         try:
             return blob.acquire_lease(lease_duration=duration, **TIMES)
         except ResourceNotFoundError:
@@ -207,11 +203,7 @@ class BlobLeases:
 
 
 def _answer(ask: Callable[[], _T]) -> _T:
-    """What is asked of the storage.
-
-    Raises:
-        ServiceError: it cannot be reached, or refuses.
-    """
+    """What is asked of the storage."""
     try:
         with sdk_errors_decoded():
             return ask()

@@ -61,12 +61,7 @@ def _print(session: Session, report: Report, count: int) -> None:
 
 
 def _download(session: Session, name: str, folder: Path) -> int | None:
-    """The files that a job has left; the size of its mini-batches, where the service has it.
-
-    Raises:
-        NotFound: there is no such job.
-        Permanent: it has not ended.
-    """
+    """The files that a job has left; the size of its mini-batches, where the service has it."""
     with opened(session) as jobs:
         job = jobs.show(name)
         if not job.ended:

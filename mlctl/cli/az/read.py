@@ -129,12 +129,7 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:
-    """The address of the resource that the arguments name; without version: the newest.
-
-    Raises:
-        NotFound: the label does not exist.
-        UsageError: both version and label are given.
-    """
+    """The address of the resource that the arguments name; without version: the newest."""
     label = args.label
     if label is not None and args.version is not None:
         raise UsageError("--version and --label exclude each other.")
@@ -149,11 +144,7 @@ def address_of(kind: Kind, args: NameArgs) -> Address:
 
 
 def read_live(backend: Backend, address: Address) -> Live:
-    """The live resource.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """The live resource."""
     live = read_any(backend, address)
     if live is None:
         raise not_found(backend, address)

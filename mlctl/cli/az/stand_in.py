@@ -40,11 +40,7 @@ _HELP = frozenset({"-h", "--help"})
 
 
 def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
-    """Run the arguments of `az`; `mlctl` runs a command line of mlctl's own.
-
-    Raises:
-        UsageError: the local cloud has nothing of the kind.
-    """
+    """Run the arguments of `az`; `mlctl` runs a command line of mlctl's own."""
     first, arguments = (args[0] if args else ""), list(args[1:])
     if first == "ml" and _is_ours(arguments) and not _is_for_azure(arguments):
         reads_one_value = (

@@ -95,11 +95,7 @@ def create(
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
-    """Run the code of a job whose file is in a folder, and submit it with what came of it.
-
-    Raises:
-        ServiceError: refused, or the code cannot be run here.
-    """
+    """Run the code of a job whose file is in a folder, and submit it with what came of it."""
     from functools import partial
 
     from mlctl.serving import jobs as serving_jobs

@@ -52,9 +52,6 @@ def planned_again(
     """The plan that the files make now.
 
     With `paths`, these and the `given` options count, whatever the saved plan says of itself.
-
-    Raises:
-        PlanFileError: the files are not there, or cannot be planned as the saved plan was.
     """
     made_from = saved.made_from
     options = _options(saved, given, trusted=not paths)
@@ -115,11 +112,7 @@ def _paths(saved: SavedPlan) -> list[str]:
 
 
 def check_against_files(saved: SavedPlan, planned: Planned, backend: Backend) -> None:
-    """Check that the files make this plan, or, where an apply has begun it, the rest of it.
-
-    Raises:
-        PlanFileError: they do not; says what differs.
-    """
+    """Check that the files make this plan, or, where an apply has begun it, the rest of it."""
     old, new = saved.work, planned.work
     begun = [address for address in old.read if old.read[address] != new.read.get(address)]
     if begun:
@@ -131,11 +124,7 @@ def check_against_files(saved: SavedPlan, planned: Planned, backend: Backend) ->
 
 
 def check_alone(saved: SavedPlan, session: Session) -> None:
-    """Check that the steps of a plan are those of its changes, and delete nothing protected.
-
-    Raises:
-        PlanFileError: they are not, or one is.
-    """
+    """Check that the steps of a plan are those of its changes, and delete nothing protected."""
     _refuse([*_unlike_its_changes(saved)], "itself: its steps are not those of its changes:")
     ownership = session.settings.project.ownership()
     covered = [

@@ -29,11 +29,7 @@ from mlctl.service_errors import Permanent
 
 
 def of_files(session: Session, paths: list[str], order_args: OrderArgs) -> OrderArgs:
-    """The order with the endpoint and the deployment of the files, where no flag names one.
-
-    Raises:
-        UsageError: they have none, or several.
-    """
+    """The order with the endpoint and the deployment of the files, where no flag names one."""
     if order_args.endpoint is not None:
         return order_args
     report = new_report(session, None)
@@ -51,12 +47,7 @@ def of_files(session: Session, paths: list[str], order_args: OrderArgs) -> Order
 
 
 def deployment_of(session: Session, order_args: OrderArgs) -> Address:
-    """The deployment that takes the job.
-
-    Raises:
-        InvalidValue: there is no such endpoint.
-        ServiceError: the workspace cannot be read.
-    """
+    """The deployment that takes the job."""
     endpoint = str(order_args.endpoint)
     if order_args.deployment is not None:
         return Address(BATCH_DEPLOYMENT.name, order_args.deployment, endpoint)
@@ -68,7 +59,6 @@ def offered(session: Session, request: Request) -> Offer | None:
 
     Raises:
         ForecastError: nothing can be said of it.
-        ServiceError: the workspace cannot be read, or the input.
     """
     args, work = request.order, request.batch
     split = _split(session, args.input, work)
@@ -148,9 +138,6 @@ def inputs_here(session: Session, text: str, work: BatchFlags) -> Inputs | None:
     """The files of an input that lies on this machine; None of any other.
 
     A simulated cloud takes a path where nothing is, if a flag says how many files there are.
-
-    Raises:
-        InvalidValue: there is no such folder or file, or it has no files.
     """
     path, is_simulated = expanded(local_path(text)), session.backend_name == "local"
     is_there = is_simulated and path.exists()

@@ -38,7 +38,6 @@ def offered(session: Session, request: Request) -> Offer | None:
 
     Raises:
         ForecastError: it cannot go on from a checkpoint that is named, or cannot be forecast.
-        ServiceError: the workspace cannot be read.
     """
     args = request.order
     output, _, resumes = (args.checkpoint or "").partition(":")
@@ -82,7 +81,6 @@ def offered_component(session: Session, request: Request, deployment: Address) -
 
     Raises:
         ForecastError: it cannot be forecast.
-        ServiceError: the workspace cannot be read.
     """
     with refusals(), session.backend() as backend:
         graph = with_live(Graph({}, ()), backend, deployment)

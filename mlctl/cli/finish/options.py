@@ -107,11 +107,7 @@ class TellArgs:
 
 
 def policies_of(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:
-    """The policy that is asked for, or those that are compared.
-
-    Raises:
-        UsageError: there is none of that name, or it needs a deadline.
-    """
+    """The policy that is asked for, or those that are compared."""
     try:
         policies = [parse(order_args.policy)] if order_args.policy else considered(deadline_s)
     except ValueError as error:
@@ -122,11 +118,7 @@ def policies_of(order_args: OrderArgs, deadline_s: float | None) -> list[Recover
 
 
 def check(order_args: OrderArgs) -> None:
-    """Refuse what could only fail later.
-
-    Raises:
-        InvalidValue: a name that no run can have, a budget without an end, no output.
-    """
+    """Refuse what could only fail later."""
     if order_args.name is not None and not _NAME.fullmatch(order_args.name):
         text = f"`{order_args.name}` is no name: 1 to 200 letters, digits, - and _"
         raise InvalidValue(text, flag="--name")
@@ -137,11 +129,7 @@ def check(order_args: OrderArgs) -> None:
 
 
 def deadline_of(session: Session, text: str) -> float:
-    """Seconds from now until a deadline: after a duration, or at a date.
-
-    Raises:
-        InvalidValue: it is neither, or a date that has passed.
-    """
+    """Seconds from now until a deadline: after a duration, or at a date."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -21,11 +21,7 @@ def journals_of(backend: Backend) -> Journals:
 
 
 def records_of(journals: Journals, name: str) -> list[Record]:
-    """The journal of a job.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """The journal of a job."""
     records = journals.read(name)
     if not records:
         raise NotFound("FinishNotFound", f"there is no `{name}`: see mlctl finish list", status=404)

@@ -86,11 +86,7 @@ def held(session: Session, name: str) -> Iterator[Backend]:
 
 
 def controller_of(backend: Backend, name: str) -> Controller:
-    """The controller of a job, as far as its journal says that it is.
-
-    Raises:
-        NotFound: there is no such job.
-    """
+    """The controller of a job, as far as its journal says that it is."""
     journals, cloud = journals_of(backend), cloud_of(backend)
 
     def append(record: Record) -> None:
@@ -164,11 +160,7 @@ def _check_source(progress: Progress) -> None:
 
 
 def folder_of(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
-    """Where the results of a job go; a new one needs a folder of its own.
-
-    Raises:
-        InvalidValue: there is a file, or something in the folder.
-    """
+    """Where the results of a job go; a new one needs a folder of its own."""
     folder = stated or Path(f"{order.name}-results")
     if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
         raise InvalidValue(f"`{folder}` is there, and no empty folder", flag="--results")

@@ -202,12 +202,7 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
 
 
 def weather_of(text: str) -> Weather:
-    """The weather of a name, or of a file.
-
-    Raises:
-        UsageError: it is neither.
-        Permanent: it is a file of another shape.
-    """
+    """The weather of a name, or of a file."""
     from mlctl.forecast.weather import models as weather
 
     try:

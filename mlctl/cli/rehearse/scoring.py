@@ -35,9 +35,7 @@ def rehearse(
     """Rehearse a deployment, or a script `alone`, and write what came of it.
 
     Raises:
-        InvalidValue: the flags ask for what cannot be.
         RehearsalError: there are no inputs, or they cannot be read.
-        Permanent: the script cannot be used without any loss, or takes too long.
     """
     if subject.input is None:
         raise InvalidValue("a scoring script needs inputs", flag="--input")

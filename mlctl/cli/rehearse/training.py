@@ -25,8 +25,6 @@ def rehearse(
     """Rehearse a training, and write what came of it.
 
     Raises:
-        InvalidValue: flags that say nothing together.
-        Permanent: the command fails without any loss, or takes too long.
         RehearsalError: the training cannot be so, or a weather does not know how long it is.
     """
     from mlctl.rehearsal.training.job import with_nodes, with_steps

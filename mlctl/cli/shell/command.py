@@ -144,11 +144,7 @@ _GLOBAL_NAMES = frozenset(option.name for option in GLOBAL_FLAGS)
 
 
 def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
-
-    Raises:
-        InvalidValue: it is none of these.
-    """
+    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration."""
     try:
         return durations.parse(text)
     except ValueError:

@@ -20,11 +20,7 @@ _MOST = 500  # files that are read; of more, nobody waits for what is said here
 
 
 def next_step(session: Session) -> str:
-    """What is in the current folder, and the commands that come next.
-
-    Raises:
-        ProjectError: `mlctl.yml` cannot be used.
-    """
+    """What is in the current folder, and the commands that come next."""
     folders = sorted(os.path.dirname(path) or "." for path in projects_below("."))  # noqa: PTH120
     session = Session(session.flags, session.environment, folders[:1] or ["."])
     environments = session.settings.project.environments

@@ -48,11 +48,7 @@ def query(call: Call) -> Response:
 
 
 def _answer(text: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a query says of the rows.
-
-    Raises:
-        ServiceError: 400, it is beyond what is known here.
-    """
+    """What a query says of the rows."""
     table, *clauses = (part.strip() for part in text.split("|"))
     if table.casefold() != "spotresources":
         raise _invalid()
