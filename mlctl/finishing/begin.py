@@ -93,8 +93,8 @@ def ranked(studies: Sequence[Study], deadline_s: float | None, *, makes_twin: bo
 
 def considered(deadline_s: float | None) -> list[RecoveryPolicy]:
     """The policies that are compared where none is named."""
-    ways = [Way.REMAINING, *WATCHFUL] if deadline_s is not None else [Way.REMAINING]
-    return [RecoveryPolicy(way) for way in ways] + [RecoveryPolicy(Way.DEDICATED)]
+    policies = [Way.REMAINING, *WATCHFUL] if deadline_s is not None else [Way.REMAINING]
+    return [RecoveryPolicy(way) for way in policies] + [RecoveryPolicy(Way.DEDICATED)]
 
 
 def _best_shards(scenario: Scenario, seed: str) -> int:

@@ -135,8 +135,8 @@ class Progress:
     @property
     def files_left(self) -> int:
         """How many files are not done; of a training job steps, 1 or more until it is done."""
-        left = sum(self.order.sizes[self.shard :])
-        return max(left - self.checkpoint[1], 1) if left else 0
+        remaining = sum(self.order.sizes[self.shard :])
+        return max(remaining - self.checkpoint[1], 1) if remaining else 0
 
     @property
     def files_of_step(self) -> int:

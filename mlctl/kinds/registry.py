@@ -94,7 +94,7 @@ def children(name: str) -> tuple[Kind, ...]:
 @cache
 def sharing(name: str) -> tuple[Kind, ...]:
     """The kinds of one collection, the one of that name first: `live_type` tells which it is."""
-    return (ALL[name], *(ALL[other] for other in ALL[name].arm.shared_with))
+    return (ALL[name], *(ALL[kind_name] for kind_name in ALL[name].arm.shared_with))
 
 
 def kind_of_schema(url: str) -> Kind | str | None:

@@ -127,7 +127,7 @@ def zones() -> Mapping[str, str]:
 
 def zone(name: str) -> tzinfo | None:
     """The time zone of a name of Windows, in any letter case; None for another name."""
-    iana = {known.casefold(): zone for known, zone in zones().items()}.get(name.casefold())
+    iana = {spelling.casefold(): zone for spelling, zone in zones().items()}.get(name.casefold())
     if iana is None:
         return None
     offset = re.fullmatch(r"utc([+-]\d+)", name.casefold())
@@ -137,10 +137,10 @@ def zone(name: str) -> tzinfo | None:
 def moment(text: Data, place: tzinfo) -> datetime | None:
     """A moment in UTC, which is said in a time zone unless it says an offset of its own."""
     try:
-        said = datetime.fromisoformat(str(text)) if text else None
+        moment = datetime.fromisoformat(str(text)) if text else None
     except ValueError:
         return None
-    return (said if said.tzinfo else _in_utc(said, place)).astimezone(UTC) if said else None
+    return (moment if moment.tzinfo else _in_utc(moment, place)).astimezone(UTC) if moment else None
 
 
 def _in_utc(local: datetime, place: tzinfo) -> datetime:

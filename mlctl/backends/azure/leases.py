@@ -63,21 +63,21 @@ class BlobLeases:
 
     def _acquire(self, container: Any, project: str, holder: Holder, duration: float) -> Lease:
         blob, begun, now = container.get_blob_client(_name(project)), self._elapsed(), self._wall()
-        taken = self._taken(blob, project, int(duration))
+        blob_lease = self._taken(blob, project, int(duration))
         try:
             metadata = blob.get_blob_properties(**TIMES).metadata or {}
             token = int(metadata.get(_TOKEN) or 0) + 1
-            lease = Lease(project, token, holder, now, now + duration, taken.id)
+            lease = Lease(project, token, holder, now, now + duration, blob_lease.id)
             blob.upload_blob(
                 json.dumps(_lease_content(lease)),
                 overwrite=True,
                 metadata={_TOKEN: str(token)},
-                lease=taken,
+                lease=blob_lease,
                 **TIMES,
             )
         except BaseException:
             with suppress(AzureError):  # it is over by itself in a minute
-                taken.release(**TIMES)
+                blob_lease.release(**TIMES)
             raise
         self._until[lease.id] = begun + duration
         return lease

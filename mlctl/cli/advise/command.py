@@ -223,11 +223,11 @@ def write_settings(
     from mlctl.forecast.advice.patch import patched
 
     changed, unwritten = patched(subject, settings)
-    named = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
+    places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
     for rewrite in changed:
         file = rewrite.path
         try:
-            rewrite.write(named)
+            rewrite.write(places)
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")

@@ -72,11 +72,11 @@ def invoke(
                 )
             workload_ = replace(workload_, files=counted)
         request = (name, deployment_name, body(data), workload_, workload)
-        made = _run(session, runs, python, request) if python else runs.invoke(*request)
-        notice = made.body["properties"].get("run", {}).get("notice")
+        job_ = _run(session, runs, python, request) if python else runs.invoke(*request)
+        notice = job_.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)
-        jobs.print_job(session, made, printing.output, printing.query)
+        jobs.print_job(session, job_, printing.output, printing.query)
     return Exit.OK
 
 

@@ -38,9 +38,9 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
     report = Report()
     try:
         inputs = Inputs.find(input)
-        given = Path(left)
-        if files.is_folder(given) or files.is_file(given):
-            findings = tuple(check(given, inputs, key))
+        path = Path(left)
+        if files.is_folder(path) or files.is_file(path):
+            findings = tuple(check(path, inputs, key))
         else:
             with tempfile.TemporaryDirectory(prefix="mlctl-verify-") as folder:
                 size = _download(session, left, Path(folder))

@@ -47,8 +47,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         return registries.list_(session, kind, args)
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
-        for other in kind.arm.shared_with:
-            live += backend.list(other)
+        for name in kind.arm.shared_with:
+            live += backend.list(name)
         data = [resources.printed(resource, backend.scope) for resource in live]
     for flag in kind.az.list_flags:
         value = args.fields[flag.parameter]
@@ -162,7 +162,7 @@ def read_any(backend: Backend, address: Address) -> Live | None:
         live = None
     if live is not None or not others:
         return live
-    read = backend.read([replace(address, kind=other) for other in others])
+    read = backend.read([replace(address, kind=name) for name in others])
     return next(iter(read.values()), None)
 
 

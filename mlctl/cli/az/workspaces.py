@@ -319,8 +319,8 @@ def _spelled(value: Data, spell: Callable[[str], str]) -> Data:
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+    first, *words = name.split("_")
+    return first + "".join(map(str.capitalize, words))
 
 
 def _snake(name: str) -> str:

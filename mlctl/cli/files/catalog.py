@@ -156,9 +156,9 @@ def _fetch(
     url = session.environment.get(retail.URL_VARIABLE) or retail.URL
     fetched = backends.fetch_prices(url, sizes, regions, session.today)
     if not fetched:
-        where = f" in {', '.join(regions)}" if regions else ""
+        place = f" in {', '.join(regions)}" if regions else ""
         raise Permanent(
-            "NoPrices", f"{url} has no price of {', '.join(sizes[:_NAMED])}{where}; nothing written"
+            "NoPrices", f"{url} has no price of {', '.join(sizes[:_NAMED])}{place}; nothing written"
         )
     return fetched
 

@@ -233,8 +233,8 @@ def _report(near_uses: Iterable[Use], fails: Sequence[Use]) -> Report:
     report = Report()
     for use in near_uses:
         severity = Severity.ERROR if use in fails else Severity.WARNING
-        when = f"retires on {use.retiring.date.isoformat()}"
-        report.add(replace(_diagnostic(use, when), severity=severity))
+        moment = f"retires on {use.retiring.date.isoformat()}"
+        report.add(replace(_diagnostic(use, moment), severity=severity))
     return report
 
 

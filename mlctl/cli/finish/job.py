@@ -106,9 +106,11 @@ def offered_component(session: Session, request: Request, deployment: Address) -
 
 
 def _wanted(session: Session, backend: Backend, request: Request) -> TrainingWanted:
-    where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
+    workspace = f"{backend.scope.resource_group}/{backend.scope.workspace}"
     workload = workload_of(request.training)
-    return TrainingWanted(workload, request.settings, stated_prices(session, request.prices), where)
+    return TrainingWanted(
+        workload, request.settings, stated_prices(session, request.prices), workspace
+    )
 
 
 def _compared(request: Request, subject: TrainingSubject) -> list[Option]:

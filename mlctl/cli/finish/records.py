@@ -41,9 +41,9 @@ def document(records: list[Record], now: float) -> dict[str, Any]:
 
 def summary(progress: Progress, look: Look | None = None) -> dict[str, Any]:
     """A job as data; with a look at the run under way, the steps in its checkpoints count, too."""
-    order, left = progress.order, progress.files_left
+    order, remaining = progress.order, progress.files_left
     if look is not None and look.saved:
-        left = min(left, sum(order.sizes) - look.saved)
+        remaining = min(remaining, sum(order.sizes) - look.saved)
     return {
         "name": order.name,
         "outcome": progress.outcome.value if progress.outcome else None,
@@ -54,7 +54,7 @@ def summary(progress: Progress, look: Look | None = None) -> dict[str, Any]:
         "nodes": order.nodes,
         "began": progress.began,
         "shards": {"total": len(order.sizes), "done": progress.shard},
-        "files": {"total": sum(order.sizes), "left": left},
+        "files": {"total": sum(order.sizes), "left": remaining},
         "unit": "step" if order.checkpoint else "run" if order.whole else "shard",
         "spent": progress.spent,
         "switches": progress.switches,

@@ -43,8 +43,8 @@ def rehearse(
         anywhere=args.kill_at_any_time,
         seconds=args.seconds,
     )
-    with stage(output.session, runs) as here:
-        return _rehearse(training, plan, here, output)
+    with stage(output.session, runs) as stage_:
+        return _rehearse(training, plan, stage_, output)
 
 
 def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Output) -> Exit:

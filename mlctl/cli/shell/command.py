@@ -52,9 +52,9 @@ def _register(group: CommandGroup, name: str, body: Body) -> None:
         own_values = {name: _value(hint, name, values) for name, hint in own_hints.items()}
         return body(session, **own_values)
 
-    own = [parameter for parameter in parameters(body) if parameter.name != "session"]
+    declared = [parameter for parameter in parameters(body) if parameter.name != "session"]
     of_project = name not in _OF_NO_PROJECT
-    add(group, name, run, own, inspect.getdoc(body) or "", of_project=of_project)
+    add(group, name, run, declared, inspect.getdoc(body) or "", of_project=of_project)
 
 
 def add(

@@ -172,13 +172,13 @@ class Session:
         from mlctl.backends.ports.backend import SupportsRegistries
         from mlctl.service_errors import Permanent
 
-        known = self.backend_name
-        scope = self.settings.scope(known, self.flags.scope, needed=())
-        backend, _ = open_backend(known, scope, self.environment, self.options)
+        backend_name = self.backend_name
+        scope = self.settings.scope(backend_name, self.flags.scope, needed=())
+        backend, _ = open_backend(backend_name, scope, self.environment, self.options)
         try:
             if not isinstance(backend, SupportsRegistries):
-                raise Permanent("NoRegistries", f"the {known} backend has no registries")
-            self.note(clean(f"{known} backend, registry {name}"))
+                raise Permanent("NoRegistries", f"the {backend_name} backend has no registries")
+            self.note(clean(f"{backend_name} backend, registry {name}"))
             yield backend.registry(name)
         finally:
             backend.close()

@@ -134,7 +134,12 @@ def result(call: Call) -> Response:
         return operations.result(call)
     workspace, _, name = token.partition(":")
     job_call = next(
-        (each for each in call.in_workspaces() if each.guid("workspace") == workspace), None
+        (
+            workspace_call
+            for workspace_call in call.in_workspaces()
+            if workspace_call.guid("workspace") == workspace
+        ),
+        None,
     )
     job = _find_job(job_call, name) if job_call else None
     if job is None or job.view.ended is None:

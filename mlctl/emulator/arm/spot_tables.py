@@ -32,14 +32,14 @@ def query(call: Call) -> Response:
     most = min(max(most, 1), spot_tables.PAGE, call.settings.page)
     rows = _answer(text, [*spot_tables.rows_of(call.store.price_list())])
     first = int(token[:9])
-    shown = rows[first : first + most]
-    end = first + len(shown)
+    page = rows[first : first + most]
+    end = first + len(page)
     pages = end < len(rows) and "id" in rows[0]
     return json_response(
         {
             "totalRecords": len(rows),
-            "count": len(shown),
-            "data": shown,
+            "count": len(page),
+            "data": page,
             "facets": [],
             "resultTruncated": "true" if end < len(rows) else "false",
             **({"$skipToken": str(end)} if pages else {}),

@@ -144,10 +144,14 @@ def show_services(_call: Call) -> Response:
 
 def refuse(call: Call) -> Response:
     """A request for one of what the simulated cloud never has."""
-    what = call.request.path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+    collection = call.request.path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
     if call.request.method == "PUT":
-        raise Permanent("NotSimulated", f"mlctl simulates no {what}: make them on Azure, by az.")
-    raise NotFound("ResourceNotFound", f"There are no {what} in the simulated cloud.", status=404)
+        raise Permanent(
+            "NotSimulated", f"mlctl simulates no {collection}: make them on Azure, by az."
+        )
+    raise NotFound(
+        "ResourceNotFound", f"There are no {collection} in the simulated cloud.", status=404
+    )
 
 
 def provision_network(call: Call) -> Response:

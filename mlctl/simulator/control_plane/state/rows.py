@@ -239,13 +239,13 @@ def name_owner(db: Connection, state: WorkspaceState, address: Address, region: 
 
     The own one is told by its name: another process may make it after `state` was read.
     """
-    own = state.scope
+    scope = state.scope
     row = db.execute(
         "SELECT s.resource_group || '/' || s.name FROM resources r"
         " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
         " AND s.subscription = ? COLLATE NOCASE AND NOT"
         " (s.resource_group = ? COLLATE NOCASE AND s.name = ? COLLATE NOCASE)",
-        (key(address), region, own.subscription, own.resource_group, own.workspace),
+        (key(address), region, scope.subscription, scope.resource_group, scope.workspace),
     ).fetchone()
     return str(row[0]) if row else None
 
