@@ -46,7 +46,7 @@ _PRIORITY = ("properties", "properties", "vmPriority")
 
 
 class WorkspaceCloud:
-    """A `controller.Cloud` by the backend of a workspace."""
+    """A `controller.Cloud` by the backend of a workspace: each method as that says."""
 
     def __init__(self, backend: Backend, jobs: Jobs, wall: Callable[[], float] = time.time) -> None:
         """`wall` gives Unix seconds, where the workspace has no clock of its own."""
@@ -57,16 +57,15 @@ class WorkspaceCloud:
 
     @property
     def bills(self) -> bool:
-        """Whether runs say what they were billed: not on Azure."""
+        """Not on Azure."""
         return self.jobs.simulated
 
     def now(self) -> float:
-        """Seconds since the epoch of the clock: the virtual one of a simulated cloud."""
+        """By the virtual clock of a simulated cloud."""
         backend = self.backend
         return backend.now() if isinstance(backend, SupportsVirtualTime) else self.wall()
 
     def find(self, run: str) -> Look | None:
-        """A run; None where there is none of that name."""
         return self.patiently(lambda: self._find(run))
 
     def _find(self, run: str) -> Look | None:
@@ -102,11 +101,6 @@ class WorkspaceCloud:
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def upload(self, order: Order) -> None:
-        """Send the files of the job to the folders of its shards.
-
-        Raises:
-            ServiceError: refused; or the files are not here.
-        """
         root = Path(order.source)
         for shard in range(len(order.sizes)):
             files = {name: root / name for name in order.names(shard)}
@@ -117,7 +111,6 @@ class WorkspaceCloud:
                 raise Permanent("ContentGone", text) from None
 
     def discard(self, order: Order) -> None:
-        """Remove what was uploaded; nothing need be there."""
         self.patiently(lambda: self._folders.remove(order.upload))
 
     @property
@@ -127,22 +120,14 @@ class WorkspaceCloud:
         return self.backend.folders
 
     def version(self, order: Order) -> str:
-        """A hash of what the deployment runs, and of how it writes results.
-
-        Raises:
-            Permanent: it is gone.
-        """
+        """A hash of what it runs, and of how it writes results."""
         address = Address("batch-deployment", order.deployment, order.endpoint)
         properties = self.patiently(lambda: self._read(address))["properties"]
         facts = json.dumps([properties.get(name) for name in _VERSION], sort_keys=True)
         return sha256(facts.encode()).hexdigest()[:16]
 
     def submit(self, order: Order, run: Run) -> None:
-        """Start a run under its name, which is taken for ever: so it cannot be started twice.
-
-        Raises:
-            ServiceError: refused, or no answer came as often as it was asked for.
-        """
+        """The name is taken for ever, so that a run cannot be started twice."""
         tries = count()
         invoke = self._created(order, run) if order.job is not None else self._invoked(order, run)
 
@@ -196,7 +181,6 @@ class WorkspaceCloud:
         body["properties"] = notes
 
     def saved(self, order: Order, run: Run) -> int | None:
-        """The steps in the checkpoint that a run has left; None: no whole one of its own."""
         look = self.find(run.name)
         if look is None:
             return None
@@ -222,7 +206,6 @@ class WorkspaceCloud:
         }
 
     def watch(self, run: str, moment: float) -> Look:
-        """A run at its end, or at a moment before which it does not end."""
         if self.jobs.simulated:
             for update in self.jobs.follow(run, max(moment - self.now(), 0.0), detail=False):
                 job = update.job
@@ -243,12 +226,6 @@ class WorkspaceCloud:
             self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
     def cancel(self, run: str) -> Look:
-        """Cancel a run that may have ended already.
-
-        Raises:
-            ServiceError: refused.
-        """
-
         def cancelled() -> Job:
             try:
                 return self.jobs.cancel(run)
@@ -262,11 +239,6 @@ class WorkspaceCloud:
         return _look(job) if job.ended else self.watch(run, self.now() + 10 * POLL_S)
 
     def twins(self, order: Order) -> Mapping[str, Any]:
-        """The bodies of cluster and deployment of the twin that are not there, by addresses.
-
-        Raises:
-            Permanent: the deployment or its cluster is gone.
-        """
         if order.job is not None:
             if not order.deployment:
                 return {}
@@ -300,11 +272,9 @@ class WorkspaceCloud:
         return pointer.copied(body)
 
     def make(self, address: str, body: Any) -> None:
-        """Create a part of the twin."""
         self.patiently(lambda: self.backend.put(Address.parse(address), body).wait())
 
     def remove(self, address: str) -> None:
-        """Delete a part of the twin, unless it is gone."""
         try:
             self.patiently(lambda: self.backend.delete(Address.parse(address)).wait())
         except NotFound:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from mlctl import files
 from mlctl.applying.lease import LeaseRequest, holder, under_lease
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import FINISH
-from mlctl.cli.finish import results
+from mlctl.cli.az.job_verify import write_outputs
+from mlctl.cli.az.jobs import jobs_of
 from mlctl.cli.finish.offer import Offer
 from mlctl.cli.finish.options import FinishFormat, TellArgs
 from mlctl.cli.finish.records import (
@@ -25,11 +27,17 @@ from mlctl.cli.finish.records import (
     summary,
 )
 from mlctl.cli.finish.watching import shown
-from mlctl.cli.shell import Exit, Session
+from mlctl.cli.shell import Exit, InvalidValue, Session
 from mlctl.dataclasses import replace
 from mlctl.finishing.controller import Controller
+from mlctl.finishing.merge import merge
+from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Progress, Record
+from mlctl.rehearsal.inputs import Inputs
+from mlctl.rehearsal.scoring.verify import verify
 from mlctl.render import finish as render
+from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 from mlctl.service_errors import Permanent, ServiceError
 
 _CODES = {
@@ -61,7 +69,7 @@ def _write_first(backend: Backend, offer: Offer, tell_args: TellArgs) -> None:
     if cloud.find(order.name) is not None:
         raise Permanent("NameTaken", f"there is a job `{order.name}`: choose another --name")
     if order.job is None and not order.whole:
-        results.folder_of(order, tell_args.results, is_new=True)
+        folder_of(order, tell_args.results, is_new=True)
     offer.prepare(backend)
     if order.job is None:
         order = replace(order, version=cloud.version(order))
@@ -95,7 +103,7 @@ def carry_out(session: Session, backend: Backend, name: str, tell_args: TellArgs
     """Go on with a job to its end, and put its results together."""
     controller = controller_of(backend, name)
     _check_source(controller.progress)
-    results.folder_of(controller.progress.order, tell_args.results)
+    folder_of(controller.progress.order, tell_args.results)
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         with shown(session, backend, controller, tell_args.output) as controller.note:
@@ -131,8 +139,8 @@ def _ended(session: Session, backend: Backend, progress: Progress, tell_args: Te
         last = progress.runs[-1].name
         session.note(f"its outputs are those of its last run: mlctl job download -n {last} --all")
     elif progress.is_done:
-        folder = results.folder_of(progress.order, tell_args.results)
-        code = results.put_together(session, backend, progress, folder) or code
+        folder = folder_of(progress.order, tell_args.results)
+        code = put_together(session, backend, progress, folder) or code
     data = summary(progress)
     if tell_args.notify is not None:
         subprocess.run(  # noqa: S602 - what the user wants to be run
@@ -153,3 +161,54 @@ def _check_source(progress: Progress) -> None:
             f" is no such folder here: go on where it is, or `mlctl finish cancel {order.name}`"
         )
         raise Permanent("FilesElsewhere", text)
+
+
+def folder_of(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
+    """Where the results of a job go; a new one needs a folder of its own.
+
+    Raises:
+        InvalidValue: there is a file, or something in the folder.
+    """
+    folder = stated or Path(f"{order.name}-results")
+    if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
+        raise InvalidValue(f"`{folder}` is there, and no empty folder", flag="--results")
+    return folder
+
+
+def put_together(
+    session: Session, backend: Backend, progress: Progress, folder: Path
+) -> Exit | None:
+    """Put the results into a folder, and hold them against the inputs; a code if they fail."""
+    if folder.is_dir() and any(folder.iterdir()):
+        session.note(f"the results are in {clean(str(folder))} already")
+        return None
+    count = _merge(backend, progress, folder)
+    session.note(f"the results of {counted(count, 'shard')} are in {clean(str(folder))}")
+    return _verified(session, progress.order, folder) if progress.order.files else None
+
+
+def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
+    """Merge what the runs of all shards have left; how many these are."""
+    order, jobs = progress.order, jobs_of(backend)
+    runs = sorted((run for run in progress.runs if run.completed), key=lambda run: run.shard)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".mlctl-finish-", dir=folder.parent) as scratch:
+        parts = [Path(scratch, run.name) for run in runs]
+        for run, part in zip(runs, parts, strict=True):
+            part.mkdir()
+            write_outputs(jobs, run.name, part)
+        batches = [-(-size // order.mini_batch_size) for size in order.sizes]
+        whole = Path(scratch, "whole")
+        whole.mkdir()
+        merge(parts, batches, order.output_file, whole)
+        whole.rename(folder)  # all of it or nothing
+    return len(runs)
+
+
+def _verified(session: Session, order: Order, folder: Path) -> Exit | None:
+    findings = list(verify(folder, Inputs(Path(), order.files), size=order.mini_batch_size))
+    for finding in findings:
+        session.say(clean(f"ERROR: {finding.message}"))
+    if not findings:
+        session.note(f"every one of {len(order.files)} inputs has its rows, and no row twice")
+    return Exit.ERROR if findings else None
