@@ -128,9 +128,7 @@ def _users(graph: Graph) -> dict[Address, list[Address]]:
     return users
 
 
-def _fingerprints(
-    changes: Iterable[Change], live_state: LiveState, graph: Graph
-) -> Fingerprints:
+def _fingerprints(changes: Iterable[Change], live_state: LiveState, graph: Graph) -> Fingerprints:
     """The fingerprints of the resources themselves and of those that they refer to."""
     live = {resource.address: resource for resource in live_state.live.values()} | dict(
         live_state.live
