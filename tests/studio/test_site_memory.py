@@ -13,7 +13,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from tests.builders import shell
-from tests.conftest import SCOPE
+from tests.builders.workspace import SCOPE
 from tests.studio.conftest import with_cluster, with_job
 
 pytest.importorskip("jinja2", reason="the studio extra is not installed")
