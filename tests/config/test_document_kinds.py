@@ -135,7 +135,7 @@ def test_what_others_make_is_one_line_a_kind_and_an_error_where_it_is_named(
         assert done.code == 0, done.out
         assert connections == (
             "note: a.yml, b.yml: left to others, `workspaceConnection`:"
-            " `az ml connection create` makes one"
+            " create it with `az ml connection create`"
         )
         assert "`workspace`, which does not fit its schema (unknown field `locaton`)" in workspace
     named = mlctl("validate", "c.yml")

@@ -329,11 +329,8 @@ class LocalBackend(
 
     def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
         with self.handle.store.read() as db:
-            world = self.handle.state(db)
-            owners = [
-                (at, rows.name_owner(db, world, at, region)) for at, region in regions.items()
-            ]
-        return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
+            owners = rows.name_owners(db, self.handle.state(db), regions)
+        return {address: f"workspace `{owner}` has it" for address, owner in owners.items()}
 
     def find_code(self, sha256: str) -> Address | None:
         with self.handle.store.read() as db:
