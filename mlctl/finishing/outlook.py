@@ -63,8 +63,8 @@ def forecast_outlook(
     scenario = replace(study.scenario, job=job)
     study = replace(study, scenario=scenario, policy=policy, seed=f"outlook/{progress.shard}")
     runs = max(min(_RUNS, _ATTEMPTS // study.steps), _LEAST)
-    histories, gone = study.histories(range(runs)), now - since
-    fitting = [history for history in histories if history.time_s >= gone]
+    histories, elapsed = study.histories(range(runs)), now - since
+    fitting = [history for history in histories if history.time_s >= elapsed]
     if len(fitting) < _LEAST:  # the run already takes longer than almost every forecast
         fitting = histories
     times_s = sorted(history.done_s for history in fitting if history.done)

@@ -101,7 +101,7 @@ class Resource:
 
     def references(self) -> list[tuple[Field, Reference]]:
         """The fields that name other resources, and their references."""
-        found = []
+        references = []
         for field, value in self._referring():
             if field.refers_to and isinstance(value, str) and not _is_no_resource(value):
                 reference = Reference.parse(value, field.refers_to)

@@ -21,11 +21,7 @@ def get_journals(backend: Backend) -> Journals:
 
 
 def read_records(journals: Journals, name: str) -> list[Record]:
-    """Read the journal of a job.
-
-    Raises:
-        NotFound: the job does not exist.
-    """
+    """Read the journal of a job."""
     records = journals.read(name)
     if not records:
         raise NotFound(
@@ -64,7 +60,7 @@ def summarize(progress: Progress, state: RunState | None = None) -> dict[str, An
         "nodes": order.nodes,
         "began": progress.began,
         "shards": {"total": len(order.sizes), "done": progress.shard},
-        "files": {"total": sum(order.sizes), "left": remaining},
+        "files": {"total": sum(order.sizes), "left": left},
         "unit": "step" if order.checkpoint else "run" if order.whole else "shard",
         "spent": progress.spent,
         "switches": progress.switches,
