@@ -20,11 +20,7 @@ _LONGEST = 10_000  # events of a group that are read; what these leave open is a
 
 
 def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
-    """The writes and deletes of a resource in the last 89 days, newest first.
-
-    Raises:
-        ServiceError: the caller may not read the log (Reader of the subscription may).
-    """
+    """The writes and deletes of a resource in the last 89 days, newest first."""
     uri = address.id(scope).replace("'", "''")
     events = _events(arm, scope, f"resourceUri eq '{uri}'")
     activities = {activity for event in events for activity in _activities_of(event)}
@@ -34,11 +30,7 @@ def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity
 def last_writes(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> dict[Address, Activity]:
-    """The last write or delete of each of these in the last 89 days.
-
-    Raises:
-        ServiceError: the caller may not read the log.
-    """
+    """The last write or delete of each of these in the last 89 days."""
     newest: dict[Address, Activity] = {}
     remaining = set(addresses)
     if len(remaining) > _FEW:

@@ -27,12 +27,7 @@ def of_cluster(
     interval: float | None,
     span: float | None,
 ) -> list[Series]:
-    """Metrics of the last `span` seconds; the service answers with the last hour where it is None.
-
-    Raises:
-        NotFound: there is no such workspace.
-        ServiceError: there is no such metric, or the interval is none that the service knows.
-    """
+    """Metrics of the last `span` seconds; of the last hour where it is None, as the service does."""
     path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
     name = cluster.name.replace("'", "''")
     query = {

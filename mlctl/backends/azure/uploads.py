@@ -53,11 +53,7 @@ class Uploader:
         return None
 
     def upload(self, address: Address, body: Body, upload: Upload) -> Body:
-        """Upload; the body that names what was uploaded.
-
-        Raises:
-            ServiceError: refused, or the content has changed since the plan was made.
-        """
+        """Upload; the body that names what was uploaded."""
         check_unchanged(upload)
         match upload.target:
             case UploadTarget.CODE:
@@ -92,11 +88,7 @@ class Uploader:
 
 
 def send_files(container: Any, upload: Upload, folder: PurePosixPath, address: Address) -> None:
-    """Send the files of an asset to a folder of a container, unless they are there.
-
-    Raises:
-        ServiceError: refused, or there are no files.
-    """
+    """Send the files of an asset to a folder of a container, unless they are there."""
     files = _files_with_names(Path(upload.path), folder)
     marked = container.get_blob_client(files[0][1])
     with errors.sdk_errors_decoded():

@@ -18,13 +18,10 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
-    from mlctl.simulator.engine.processes import CapacityProcess
-if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.forecast.statistics import Estimate
     from mlctl.forecast.weather.fit import Fit
     from mlctl.forecast.weather.models import Weather
-    from mlctl.simulator.engine.processes import PreemptionProcess
-
+    from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
 

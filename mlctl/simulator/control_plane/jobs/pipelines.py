@@ -34,11 +34,7 @@ _STEP_RUN = "azureml.StepRun"
 def submit(
     transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
 ) -> JobRecord:
-    """Submit a pipeline job as `row` says, whose note is completed.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a pipeline job as `row` says, whose note is completed."""
     properties = request.properties
     component = pipeline_nodes.spec_of(transaction.db, state, properties.get("componentId"))
     settings = arm_body.section(properties, "settings")
