@@ -27,7 +27,7 @@ def of_cluster(
     interval: float | None,
     span: float | None,
 ) -> list[Series]:
-    """Metrics of the last `span` seconds; of the last hour where it is None, as the service does."""
+    """Metrics of the last `span` seconds; of the last hour where it is None."""
     path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
     name = cluster.name.replace("'", "''")
     query = {

@@ -43,7 +43,7 @@ def submit(
         arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    reuses = not request.ran and is_allowed(state, settings)
+    reuses = not request.ran and state.settings.reuse_steps and not is_forced(settings)
     plan = _Plan(transaction, state, request, row.name, reuses)
     group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
     outputs = arm_body.section(component, "outputs") | arm_body.section(properties, "outputs")
@@ -241,11 +241,6 @@ class Reused:
 def is_forced(settings: Mapping[str, Data]) -> bool:
     """Whether a pipeline job says that every step is to run again."""
     return str(settings.get("force_rerun", False)).casefold() == "true"
-
-
-def is_allowed(state: WorkspaceState, settings: Mapping[str, Data]) -> bool:
-    """Whether steps of a pipeline job may be reused."""
-    return state.settings.reuse_steps and not is_forced(settings)
 
 
 def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
