@@ -224,6 +224,7 @@ def write(path: Path, content: bytes, *, private: bool = False, durable: bool = 
         return
     scratch = target.with_name(f".mlctl.{os.urandom(8).hex()}")  # any name beside may be too long
     create = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    replaced = False
     try:
         with os.fdopen(os.open(scratch, create, 0o600 if private else 0o666), "wb") as file:
             owned = keep is None or _gives_owner(file.fileno(), keep)
@@ -231,13 +232,15 @@ def write(path: Path, content: bytes, *, private: bool = False, durable: bool = 
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        if not (owned and _has_replaced(scratch, target)):
+        replaced = owned and _has_replaced(scratch, target)
+        if not replaced:
             _overwrite(target, content, durable=durable)
         if durable:
             _sync_folder(target.parent)
     finally:
-        with suppress(OSError):
-            scratch.unlink()
+        if not replaced:
+            with suppress(OSError):
+                scratch.unlink()
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
@@ -273,7 +276,7 @@ def _gives_owner(descriptor: int, status: os.stat_result) -> bool:
 def _has_replaced(scratch: Path, target: Path) -> bool:
     """Put a file in the place of another; False where that is mounted, as in a container."""
     try:
-        scratch.replace(target)
+        os.replace(scratch, target)  # noqa: PTH105 - a method would make a path of it
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
