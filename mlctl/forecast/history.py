@@ -222,7 +222,7 @@ def prepared(scenario: JobScenario[Spec], seed: str) -> World:
 
 
 def placed(scenario: Scenario, seed: str) -> Scenario:
-    """A scenario whose processes begin where those of a history do; itself where they do already."""
+    """A scenario whose processes begin where those of a history do."""
     placed_processes = weather.placed(scenario.processes, seed)
     if placed_processes == scenario.processes:
         return scenario
