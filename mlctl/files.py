@@ -48,15 +48,15 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # pathlib raises where links go in a circle
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path | str) -> BinaryIO:
     """A regular file (or a link to one), open for reading.
 
     Raises:
         OSError: it cannot be read, or is a folder, a device or a pipe.
     """
-    if not stat.S_ISDIR(mode := path.stat().st_mode) and not stat.S_ISREG(mode):
+    if not stat.S_ISDIR(mode := os.stat(path).st_mode) and not stat.S_ISREG(mode):  # noqa: PTH116
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    stream = path.open("rb")
+    stream = open(path, "rb")  # noqa: PTH123, SIM115 - to make paths of thousands takes long
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # it was exchanged in between
         stream.close()
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
