@@ -114,7 +114,7 @@ class Address:
 
     def at(self, version: str | None) -> Address:
         """Return the same name with another version."""
-        return replace(self, version=version)
+        return Address(self.kind, self.name, self.parent, version)
 
     def id(self, scope: Scope) -> str:
         """Return the ARM id in `scope`."""

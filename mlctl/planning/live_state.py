@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
@@ -49,6 +49,27 @@ class DecodedBodies:
         service_fields = own_of_form(kind, form)
         body = pointer.without(live.body, service_fields) if service_fields else live.body
         return fingerprint_of_values(self.values(body, form), form, self.scope)
+
+
+class Fingerprints(Mapping[Address, str | None]):
+    """The fingerprints of resources (None: of what is absent), computed when they are asked for.
+
+    A plan with nothing to do asks for none.
+    """
+
+    def __init__(self, live: Mapping[Address, Live | None], decoded: DecodedBodies) -> None:
+        self._live = live
+        self._decoded = decoded
+
+    def __getitem__(self, address: Address) -> str | None:
+        live = self._live[address]
+        return None if live is None else self._decoded.fingerprint(live)
+
+    def __iter__(self) -> Iterator[Address]:
+        return iter(self._live)
+
+    def __len__(self) -> int:
+        return len(self._live)
 
 
 @dataclass(frozen=True, slots=True)

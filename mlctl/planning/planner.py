@@ -20,7 +20,7 @@ from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, add_successors, inheritable
 from mlctl.planning.diff import changed_secrets, differences, failed_operation
-from mlctl.planning.live_state import LiveState, named_by
+from mlctl.planning.live_state import Fingerprints, LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, prune_undeclared
 from mlctl.planning.preflight import checks, protection, quota, references
@@ -128,14 +128,11 @@ def _users(graph: Graph) -> dict[Address, list[Address]]:
     return users
 
 
-def _fingerprints(
-    changes: Iterable[Change], live_state: LiveState, graph: Graph
-) -> dict[Address, str | None]:
+def _fingerprints(changes: Iterable[Change], live_state: LiveState, graph: Graph) -> Fingerprints:
     """The fingerprints of the resources themselves and of those that they refer to."""
     live = {resource.address: resource for resource in live_state.live.values()} | dict(
         live_state.live
     )
-    decoded = live_state.bodies
     looked = set()
     for change in changes:
         if change.action is not Action.DELETE or change.live is not None:
@@ -147,10 +144,8 @@ def _fingerprints(
                 for edge in edges
                 if edge.target.version or not graph.declared(edge.target)
             }
-    return {
-        address: decoded.fingerprint(live[address]) if address in live else None
-        for address in sorted(looked, key=attrgetter("sort_key"))
-    }
+    in_order = sorted(looked, key=attrgetter("sort_key"))
+    return Fingerprints({address: live.get(address) for address in in_order}, live_state.bodies)
 
 
 class _Planner:

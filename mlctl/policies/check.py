@@ -28,10 +28,10 @@ def check_files(
     policies: Iterable[Policy], graph: Graph, today: date, environment: str | None = None
 ) -> Iterator[Diagnostic]:
     """What of the declared resources breaks policies that files alone can break."""
-    for policy in policies:
-        if policy.needs_plan:
-            continue
-        for address, resource in _written(graph):
+    about_files = [policy for policy in policies if not policy.needs_plan]
+    written = [*_written(graph)] if about_files else []
+    for policy in about_files:
+        for address, resource in written:
             names = (address, resource.address) if policy.waivers else ()
             if any(policy.waived(str(name), today) for name in names):
                 continue

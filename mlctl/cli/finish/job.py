@@ -21,9 +21,14 @@ from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
 from mlctl.finishing.begin import Option, rank_studies
 from mlctl.forecast.fields import ForecastError
-from mlctl.forecast.training.reading import TrainingSubject, TrainingWanted, read_job
+from mlctl.forecast.training.reading import (
+    TrainingSubject,
+    TrainingWanted,
+    of_steps,
+    read_job,
+    rounds_of,
+)
 from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
-from mlctl.forecast.training.rounds import of_steps, rounds_of
 from mlctl.kinds import Address
 from mlctl.kinds.resource import Resource
 

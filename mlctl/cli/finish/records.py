@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.journals import Journals, SupportsJournals
+from mlctl.backends.ports.lease import Journals, SupportsJournals
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.dataclasses import asdict
 from mlctl.finishing.cloud import WorkspaceCloud

@@ -18,13 +18,14 @@ _SIGNING = "registries are outside the workspace"
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     """Whether a command is a component's: a job also names its compute and its data."""
+    if not {"name", "command", "environment"} <= data.keys():
+        return False  # few others get as far as the schema
     properties = schema.load(_SCHEMA)["$defs"]["command"]["properties"].keys()
-    needed = {"name", "command", "environment"}
     inputs = data.get("inputs", {})
     typed = isinstance(inputs, dict) and all(
         isinstance(port, dict) and "type" in port and "path" not in port for port in inputs.values()
     )
-    return needed <= data.keys() <= properties and typed
+    return data.keys() <= properties and typed
 
 
 KIND = Kind(

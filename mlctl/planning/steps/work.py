@@ -320,7 +320,7 @@ def _secrets(
         for secret_field in resource.form.fields
         if secret_field.secret and secret_field.at in resource.values
     }
-    suspects = dict(masking.find(body, (), known))
+    suspects = dict(masking.find(body, (), known)) if known or document.may_hold_secrets else {}
     if suspects and resource.owner is None:
         place_of_text = {value: at for at, value in pointer.texts(document.data)}
         for wire in suspects.keys() - places.keys():

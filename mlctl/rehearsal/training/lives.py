@@ -6,13 +6,15 @@ MLflow has got are kept, too, for its server is elsewhere.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import select
 import shutil
 import subprocess
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,9 @@ from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.process import Interpreter, Silence, TooLate
-from mlctl.rehearsal.training.metrics import read_metrics
-from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained, Training
+from mlctl.rehearsal.training.model import Cut, Life, Metrics, Saved, Trained, Training
 from mlctl.rehearsal.training.node import KEPT, TrainingNode
-from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run
+from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run, metric_values
 
 _CHUNK = 1 << 16
 _RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
@@ -244,3 +245,58 @@ class _Life:
             source=node.name_of(message["source"]) if message["source"] else None,
             rank=node.rank,
         )
+
+
+_STEPS = ("step", "epoch", "global_step", "iteration")
+_LOGS = (".jsonl", ".ndjson", ".csv", ".tsv")
+
+
+def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
+    """How often each step of each metric was logged, and the files in `outputs` that say so."""
+    metrics: Metrics = Counter()
+    for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
+        if file.is_file():
+            metrics.update((file.name, value.step) for value in metric_values(file.name, file))
+    names = set()
+    for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
+        steps = list(_of_log(file))
+        if steps:
+            metrics.update((file.name, step) for step in steps)
+            names.add(file.relative_to(folder).as_posix())
+    return metrics, frozenset(names)
+
+
+def _of_log(file: Path) -> Iterator[int]:
+    """The steps of a table that has a column of them, or of JSON lines."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    entries: Iterator[Any] = _rows(lines, file.suffix) if "sv" in file.suffix else _objects(lines)
+    for entry in entries:
+        step = _step(entry)
+        if step is not None:
+            yield step
+
+
+def _rows(lines: list[str], suffix: str) -> Iterator[dict[Any, Any]]:
+    with suppress(csv.Error):
+        yield from csv.DictReader(lines, delimiter="\t" if suffix == ".tsv" else ",")
+
+
+def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # half a line, too
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                yield entry
+
+
+def _step(entry: dict[Any, Any]) -> int | None:
+    """The step of an entry; the first of the names that it has."""
+    for key in _STEPS:
+        value = entry.get(key)
+        with suppress(TypeError, ValueError):
+            if not isinstance(value, bool):
+                return int(value)  # type: ignore[arg-type]
+    return None

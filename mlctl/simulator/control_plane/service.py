@@ -132,7 +132,7 @@ def put(
         write = writes.WriteContext(db, state, matched, api_version)
         old = writes.find_exact(write, address)
         address = old.address if old else address
-        locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
+        covering = locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
         if address.kind in AT_ENDPOINTS:
             refuse_busy_endpoint(db, state, address)
         refuse_busy(db, old, write.state.now)
@@ -145,7 +145,7 @@ def put(
             or behaviour_of(kind_of(address)).always_operates
             or faults.operation_failure(matched)
         ):
-            number = writes.store(write, address, new, old)
+            number = writes.store(write, address, new, old, locked=bool(covering))
             activity.record(db, workspace, state, address, activity.WRITE)
     faults.lose_answer(matched)
     return AcceptedPut(number, created=old is None)
@@ -179,8 +179,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
 def due(workspace: WorkspaceHandle, number: int) -> float | None:
     """The time at which an operation ends; None if there is no such operation."""
     with workspace.store.read() as db:
-        running = operations.find(db, number)
-    return running.due if running else None
+        return operations.due(db, number)
 
 
 def finish(workspace: WorkspaceHandle, number: int) -> LongRunningOperation | None:

@@ -77,7 +77,7 @@ def refuse_too_many_vms(
     vms = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
     subscription = state.scope.subscription
-    _, cap = quota_usage.usage_and_limit(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
+    cap = quota_usage.limits(db, subscription, quota.EVERYWHERE).get(quota.VMS_PER_POOL)
     limit = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if vms > limit and vms > has:
         text = f"`{address}` asks for {vms} VMs; the Batch Pool account allows {limit} in a pool."
