@@ -66,6 +66,8 @@ def check_plan(
                 yield Diagnostic(policy.finding, policy.message, _own_label(policy), policy.hint)
             continue
         for change in plan.changes:
+            if change.action is Action.NO_OP and not policy.kinds:
+                continue
             if policy.waivers and policy.waived(str(change.address), today):
                 continue
             about = {**base, CHANGE: _change_values(change)}
@@ -153,7 +155,7 @@ def _roots_of_change(
     policy: Policy, change: Change, plan: Plan, graph: Graph
 ) -> Iterable[Sequence[_Roots]]:
     if not policy.kinds:
-        return [[]] if change.action is Action.NO_OP and policy.asks(CHANGE) else []
+        return []
     if kind_of(change.address) is not policy.kinds[0]:
         return [[]]
     return _roots_of(policy, _values_of(policy, change, plan.scope), change.resource, graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from mlctl import files, pointer, source
@@ -45,7 +46,7 @@ def export(
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
             to / _path(live.address): laid_out(document(live, scope, location, placeholders))
-            for live in sorted(resources.values(), key=lambda live: live.address)
+            for live in sorted(resources.values(), key=attrgetter("address.sort_key"))
         }
     if not _written(session, to, texts, overwrite=overwrite):
         return Exit.ERROR

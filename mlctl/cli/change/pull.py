@@ -30,7 +30,7 @@ def pull(
     """
     report = new_report(session, ignore)
     with session.backend() as backend:
-        options = PlanOptions(targets=target or (), comparing=True)
+        options = PlanOptions(targets=target or (), comparing=True, looking_for_orphans=False)
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
