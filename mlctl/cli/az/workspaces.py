@@ -14,7 +14,7 @@ from mlctl.cli.az.registry_commands import read_document
 from mlctl.cli.shell import Exit, Group, Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.output import Query, print_data
-from mlctl.dataclasses import asdict, dataclass
+from mlctl.dataclasses import dataclass
 from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get, put
 from mlctl.schema.text import nearest
@@ -62,9 +62,6 @@ _PROPERTIES = {
 # What a file may say besides: of the command, or of what a workspace of Azure is made with.
 _BESIDES = frozenset(("$schema", "id", "name", "location", "resource_group", "tags", "identity"))
 _BESIDES |= {"kind", "provision_network_now", "allow_roleassignment_on_rg"}
-# Of `WorkspaceArgs`, what does not stand in the document as it was typed.
-_TREATED = frozenset(("file", "tags", "set_", "managed_network", "no_wait"))
-_TREATED |= {"update_dependent_resources"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,32}")  # azure-ai-ml 1.35.2, `workspace` in its ARM
 _OBJECTS = frozenset(
     ("encryption", "managedNetwork", "networkAcls", "serverlessComputeSettings")
@@ -198,7 +195,24 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
     data = dict(read_document(session, args.file, "workspace")) if args.file else {}
     if args.update_dependent_resources:
         session.note("the simulated cloud keeps only the ids of dependent resources")
-    typed = {name: value for name, value in asdict(args).items() if name not in _TREATED}
+    typed = {
+        "name": args.name,
+        "location": args.location,
+        "display_name": args.display_name,
+        "description": args.description,
+        "storage_account": args.storage_account,
+        "key_vault": args.key_vault,
+        "application_insights": args.application_insights,
+        "container_registry": args.container_registry,
+        "image_build_compute": args.image_build_compute,
+        "public_network_access": args.public_network_access,
+        "primary_user_assigned_identity": args.primary_user_assigned_identity,
+        "system_datastores_auth_mode": args.system_datastores_auth_mode,
+        "hub_id": args.hub_id,
+        "kind": args.kind,
+        "enable_data_isolation": args.enable_data_isolation,
+        "provision_network_now": args.provision_network_now,
+    }
     data |= {name: value for name, value in typed.items() if value}
     if args.managed_network:
         data["managed_network"] = {"isolation_mode": args.managed_network}
