@@ -14,7 +14,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from mlctl import pointer
-from mlctl.assets import hashing, local_files
+from mlctl.assets import folders, local_files
 from mlctl.backends.azure import datastore, errors
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
@@ -128,7 +128,7 @@ def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name
-    pairs = sorted((file, str(root / name)) for file, name in hashing.files(path))
+    pairs = sorted((file, str(root / name)) for file, name in folders.uploaded(path))
     if not pairs:
         raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
     return pairs

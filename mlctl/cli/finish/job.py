@@ -14,7 +14,7 @@ from mlctl.cli.finish.options import select_policies
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
-from mlctl.cli.local.workload_flags import workload_of
+from mlctl.cli.local.flags import workload_of
 from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph

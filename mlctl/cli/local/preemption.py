@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flag_text import MOMENTS, parse_file, parse_numbers, read_text, start_of
+from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import dataclass, replace
