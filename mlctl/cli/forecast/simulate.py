@@ -311,15 +311,18 @@ def training(
     Of a command job, on its cluster or serverless. The best interval stands beside Young's and
     Daly's; it is exact where losses are a Poisson process of one node.
     """
+    from mlctl.forecast.batch.reading import Wanted
     from mlctl.forecast.training import report as training_report
-    from mlctl.forecast.training.reading import TrainingWanted, read
+    from mlctl.forecast.training.reading import read
     from mlctl.render.forecast import training as training_forecast
 
     graph = read_graph(session, paths, declared.override, ignore)
     if graph is None:
         return Exit.ERROR
-    wanted = TrainingWanted(
-        _workload(work), settings_of(delays, cloud), stated_prices(session, declared)
+    wanted = Wanted(
+        _workload(work),
+        prices=stated_prices(session, declared),
+        settings=settings_of(delays, cloud),
     )
     weathers_, main = weathers(study.weather, study)
     with refusals():
