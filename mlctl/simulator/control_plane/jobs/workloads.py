@@ -15,6 +15,7 @@ from mlctl.dataclasses import dataclass, field, fields, replace
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.engine.model import BatchWork
 from mlctl.workload import DEFAULT_NAME, Workload
 
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100)
@@ -194,3 +195,15 @@ def _read(data: Mapping[str, object]) -> Workload:
     times = data.get("times")
     values = {**data, "times": tuple(times)} if isinstance(times, list) else data
     return Workload(**values)  # type: ignore[arg-type]  # what `save` wrote
+
+
+def batch_work(workload: Workload) -> BatchWork:
+    """The engine's form of a workload."""
+    return BatchWork(
+        workload.seconds_per_file or 0.0,
+        workload.seconds_per_mini_batch or 0.0,
+        workload.cv or 0.0,
+        workload.fail_probability or 0.0,
+        workload.times or (),
+        workload.seconds_per_start or 0.0,
+    )
