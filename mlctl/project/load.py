@@ -74,9 +74,6 @@ def loader(
     """A loader of documents as the project has them; `settings` are further ones of `Loader`.
 
     The `policies` are read only where the project has some.
-
-    Raises:
-        ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
     """
     settings["overlays"] = project.overlays(files)
     if project.policies or project.plugins:  # else their modules are not even imported
@@ -85,11 +82,7 @@ def loader(
 
 
 def policies_of(project: Project, today: date) -> Policies:
-    """The project's own rules.
-
-    Raises:
-        ProjectError: a file of them cannot be used.
-    """
+    """The project's own rules."""
     from mlctl.project.policies import Policies
 
     return Policies.of(project, today)
@@ -109,7 +102,6 @@ def variables(
 
     Raises:
         VariableError: one is given that `mlctl.yml` does not declare.
-        ProjectError: a file of variables cannot be read.
     """
     values = dict(project.variables)
     declared = list(values)

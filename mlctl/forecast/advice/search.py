@@ -309,11 +309,7 @@ def own_place(subject: Subject, stated: StatedPrices) -> Place:
 def places(
     subject: Subject, stated: StatedPrices, regions: Sequence[str], sizes: Sequence[str]
 ) -> tuple[list[Place], list[str]]:
-    """The other places of these regions and sizes (none: its own), and those without a price.
-
-    Raises:
-        ForecastError: there is no such region or size.
-    """
+    """The other places of these regions and sizes (none: its own), and those without a price."""
     own = own_place(subject, stated)
     priced = stated.price_list.every_price
     all_regions = sorted({region for _, region in priced})

@@ -130,11 +130,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
 
 
 def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, SpotRate]:
-    """A declared cluster, as the event engine knows it, and the rate of a low-priority node.
-
-    Raises:
-        ForecastError: no price is known.
-    """
+    """A declared cluster, as the event engine knows it, and the rate of a low-priority node."""
     size = str(value_of(cluster, "size") or "")
     dedicated, rate = prices_of(size, stated.region_of(cluster), stated, cluster.label(("size",)))
     spec = ClusterSpec(

@@ -44,11 +44,7 @@ class TrainingSubject:
 
 
 def read(graph: Graph, wanted: Wanted) -> TrainingSubject:
-    """The training job that files and flags describe.
-
-    Raises:
-        ForecastError: they describe none, or one that cannot be.
-    """
+    """The training job that files and flags describe."""
     return read_job(graph, _job(graph), Rounds(), wanted)
 
 

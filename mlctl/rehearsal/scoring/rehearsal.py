@@ -44,7 +44,6 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
 
     Raises:
         ScriptFails: the script cannot be imported, or its `init` fails.
-        TooLate: the time is over before the first kill.
     """
     batches = inputs.mini_batches(deployment.mini_batch_size)
     order = Order(

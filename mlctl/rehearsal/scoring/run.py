@@ -97,7 +97,6 @@ class ScoringRun:
 
         Raises:
             ScriptFails: the script cannot be used, whatever happens to nodes.
-            TooLate: the time for the rehearsal is over.
         """
         try:
             for node in range(self.deployment.nodes):

@@ -59,11 +59,7 @@ def find_cluster(
 
 
 def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
-    """The nodes of a cluster, without allocating ones.
-
-    Raises:
-        ServiceError: there is no such cluster (404).
-    """
+    """The nodes of a cluster, without allocating ones."""
     state, resource, name = find_cluster(workspace, cluster)
     with replay.current(workspace.store) as world:
         node_views = views.nodes(world, name) if name in world.clusters else []
