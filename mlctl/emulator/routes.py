@@ -129,15 +129,15 @@ def _asset_routes(kind: str) -> Iterator[Route]:
 
 
 def _retail_prices(call: Call) -> Response:
-    from mlctl.emulator.arm import retail_prices  # noqa: PLC0415  # few ask for prices
+    from mlctl.emulator.arm import prices  # noqa: PLC0415  # few ask for prices
 
-    return retail_prices.show(call)
+    return prices.show(call)
 
 
 def _spot_tables(call: Call) -> Response:
-    from mlctl.emulator.arm import spot_tables  # noqa: PLC0415  # as few
+    from mlctl.emulator.arm import prices  # noqa: PLC0415  # as few
 
-    return spot_tables.query(call)
+    return prices.query(call)
 
 
 def _mlflow_routes() -> Iterator[Route]:

@@ -43,12 +43,11 @@ _ANY_REGION = "eastus"  # keys the draws of losses: where a cluster is changes i
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be forecast, as far as files do not say.
+    """What is to be forecast, of a batch or a training job, as far as files do not say.
 
-    `mini_batches` stands for so many full ones, in the place of files. `prices` is what a
-    user says of them. `workspace` is what to call the one in which
-    resources were read that no file declares; "" where none was. Where the timeout grows, one that
-    is too short for the work is no error.
+    `mini_batches` stands for so many full ones, in the place of files. `prices` is what a user says
+    of them. `workspace` is what to call the one in which resources were read that no file declares;
+    "" where none was. Where the timeout grows, one that is too short for the work is no error.
     """
 
     workload: Workload

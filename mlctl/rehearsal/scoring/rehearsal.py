@@ -36,11 +36,6 @@ class Rehearsal:
     mini_batches: MiniBatches
     stopped: BaseException | None = None  # what ended it before its last kill
 
-    @property
-    def kills(self) -> int:
-        """How many nodes were lost in all."""
-        return sum(len(run.kills) for run in self.runs)
-
 
 def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage) -> Rehearsal:
     """Run the deployment without and with losses, and compare.

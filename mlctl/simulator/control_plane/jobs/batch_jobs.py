@@ -51,11 +51,7 @@ def invoke(
     deployment: StoredResource,
     invocation: Invocation,
 ) -> JobRecord:
-    """Submit a job of a deployment of a model.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a job of a deployment of a model."""
     cluster = records.require_resource(transaction.db, state, compute_of(deployment, state))
     ensure_in_engine(transaction, state, cluster)
     name = name_of(transaction, state, invocation)

@@ -187,9 +187,6 @@ def leaf(
     """What the engine runs for a command or parallel step, and its own cluster if it has one.
 
     A parallel step whose code `ran` is measured as a whole, as a command is.
-
-    Raises:
-        ServiceError: its cluster does not exist (404), or a value is not valid.
     """
     properties = training_properties(run, node)
     if ran or node.kind != "parallel":

@@ -133,11 +133,7 @@ def get(db: Connection, name: str) -> Workload:
 
 
 def part_workload(db: Connection, part: str, name: str) -> Workload:
-    """The workload of a step or trial: what is stored under its name, or else `name`.
-
-    Raises:
-        ServiceError: there is no workload `name` (404).
-    """
+    """The workload of a step or trial: what is stored under its name, or else `name`."""
     stored_names = _stored_names(db)
     if part in stored_names:
         return get(db, part)
@@ -163,9 +159,6 @@ def describe(
     """The work of a job in figures, with the source of each in `said_by`.
 
     `part` is the name of a step or trial, `limit_s` the time that the job may take.
-
-    Raises:
-        ServiceError: there is no such workload (404).
     """
     stored_name = part if part is not None and part in _stored_names(db) else source.name
     base = get(db, stored_name) if part is None else part_workload(db, part, source.name)
