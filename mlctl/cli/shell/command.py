@@ -129,7 +129,7 @@ def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     defaults: dict[str, Any] = (
         {field.name: field for field in fields(of)}
         if is_dataclass(of)
-        else {name: given.default for name, given in inspect.signature(of).parameters.items()}
+        else {name: entry.default for name, entry in inspect.signature(of).parameters.items()}
     )
     for name, default in defaults.items():
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
