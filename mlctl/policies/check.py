@@ -137,8 +137,8 @@ def _roots_of(
     for kind in others:
         referred = _referred_resources(kind, resource, graph) if resource else ()
         yield [
-            _by_both_names(kind, _shown_values(policy, other.values, other.form))
-            for other in referred
+            _by_both_names(kind, _shown_values(policy, referred_kind.values, referred_kind.form))
+            for referred_kind in referred
         ]
 
 

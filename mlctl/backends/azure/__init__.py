@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from mlctl.backends.azure.arm import ArmClient, fetch
 from mlctl.backends.azure.backend import AzureBackend
-from mlctl.backends.azure.clouds import Cloud, choose_cloud
-from mlctl.backends.azure.credentials import auth_method, credential
+from mlctl.backends.azure.clouds import Cloud, auth_method, choose_cloud, credential
 from mlctl.backends.azure.retry import Clock
 from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.kinds.address import Scope

@@ -35,7 +35,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
-    from mlctl.backends.local.journals import LocalJournals
+    from mlctl.backends.local.leases import LocalJournals
     from mlctl.backends.ports.health import HealthCheck
     from mlctl.backends.ports.metrics import Series
 
@@ -269,7 +269,6 @@ class LocalBackend(
         }
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
-        """Check the state file and the locks."""
         from mlctl.backends.local.health import check_health
 
         yield from check_health(control.status(self.handle), self.scope, self.location)
@@ -287,27 +286,19 @@ class LocalBackend(
         interval: float | None = None,
         span: float | None = None,
     ) -> builtins.list[Series]:
-        """Metrics of a cluster, as Azure Monitor has them.
-
-        Raises:
-            NotFound: there is no such cluster.
-            ServiceError: there is no such metric, or the interval makes no sense.
-        """
         from mlctl.backends.local.jobs import metrics
 
         return metrics(self.handle, cluster, names, interval, span)
 
     @property
     def jobs(self) -> LocalJobs:
-        """The jobs of the workspace."""
         from mlctl.backends.local.jobs import LocalJobs
 
         return LocalJobs(self.handle)
 
     @property
     def journals(self) -> LocalJournals:
-        """The journals of the workspace."""
-        from mlctl.backends.local.journals import LocalJournals
+        from mlctl.backends.local.leases import LocalJournals
 
         return LocalJournals(self.handle)
 

@@ -58,11 +58,7 @@ def export(
 
 
 def _wanted(text: str) -> str | Address:
-    """A kind, or an address.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """A kind, or an address."""
     if text in KINDS:
         return text
     try:
@@ -81,11 +77,7 @@ def _wanted(text: str) -> str | Address:
 def _selected(
     backend: Backend, selections: Iterable[str | Address], all_versions: bool
 ) -> Iterator[Live]:
-    """What is live of these kinds and at these addresses; of an asset the newest version, or all.
-
-    Raises:
-        NotFound: nothing is at an address.
-    """
+    """What is live of these kinds and at these addresses; of an asset the newest, or all."""
     kinds = {selection: None for selection in selections if isinstance(selection, str)}
     addresses = [selection for selection in selections if isinstance(selection, Address)]
     live_by_address = backend.read(addresses)

@@ -37,11 +37,11 @@ def pull(
         changes = pulled(drifted(planned.plan))
     if not write:
         session.out(patch_of({rewrite.path: rewrite.text for rewrite in changes.rewrites}))
-    named = files.places([*paths, *session.settings.project.overlay_folders])
-    failed = write and not _write(session, changes.rewrites, named)
-    for left in changes.left:
-        field = f" {left.field}" if left.field else ""
-        session.say(clean(f"WARNING: {left.drifted.address}{field} is left: {left.why}"))
+    places = files.places([*paths, *session.settings.project.overlay_folders])
+    failed = write and not _write(session, changes.rewrites, places)
+    for remnant in changes.left:
+        field = f" {remnant.field}" if remnant.field else ""
+        session.say(clean(f"WARNING: {remnant.drifted.address}{field} is left: {remnant.why}"))
     if not changes.rewrites and not changes.left:
         session.note("Nothing to pull: the files say what is live.")
     return Exit.ERROR if changes.left or failed else Exit.OK

@@ -233,12 +233,13 @@ def misses(row: Mapping[str, Any], most_usd: float | None) -> Iterator[str]:
 
     A sentence each; a job that is not always done keeps neither.
     """
-    done, late = row["until_done"], row["late"]
+    until_done, late = row["until_done"], row["late"]
     if late is not None and late["value"] > LATE:
         yield f"it misses the deadline in {late['value']:.0%} of the cases; 5 % are allowed"
-    cost = done["cost"]
-    if most_usd is not None and (cost is None or done["not_done"]):
-        yield f"it is not done in {done['p_not_done']['value']:.2g} of the cases, whatever it costs"
+    cost = until_done["cost"]
+    if most_usd is not None and (cost is None or until_done["not_done"]):
+        chance = until_done["p_not_done"]["value"]
+        yield f"it is not done in {chance:.2g} of the cases, whatever it costs"
     elif most_usd is not None and cost is not None and cost["value"] > most_usd:
         yield f"it costs {cost['value']:,.2f} USD until it is done; {most_usd:g} USD are allowed"
 

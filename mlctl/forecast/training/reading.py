@@ -1,6 +1,14 @@
-"""Reads a training job from what files declare: a command job, and the cluster that it runs on."""
+"""Reads a training job from what files declare: a command job, and the cluster that it runs on.
+
+A job that is made of others has rounds: parts in a row, and parts at once.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple
 
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
@@ -16,7 +24,6 @@ from mlctl.forecast.fields import (
     value_of,
 )
 from mlctl.forecast.scenario import SpotRate
-from mlctl.forecast.training.rounds import Rounds
 from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds import kind_of
 from mlctl.kinds.facts import is_low_priority
@@ -173,3 +180,38 @@ def _seconds(timeout: object) -> float | None:
         return parse_iso(timeout) if isinstance(timeout, str) else None
     except (ValueError, OverflowError):
         raise ForecastError("the timeout of the job is no length of time") from None
+
+
+_NEEDED = re.compile(r"parent\.jobs\.([^.}\s]+)\.outputs")
+_MOST_TRIALS = 1000  # that a sweep may have
+
+
+class Rounds(NamedTuple):
+    """So many parts one after the other, and so many at once; all take the same time."""
+
+    in_a_row: int = 1
+    at_once: int = 1
+
+
+def rounds_of(job: Resource) -> Rounds:
+    """The parts of a job: the steps of a pipeline, the trials of a sweep, or a command."""
+    match str(job.get("type") or "command").casefold():
+        case "pipeline":
+            return of_steps(job.get("jobs") or {})
+        case "sweep":
+            limits = job.get("limits") or {}
+            total = limits.get("max_total_trials") or _MOST_TRIALS
+            at_once = limits.get("max_concurrent_trials") or total
+            return Rounds(-(-total // at_once), min(at_once, total, MOST_NODES))
+        case _:
+            return Rounds()
+
+
+def of_steps(steps: Mapping[str, Any]) -> Rounds:
+    """The longest chain of steps that need each other's outputs, and how many are beside it."""
+    needs = {step: set(_NEEDED.findall(str(node))) & {*steps} for step, node in steps.items()}
+    depths: dict[str, int] = {}
+    for step in TopologicalSorter(needs).static_order():
+        depths[step] = 1 + max((depths[needed] for needed in needs[step]), default=0)
+    in_a_row = max(depths.values(), default=1)
+    return Rounds(in_a_row, min(-(-max(len(steps), 1) // in_a_row), MOST_NODES))

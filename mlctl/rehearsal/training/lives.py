@@ -6,13 +6,15 @@ MLflow has got are kept, too, for its server is elsewhere.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import select
 import shutil
 import subprocess
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,9 @@ from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.process import Interpreter, Silence, TooLate
-from mlctl.rehearsal.training.metrics import read_metrics
-from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained, Training
+from mlctl.rehearsal.training.model import Cut, Life, Metrics, Saved, Trained, Training
 from mlctl.rehearsal.training.node import KEPT, TrainingNode
-from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run
+from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run, metric_values
 
 _CHUNK = 1 << 16
 _RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
@@ -51,30 +52,32 @@ def train(
     Raises:
         TooLate: the time is over.
     """
-    kept = folder / "kept"
+    kept_folder = folder / "kept"
     for name in (*KEPT, *(f"named/{output}" for output in training.outputs)):
-        (kept / name).mkdir(parents=True)
-    begin_run(kept / "mlruns", _RUN)
+        (kept_folder / name).mkdir(parents=True)
+    begin_run(kept_folder / "mlruns", _RUN)
     lives: list[Life] = []
-    metrics, names = read_metrics(kept)
+    metrics, names = read_metrics(kept_folder)
     for number, cut in enumerate((*cuts, Cut()), 1):
         nodes = [
-            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
+            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept_folder, rank)
             for rank in range(training.ranks)
         ]
         life = _Life(nodes, conditions, cut, _RUN).run_to_end()
-        earlier_metrics, (metrics, names) = metrics, read_metrics(kept)
+        earlier_metrics, (metrics, names) = metrics, read_metrics(kept_folder)
         life.metrics = metrics - earlier_metrics
-        last = kept / life.saved[-1].path if life.saved else kept
+        last = kept_folder / life.saved[-1].path if life.saved else kept_folder
         life.last_size = last.stat().st_size if last.is_file() else 0
         lives.append(life)
         shutil.rmtree(folder / "nodes", ignore_errors=True)
         if not life.lost:
             break  # also one that ended before its cut
     files = {
-        name: content for name, content in snapshot(kept).items() if not name.startswith("mlruns/")
+        name: content
+        for name, content in snapshot(kept_folder).items()
+        if not name.startswith("mlruns/")
     }
-    return Trained(kept, lives, files, metrics, names)
+    return Trained(kept_folder, lives, files, metrics, names)
 
 
 class _Life:
@@ -244,3 +247,58 @@ class _Life:
             source=node.name_of(message["source"]) if message["source"] else None,
             rank=node.rank,
         )
+
+
+_STEPS = ("step", "epoch", "global_step", "iteration")
+_LOGS = (".jsonl", ".ndjson", ".csv", ".tsv")
+
+
+def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
+    """How often each step of each metric was logged, and the files in `outputs` that say so."""
+    metrics: Metrics = Counter()
+    for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
+        if file.is_file():
+            metrics.update((file.name, value.step) for value in metric_values(file.name, file))
+    names = set()
+    for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
+        steps = list(_of_log(file))
+        if steps:
+            metrics.update((file.name, step) for step in steps)
+            names.add(file.relative_to(folder).as_posix())
+    return metrics, frozenset(names)
+
+
+def _of_log(file: Path) -> Iterator[int]:
+    """The steps of a table that has a column of them, or of JSON lines."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    entries: Iterator[Any] = _rows(lines, file.suffix) if "sv" in file.suffix else _objects(lines)
+    for entry in entries:
+        step = _step(entry)
+        if step is not None:
+            yield step
+
+
+def _rows(lines: list[str], suffix: str) -> Iterator[dict[Any, Any]]:
+    with suppress(csv.Error):
+        yield from csv.DictReader(lines, delimiter="\t" if suffix == ".tsv" else ",")
+
+
+def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # half a line, too
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                yield entry
+
+
+def _step(entry: dict[Any, Any]) -> int | None:
+    """The step of an entry; the first of the names that it has."""
+    for key in _STEPS:
+        value = entry.get(key)
+        with suppress(TypeError, ValueError):
+            if not isinstance(value, bool):
+                return int(value)  # type: ignore[arg-type]
+    return None

@@ -141,7 +141,7 @@ def test_files_that_are_there_are_not_overwritten_unless_asked(
         ("computes", "did you mean `compute`?"),
         ("job", "no kind `job`: kinds are"),
         ("compute/none", "there is no compute/none in this workspace"),
-        ("compute/a/b", "is no address"),
+        ("compute/a/b", "is not an address"),
         ("code/a:1", "no document declares code"),
     ],
 )

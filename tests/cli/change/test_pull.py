@@ -57,7 +57,7 @@ def test_what_a_variable_says_stays_one(mlctl: Run, tmp_path: Path) -> None:
     file = changed(mlctl, tmp_path, text)
     done = mlctl("pull", "infra", "--write")
     assert done.code == 1
-    assert "compute/cpu max_instances is left: the file says it by a variable" in done.err
+    assert "compute/cpu max_instances is left: the file uses a variable there" in done.err
     assert "max_instances: ${{ var.most }}" in file.read_text()
     assert "tags: {team: x}" in file.read_text()
 

@@ -93,7 +93,7 @@ def test_the_forecast_reckons_with_steps_in_a_row(mlctl: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (PIPELINE.replace("azureml:spare-nodes", "serverless"), "steps run on serverless nodes"),
+        (PIPELINE.replace("azureml:spare-nodes", "serverless"), "steps run on serverless compute"),
         (SWEEP.replace("max_total_trials: 4", "max_total_trials: 0"), "max_total_trials"),
         (PIPELINE.replace("compute: azureml:spare-nodes\n    outputs", "outputs"), ""),
     ],
