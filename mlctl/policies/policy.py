@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -208,7 +208,7 @@ def _rule(document: Document, at: Pointer, text: str, report: Report) -> Conditi
         report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
         return None
     for path in rule.paths:
-        finding = _wrong(path, place(document, at, text, path.start, path.end))
+        finding = _wrong(path, partial(place, document, at, text, path.start, path.end))
         if finding is not None:
             report.add(finding)
     if not rule.paths:
@@ -244,7 +244,7 @@ def _kind(path: RulePath) -> Kind | None:
     return kind_named(path.root)
 
 
-def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
+def _wrong(path: RulePath, label: Callable[[], Label]) -> Diagnostic | None:
     """What is wrong with a path of a rule: a root or a field that there is not."""
     kind = _kind(path)
     if kind is not None:
@@ -252,13 +252,13 @@ def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
         if not path.at or any(_knows(form, path.at) for form in forms):
             return None
         first = sorted({str(field.at[0]) for form in forms for field in form.fields})
-        return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
+        return _unknown(label(), f"field of {kind.name}", ".".join(map(str, path.at)), first)
     parts = _PARTS.get(path.root)
     if parts is None:
-        return _unknown_root(label, path)
+        return _unknown_root(label(), path)
     if (len(path.at) == 1 and path.at[0] in parts) or (not path.at and not parts):
         return None
-    return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
+    return _unknown(label(), f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
 
 
 _PARTS: Mapping[str, tuple[str, ...]] = {

@@ -32,7 +32,7 @@ def key_orders(schema: Schema, data: Data) -> dict[Pointer, Sequence[str]]:
     A document begins with what it is. Mappings whose keys their author chooses are left out.
     """
     orders: dict[Pointer, dict[str, None]] = {}
-    for at, level in places(resolved(schema), data):
+    for at, level in places(resolved(schema), data, leaves=False):
         names = level.get("properties", {})
         if names:
             lead = () if at else [name for name in _FIRST if name in names]

@@ -11,11 +11,13 @@ from mlctl.schema.structure import Schema
 from mlctl.schema.text import is_a
 
 
-def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]]:
+def places(
+    schema: Schema, data: Data, at: Pointer = (), *, leaves: bool = True
+) -> Iterator[tuple[Pointer, Schema]]:
     """Each value of `data` with what the schema says of it: more than once where branches do.
 
-    `schema` has no references in it. Of an `anyOf` the branches count that take the type of the
-    value, of an `if` the branch that holds.
+    Without `leaves`, only objects and lists. `schema` has no references in it. Of an `anyOf` the
+    branches count that take the type of the value, of an `if` the branch that holds.
     """
     branching = "anyOf" in schema or "if" in schema
     for level in _levels(schema, data) if branching else (schema,):
@@ -24,11 +26,11 @@ def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Point
             properties, additional = level.get("properties", {}), level.get("additionalProperties")
             for name, value in data.items():
                 inner = properties.get(name, additional)
-                if isinstance(inner, dict):
-                    yield from places(inner, value, (*at, name))
+                if isinstance(inner, dict) and (leaves or isinstance(value, dict | list)):
+                    yield from places(inner, value, (*at, name), leaves=leaves)
         elif isinstance(data, list) and isinstance(level.get("items"), dict):
             for index, value in enumerate(data):
-                yield from places(level["items"], value, (*at, index))
+                yield from places(level["items"], value, (*at, index), leaves=leaves)
 
 
 def mentions(schema: Schema, annotation: str) -> bool:
