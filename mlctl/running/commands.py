@@ -214,6 +214,8 @@ def _wait(
     while (code := process.poll()) is None:
         if conditions.cancelled():
             return RunStatus.CANCELED, "it was cancelled"
+        if conditions.interpreter.over:
+            return RunStatus.CANCELED, "the time for the whole run was over (--timeout)"
         if node.timeout is not None and time.monotonic() - began > node.timeout:
             return RunStatus.CANCELED, f"it took longer than its timeout of {node.timeout:g} s"
         if conditions.max_output and _size(folder) > conditions.max_output:
@@ -225,7 +227,9 @@ def _wait(
         pause = min(_POLL_S, pause * 1.5)
     if code == 0:
         return RunStatus.COMPLETED, ""
-    return RunStatus.FAILED, f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
+    why = f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
+    is_full = not shutil.disk_usage(folder).free
+    return RunStatus.FAILED, f"{why}; no space is left in `{folder}`" if is_full else why
 
 
 def _size(folder: Path) -> int:
