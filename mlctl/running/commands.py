@@ -21,11 +21,11 @@ from typing import Any
 
 from mlctl import files
 from mlctl.assets import folders, ignore
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.expressions import find
 from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.process import Interpreter
-from mlctl.running import programs
+from mlctl.running import images, programs
 from mlctl.running.model import RunError, RunNode, RunStatus
 from mlctl.simulator.control_plane.jobs.mlflow_store import FOLDER as MLRUNS
 from mlctl.simulator.control_plane.jobs.mlflow_store import (
@@ -57,6 +57,7 @@ class Conditions:
     environment: Mapping[str, str]
     max_output: int = 0
     cancelled: Callable[[], bool] = lambda: False
+    root: Path = Path()  # the folder of the run, in which a container reads
 
 
 def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python: str) -> None:
@@ -171,8 +172,13 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     begin_run(folder / MLRUNS, _run_id(node), folder / "artifacts", round(time.time() * 1000))
     order = folder / "command.json"
     log = folder / LOG
+    words = ["/bin/sh", "-c", command]
+    if node.image:
+        images.remove(folder)
+        own = _variables(node, folder, 0, replace(conditions, environment={})).keys() - {"PATH"}
+        words = images.words(node, command, folder, conditions.root, sorted(own))
     message = {
-        "words": ["/bin/sh", "-c", command],
+        "words": words,
         "memory": interpreter.memory,
         "alone": interpreter.alone,
         "parent": os.getpid(),
@@ -203,6 +209,8 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     finally:
         end_tree(process.pid)
         process.wait()
+        if node.image:
+            images.remove(folder)
         gather(folder, folder / "artifacts")
 
 
