@@ -1,4 +1,4 @@
-"""What is in a folder of the user's: every file once, however links lead, and not without end."""
+"""Walk a user's folder: every file once, whatever links do, within limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_ENTRIES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or folder: where it is, its path within the folder that was walked, what it is."""
+    """A file or folder: its location, its path within the walked folder, its type."""
 
     path: Path
     relative: str
@@ -23,14 +23,14 @@ class Entry:
 
 
 def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
-    """What is below `root`, depth first, names in the order of the alphabet without case.
+    """Walk `root` depth first, in alphabetical order without case.
 
-    Links are followed, but not to a folder that they stand in. What is ignored is left out; of a
-    folder that is ignored with `prune` all is, else each entry is judged by itself, as the two
-    hashes of the SDK do.
+    Links are followed, except to a folder that contains them. Ignored entries are left out; with
+    `prune` so is everything below an ignored folder, otherwise each entry is judged by itself, as
+    in the two hashes of the SDK.
 
     Raises:
-        OSError: a folder cannot be read, or holds more than `MAX_ENTRIES`.
+        OSError: a folder cannot be read, or has more than `MAX_ENTRIES`.
     """
     count = 0
     top = root.stat()
@@ -44,7 +44,7 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
             continue
         count += 1
         if count > MAX_ENTRIES:
-            raise OSError(errno.EFBIG, f"it holds more than {MAX_ENTRIES:,} files", str(root))
+            raise OSError(errno.EFBIG, f"it has more than {MAX_ENTRIES:,} files", str(root))
         out = ignored(entry.relative)
         if not entry.is_folder:
             if not out:
@@ -52,7 +52,7 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
             continue
         if (out and prune) or ignored.with_all_beneath(entry.relative):
             if not out:
-                yield entry  # empty as far as anybody sees
+                yield entry  # as good as empty
             continue
         status = entry.path.stat()
         if (status.st_dev, status.st_ino) in above:

@@ -1,6 +1,6 @@
-"""Hashes of local files and folders, without what ignore files exclude.
+"""Hash local files and folders, without ignored files.
 
-They equal those of azure-ai-ml, so that an upload by one tool is found by the other.
+The hashes equal those of azure-ai-ml, so that one tool finds what the other has uploaded.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from mlctl.files import ON_DISK, Files, is_file, is_folder, real
 
 
 def code_hash(path: Path, content: Files = ON_DISK) -> str:
-    """The SDK's `get_content_hash` (hash version 202208) of a code file or folder.
+    """Return the SDK's `get_content_hash` (hash version 202208) of a code file or folder.
 
-    Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
-    that order.
+    It covers the number of files, then `#name#size` of each by lower-cased relative path, then the
+    contents in that order.
 
     Raises:
         OSError: something in the folder cannot be read.
@@ -33,7 +33,7 @@ def code_hash(path: Path, content: Files = ON_DISK) -> str:
 
 
 def asset_hash(path: Path, content: Files = ON_DISK) -> str:
-    """The SDK's `get_object_hash` of a model or build context; it names the upload's folder.
+    """Return the SDK's `get_object_hash` of a model or build context, which names the upload.
 
     Raises:
         OSError: something in the folder cannot be read.
@@ -50,7 +50,7 @@ def asset_hash(path: Path, content: Files = ON_DISK) -> str:
 
 
 def files(path: Path) -> Iterator[tuple[Path, str]]:
-    """What is uploaded of a file or folder: each file, and its path within the folder.
+    """Yield what is uploaded of a file or folder: each file, with its relative path.
 
     Raises:
         OSError: a folder or its ignore file cannot be read.

@@ -1,8 +1,8 @@
-"""What `.amlignore` and `.gitignore` leave out of an upload, as azure-ai-ml reads them.
+"""Apply `.amlignore` and `.gitignore` to uploads, as azure-ai-ml does.
 
-Patterns become regular expressions that cannot backtrack: pathspec's, which the SDK carries a copy
-of, take minutes for `*a*a*a*a*a*a*a*ab`. A wildcard between two pieces of text takes the earliest
-match of the second, which for a glob is as good as any (as `fnmatch` does since Python 3.12).
+Patterns become regular expressions without backtracking: pathspec's, which the SDK includes, take
+minutes for `*a*a*a*a*a*a*a*ab`. A wildcard between two literals takes the earliest match of the
+second, which is enough for a glob (`fnmatch` does the same since Python 3.12).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _WILDCARD = re.compile(r"(\*+|\?|\[[^\]]+\])")
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What a folder's ignore file leaves out: (leave out, pattern), the last match decides."""
+    """What a folder's ignore file excludes: (excluded, pattern); the last match decides."""
 
     patterns: tuple[tuple[bool, re.Pattern[str]], ...] = ()
 
     def __call__(self, relative: str) -> bool:
-        """Whether a path relative to the folder is left out."""
+        """Whether a path relative to the folder is excluded."""
         out = False
         for leave_out, pattern in self.patterns:
             if leave_out is not out and pattern.fullmatch(relative):
@@ -36,15 +36,15 @@ class Ignored:
         return out
 
     def with_all_beneath(self, relative: str) -> bool:
-        """Whether a folder is left out and nothing below it is taken in again."""
+        """Whether a folder is excluded and nothing below it is included again."""
         return all(out for out, _ in self.patterns) and self(f"{relative}/x")
 
 
 def read(root: Path) -> Ignored:
-    """The ignore file of a folder.
+    """Read the ignore file of a folder.
 
     Raises:
-        OSError: it cannot be read, or a line of it is no pattern; says which.
+        OSError: it cannot be read, or one of its lines is not a pattern.
     """
     file = next((root / name for name in IGNORE_FILES if (root / name).is_file()), None)
     if file is None:
@@ -56,16 +56,16 @@ def read(root: Path) -> Ignored:
             try:
                 patterns.append((not line.startswith("!"), compiled(line.lstrip("!"))))
             except re.error as error:
-                why = f"line {number}, `{line[:60]}`, is no pattern: {error.msg}"
+                why = f"line {number}, `{line[:60]}`, is not a pattern: {error.msg}"
                 raise OSError(errno.EINVAL, why, str(file)) from None
     return Ignored(tuple(patterns))
 
 
 def compiled(glob: str) -> re.Pattern[str]:
-    """A gitignore pattern over relative paths; what it matches is left out with all beneath.
+    """Compile a gitignore pattern for relative paths; it also matches everything below.
 
     Raises:
-        re.error: a range in it is none, as in `[z-a]`.
+        re.error: a range in it is invalid, as in `[z-a]`.
     """
     anchored = "/" in glob.rstrip("/")
     runs = _runs(glob.removeprefix("/").removesuffix("/").split("/"))
@@ -84,7 +84,7 @@ def compiled(glob: str) -> re.Pattern[str]:
 
 
 def _runs(parts: Sequence[str]) -> list[list[str]]:
-    """The parts of a path as expressions, in runs between `**`."""
+    """Translate the parts of a path, in runs between `**`."""
     runs: list[list[str]] = [[]]
     for part in parts:
         if part == "**":
@@ -95,8 +95,8 @@ def _runs(parts: Sequence[str]) -> list[list[str]]:
 
 
 def _expression(part: str) -> str:
-    """One part of a path between two slashes."""
-    texts: list[str] = [""]  # what stands between stars
+    """Translate one part of a path."""
+    texts: list[str] = [""]  # the literals between stars
     for piece in _WILDCARD.split(part):
         if piece.startswith("*"):
             texts.append("")

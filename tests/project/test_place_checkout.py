@@ -64,7 +64,7 @@ def test_an_environment_has_a_name_that_env_takes_for_none_else(
 ) -> None:
     Path("mlctl.yml").write_text(f"environments: {{{name}: {{}}}}\n")
     done = mlctl("validate", "--env", "all", "cpu.yml")
-    assert (done.code, "is no name of an environment" in done.err) == (1, True), done.err
+    assert (done.code, "is not a valid name of an environment" in done.err) == (1, True), done.err
 
 
 def test_a_price_list_without_an_end_is_not_read(mlctl: Run, tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_capacity_locks_and_cancelling(running: LocalBackend, ask: Ask) -> None:
 def test_a_forecast_stands_beside_what_happened(running: LocalBackend, ask: Ask) -> None:
     running.wait(4000)
     page = text(ask, "forecasts/train")
-    assert page.count('>1h04m</td>') == 3  # nothing takes nodes away
+    assert page.count(">1h04m</td>") == 3  # nothing takes nodes away
     assert "<b>1h04m</b>" in page
     assert "the weather as it is now" in page
     assert "the weather stress" in text(ask, "forecasts/train", weather="stress")
