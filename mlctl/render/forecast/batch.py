@@ -134,8 +134,8 @@ def _outcome(of: Mapping[str, Any], means: Mapping[str, Any]) -> str:
 
 def _aside(*words: str) -> str:
     """What is known, in parentheses."""
-    known = "; ".join(word for word in words if word != UNKNOWN)
-    return f" ({known})" if known else ""
+    joined = "; ".join(word for word in words if word != UNKNOWN)
+    return f" ({joined})" if joined else ""
 
 
 def _start(means: Mapping[str, Any]) -> str:

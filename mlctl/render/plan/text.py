@@ -150,10 +150,10 @@ def _short(digest: str) -> str:
 
 def orphans(addresses: Sequence[Address]) -> str:
     """`compute/old is declared no more; --prune deletes it.`"""
-    one = len(addresses) == 1
+    is_single = len(addresses) == 1
     return clean(
-        f"{listed(some(addresses))} {'is' if one else 'are'} declared no more;"
-        f" `--prune` deletes {'it' if one else 'them'}."
+        f"{listed(some(addresses))} {'is' if is_single else 'are'} declared no more;"
+        f" `--prune` deletes {'it' if is_single else 'them'}."
     )
 
 
