@@ -92,8 +92,8 @@ class _Resolver:
                     uploads += found
             except OSError as error:
                 self.report.add(_unreadable(resource, field, error))
-        same = values == resource.values and len(uploads) == len(resource.uploads)
-        yield resource if same else replace(resource, values=values, uploads=tuple(uploads))
+        unchanged = values == resource.values and len(uploads) == len(resource.uploads)
+        yield resource if unchanged else replace(resource, values=values, uploads=tuple(uploads))
 
     def _adopted(
         self, resource: Resource, field: Field, asset: Resource, parents: tuple[Path, ...]
@@ -150,7 +150,7 @@ class _Resolver:
         Steps that are no mappings are left as they are: the schema has refused them.
         """
         components: dict[str, Resource] = {}
-        made = dict(jobs)
+        resolved = dict(jobs)
         for name, step in jobs.items():
             key = steps.component_key(step) if isinstance(step, Mapping) else ""
             at = replace(field, at=(*field.at, name, key))
@@ -171,12 +171,12 @@ class _Resolver:
             )
             if asset is not None:
                 whole = yield from self._adopted(resource, field, asset, parents)
-                made[name] = {
+                resolved[name] = {
                     **steps.run(step, asset.form.name, pointer.nest(whole.values)),
                     steps.component_key(step): _reference(whole),
                     SOURCE: FILE if name in components else INLINE,
                 }
-        return made
+        return resolved
 
 
 def resolve_local_files(
@@ -197,11 +197,7 @@ def _reference(asset: Resource) -> str:
 def _component(
     resource: Resource, path: Path, parents: tuple[Path, ...], content: Files
 ) -> Resource:
-    """The component in a file, whose name and version do not count.
-
-    Raises:
-        OSError: it cannot be read, is no component, or is a part of itself.
-    """
+    """The component in a file, whose name and version do not count."""
     if files.real(path) in parents:
         raise OSError(errno.ELOOP, "it is a component of itself", str(path))
     documents = source.load(str(path), content.read(path, source.MAX_BYTES), Report())

@@ -98,8 +98,8 @@ def _port(
         group = bound[1]
         name = bound[2]
         if group != "jobs":
-            held = (pipeline.get(group) or {}).get(name, _FOLDER)
-            return _port(held, pipeline, files)
+            folder = (pipeline.get(group) or {}).get(name, _FOLDER)
+            return _port(folder, pipeline, files)
         match = _OF_STEP.fullmatch(name)
         step = pipeline["jobs"].get(match[1]) if match else None
         if match is None or not isinstance(step, Mapping):

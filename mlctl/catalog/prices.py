@@ -141,8 +141,8 @@ def parse(text: str) -> PriceList:
     for row in filter(None, rows):
         if len(row) != width:
             raise PriceListError(f"`{','.join(row)}` has not {','.join(columns)}")
-        size, region, dedicated, spot, *more = row
-        price = Price(_amount(dedicated), _amount(spot), *more)
+        size, region, dedicated, spot, *rates = row
+        price = Price(_amount(dedicated), _amount(spot), *rates)
         if price.eviction_rate and price.eviction_rate not in EVICTION_RATES:
             raise PriceListError(f"`{price.eviction_rate}` is none of {', '.join(EVICTION_RATES)}")
         if prices.setdefault(pair_of(size, region), price) != price:
@@ -172,12 +172,14 @@ def header(text: str) -> Mapping[str, str]:
 def dump(source: str, as_of: date, prices: Iterable[tuple[str, str, Price]]) -> str:
     """The text of a price list, by size and region."""
     rows = [*prices]
-    more = any(price.eviction_rate for _, _, price in rows)
-    columns = [*_COLUMNS, _MORE] if more else _COLUMNS
+    has_rates = any(price.eviction_rate for _, _, price in rows)
+    columns = [*_COLUMNS, _MORE] if has_rates else _COLUMNS
     lines = [f"# source: {source}", f"# as_of: {as_of.isoformat()}", ",".join(columns)]
     for size, region, price in rows:
         amounts = (
             "" if amount is None else f"{amount:.15g}" for amount in (price.dedicated, price.spot)
         )
-        lines.append(",".join((size, region, *amounts, *([price.eviction_rate] if more else ()))))
+        lines.append(
+            ",".join((size, region, *amounts, *([price.eviction_rate] if has_rates else ())))
+        )
     return "\n".join(lines) + "\n"

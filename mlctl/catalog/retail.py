@@ -64,7 +64,7 @@ def read(meters: Iterable[Mapping[str, Any]], today: date) -> dict[tuple[str, st
         begins, amount = _text(meter, "effectiveStartDate")[:10], _amount(meter)
         if any(meter.get(key) != value for key, value in _COMMON.items()):
             continue
-        if any(other in product for other in _OTHER_PRODUCTS) or name.endswith(_LOW_PRIORITY):
+        if any(word in product for word in _OTHER_PRODUCTS) or name.endswith(_LOW_PRIORITY):
             continue
         if begins <= today.isoformat() and amount > 0:
             key = _text(meter, "armSkuName"), _text(meter, "armRegionName"), name.endswith(_SPOT)

@@ -58,8 +58,8 @@ def read(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Price]:
         if not isinstance(rate, str | None) or not _is_amount(amount):
             raise RowError(f"a row has no price and no rate, but {amount or rate!r:.40}")
         earlier = prices.get(pair, Price())
-        known = rate if rate in EVICTION_RATES else earlier.eviction_rate
-        prices[pair] = Price(None, earlier.spot if amount is None else amount, known)
+        eviction_rate = rate if rate in EVICTION_RATES else earlier.eviction_rate
+        prices[pair] = Price(None, earlier.spot if amount is None else amount, eviction_rate)
     return prices
 
 

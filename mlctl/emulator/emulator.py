@@ -138,11 +138,7 @@ def _without_front_end(request: Request) -> Request:
 
 
 def _operation_style(request: Request, usual: OperationStyle) -> OperationStyle:
-    """The style of long-running operations that the caller may choose, with `x-mlctl-lro`.
-
-    Raises:
-        ServiceError: 400, there is no such style.
-    """
+    """The style of long-running operations that the caller may choose, with `x-mlctl-lro`."""
     text = request.header("x-mlctl-lro")
     if not text:
         return usual

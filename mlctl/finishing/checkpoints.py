@@ -29,12 +29,12 @@ def count_saved_steps(sizes: Mapping[str, int], first: int, steps: int) -> int |
     unnumbered = by_step.pop(-1, [])
     if not by_step:
         return first if _bytes(unnumbered, sizes) and any(map(_is_whole, unnumbered)) else None
-    last, before = None, Counter[str]()
+    last, previous = None, Counter[str]()
     for step, names in sorted(by_step.items()):
         files = _bytes(names, sizes)
-        is_smaller = any(files[shape] < _LEAST * size for shape, size in before.items())
+        is_smaller = any(files[shape] < _LEAST * size for shape, size in previous.items())
         if files and not is_smaller and all(map(_is_whole, names)) and _has_all_parts(names):
-            last, before = step, files
+            last, previous = step, files
     return last
 
 

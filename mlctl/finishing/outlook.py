@@ -63,8 +63,8 @@ def forecast_outlook(
     scenario = replace(study.scenario, job=job)
     study = replace(study, scenario=scenario, policy=policy, seed=f"outlook/{progress.shard}")
     runs = max(min(_RUNS, _ATTEMPTS // study.steps), _LEAST)
-    histories, gone = study.histories(range(runs)), now - since
-    fitting = [history for history in histories if history.time_s >= gone]
+    histories, elapsed = study.histories(range(runs)), now - since
+    fitting = [history for history in histories if history.time_s >= elapsed]
     if len(fitting) < _LEAST:  # the run already takes longer than almost every forecast
         fitting = histories
     times_s = sorted(history.done_s for history in fitting if history.done)
@@ -85,7 +85,9 @@ def forecast_outlook(
         times_s[len(times_s) // 2],
         times_s[min(len(times_s) * 95 // 100, len(times_s) - 1)],
     )
-    return Outlook(max(median - gone, 0.0), max(slow - gone, 0.0), progress.spent + ahead, late)
+    return Outlook(
+        max(median - elapsed, 0.0), max(slow - elapsed, 0.0), progress.spent + ahead, late
+    )
 
 
 def build_job_study(order: Order) -> RecoveryStudy:

@@ -158,16 +158,12 @@ def _duration_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return int(total) if total.is_integer() else total
 
 
-def _map_text(value: Data) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _map(value: Data, _field: Field, _scope: Scope) -> Data:
-    return (
-        {key: _map_text(inner) for key, inner in value.items()}
-        if isinstance(value, dict)
-        else value
-    )
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: inner if isinstance(inner, str) else json.dumps(inner) for key, inner in value.items()
+    }
 
 
 def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:

@@ -106,14 +106,14 @@ def _turns(
     for number in range(1, int(text) + 1):
         turn = _copy(inside)
         if number > 1:
-            before = f"{body}-{number - 1}"
+            previous = f"{body}-{number - 1}"
             for output, ports in mapping.items() if isinstance(mapping, Mapping) else ():
                 for port in ports if isinstance(ports, list) else [ports]:
-                    value = spelt(PARENT, JOBS, before, OUTPUTS, _port(output))
+                    value = spelt(PARENT, JOBS, previous, OUTPUTS, _port(output))
                     turn[INPUTS] = {**(turn.get(INPUTS) or {}), _port(port): value}
             said = str(True if step.get(CONDITION) is None else step[CONDITION]).strip()
             if said.casefold() not in ("true", "false"):
-                said = spelt(PARENT, JOBS, before, OUTPUTS, _port(said))
+                said = spelt(PARENT, JOBS, previous, OUTPUTS, _port(said))
             _guard(turn, "true", said)
         turn |= {LOOP: LAST, BODY: body}
         yield f"{body}-{number}", turn

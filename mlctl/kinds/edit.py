@@ -145,11 +145,7 @@ def _spelling(resource: Resource, at: Pointer) -> Pointer:
 
 
 def _holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, Pointer]:
-    """Find the document of a file to edit, and where in it.
-
-    Raises:
-        CannotEdit: no file sets the field, or several do.
-    """
+    """Find the document of a file to edit, and where in it."""
     data = resource.document.data
     if pointer.get(data, whole) is not None:
         holders = resource.document.holders(whole)

@@ -25,7 +25,8 @@ _MODES = {
 }
 _WORDS = {wire: word for word, wire in reversed(_MODES.items())}
 _KEYS = {"path": "uri", "path_on_compute": "pathOnCompute", "name": "assetName"}
-_DATA = "azureml:"
+_ASSET = "azureml:"
+_MODELS = ("custom_model", "mlflow_model")  # as azure-ai-ml has them (_resolve_job_input)
 
 
 def encode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
@@ -105,7 +106,7 @@ def encode(value: Data, sort: str, scope: Scope) -> dict[str, Data]:
         if declared.get(key) is not None:
             body[wire] = declared[key]
     if "uri" in body:
-        body["uri"] = _asset(body["uri"], scope)
+        body["uri"] = _asset(body["uri"], scope, "models" if body[sort] in _MODELS else "data")
     if declared.get("version") is not None:
         body["assetVersion"] = str(declared["version"])
     if declared.get("mode") is not None:
@@ -129,14 +130,16 @@ def decode(value: Data, sort: str, scope: Scope) -> Data:
     return decoded
 
 
-def _asset(path: Data, scope: Scope) -> Data:
-    """Return a registered data asset's ARM id; other paths stay as they are."""
-    name, colon, version = str(path).removeprefix(_DATA).partition(":")
-    if not str(path).startswith(_DATA) or name.startswith("/") or not (name and colon and version):
+def _asset(path: Data, scope: Scope, collection: str) -> Data:
+    """Return a registered asset's ARM id; other paths stay as they are."""
+    name, colon, version = str(path).removeprefix(_ASSET).partition(":")
+    if not str(path).startswith(_ASSET) or name.startswith("/") or not (name and colon and version):
         return path
-    return f"{scope.id}/data/{name}/versions/{version}"
+    return f"{scope.id}/{collection}/{name}/versions/{version}"
 
 
 def _short(path: str, scope: Scope) -> str:
-    name, slash, version = path.removeprefix(f"{scope.id}/data/").partition("/versions/")
-    return f"{_DATA}{name}:{version}" if slash and not name.startswith("/") else path
+    collection, _, asset = path.removeprefix(f"{scope.id}/").partition("/")
+    name, slash, version = asset.partition("/versions/")
+    is_own = collection in ("data", "models") and slash
+    return f"{_ASSET}{name}:{version}" if is_own else path

@@ -101,14 +101,16 @@ class Resource:
 
     def references(self) -> list[tuple[Field, Reference]]:
         """The fields that name other resources, and their references."""
-        found = []
+        references = []
         for field, value in self._referring():
             if field.refers_to and isinstance(value, str) and not _is_no_resource(value):
                 reference = Reference.parse(value, field.refers_to)
                 if reference is not None:
-                    found.append((field, reference))
-        met = {field.at for field, _ in found}
-        return found + [nested for nested in self._nested_references() if nested[0].at not in met]
+                    references.append((field, reference))
+        met = {field.at for field, _ in references}
+        return references + [
+            nested for nested in self._nested_references() if nested[0].at not in met
+        ]
 
     def places(self, annotation: str) -> Iterator[tuple[Pointer, Schema]]:
         """Find the places in steps, maps and inline assets whose schema has an annotation."""

@@ -137,10 +137,10 @@ def zone(name: str) -> tzinfo | None:
 def moment(text: Data, place: tzinfo) -> datetime | None:
     """Parse a moment into UTC; it is in the given zone unless it has an offset."""
     try:
-        said = datetime.fromisoformat(str(text)) if text else None
+        moment = datetime.fromisoformat(str(text)) if text else None
     except ValueError:
         return None
-    return (said if said.tzinfo else _in_utc(said, place)).astimezone(UTC) if said else None
+    return (moment if moment.tzinfo else _in_utc(moment, place)).astimezone(UTC) if moment else None
 
 
 def _in_utc(local: datetime, place: tzinfo) -> datetime:

@@ -61,8 +61,8 @@ def refresh(
     live = {
         address: resource for address, resource in resources.items() if address not in deleting_now
     }
-    owned = _owned(every.values(), of)
-    undeclared = [resource for resource in owned if resource.address not in resources]
+    own = owned(every.values(), of)
+    undeclared = [resource for resource in own if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
     deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
     beneath = find_children(backend, every.values() if listed else None) if deleting else {}
@@ -81,7 +81,7 @@ def refresh(
         users_of(beneath.values(), backend.scope),
         deleting_now,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
-        owned,
+        own,
         _remaining(unfinished, live),
         decoded,
         {} if destroying else _versions_of_labels(graph, live, backend, decoded),
@@ -162,16 +162,8 @@ def _newest_of_registry(label: str, backend: Backend) -> str:
     return f"{label.partition('/labels/')[0]}/versions/{live.address.version}" if live else label
 
 
-def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:
-    """What has the project's tag; everything is listed for it.
-
-    Raises:
-        ServiceError: the backend cannot be read.
-    """
-    return _owned(backend.list_all(KINDS), project)
-
-
-def _owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
+def owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
+    """What of it has the project's tag, and is not being deleted."""
     return tuple(resource for resource in every if owner(resource) == project and _stays(resource))
 
 

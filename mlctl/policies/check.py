@@ -66,6 +66,8 @@ def check_plan(
                 yield Diagnostic(policy.finding, policy.message, _own_label(policy), policy.hint)
             continue
         for change in plan.changes:
+            if change.action is Action.NO_OP and not policy.kinds:
+                continue
             if policy.waivers and policy.waived(str(change.address), today):
                 continue
             about = {**base, CHANGE: _change_values(change)}
@@ -135,8 +137,8 @@ def _roots_of(
     for kind in others:
         referred = _referred_resources(kind, resource, graph) if resource else ()
         yield [
-            _by_both_names(kind, _shown_values(policy, other.values, other.form))
-            for other in referred
+            _by_both_names(kind, _shown_values(policy, referred_kind.values, referred_kind.form))
+            for referred_kind in referred
         ]
 
 
@@ -153,7 +155,7 @@ def _roots_of_change(
     policy: Policy, change: Change, plan: Plan, graph: Graph
 ) -> Iterable[Sequence[_Roots]]:
     if not policy.kinds:
-        return [[]] if change.action is Action.NO_OP and policy.asks(CHANGE) else []
+        return []
     if kind_of(change.address) is not policy.kinds[0]:
         return [[]]
     return _roots_of(policy, _values_of(policy, change, plan.scope), change.resource, graph)

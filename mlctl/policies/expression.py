@@ -16,6 +16,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ import jmespath
 from jmespath.exceptions import IncompleteExpressionError, JMESPathError, LexerError, ParseError
 from jmespath.functions import Functions, signature
 from jmespath.lexer import Lexer
+from jmespath.visitor import TreeInterpreter
 
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, Pointer
@@ -97,7 +99,7 @@ class Condition:
     def holds(self, roots: Roots) -> bool:
         """Whether the rule is true of what the roots stand for."""
         try:
-            value = self._search(dict(roots), _OPTIONS)
+            value = self._search(dict(roots))
         except TypeError:  # a text compared with a number
             return False
         return value not in ("", [], {}, None) and value is not False
@@ -122,7 +124,9 @@ def parse(text: str) -> Condition:
     except RecursionError:
         raise _too_deep(text) from None
     reader = _Reader(text, iter(names))
-    return Condition(text, tuple(reader.paths(compiled.parsed)), compiled.search)
+    # as `compiled.search`, which makes an interpreter for each value
+    search = partial(TreeInterpreter(_OPTIONS).visit, compiled.parsed)
+    return Condition(text, tuple(reader.paths(compiled.parsed)), search)
 
 
 @dataclass(frozen=True, slots=True)

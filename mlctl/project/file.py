@@ -174,8 +174,8 @@ class Project:
     @property
     def _overlay_files(self) -> list[Path]:
         names = [*self.values.get("overlays", ())]
-        for one in self.values.get(ENVIRONMENTS, {}).values():
-            names += (one or {}).get("overlays", ())
+        for environment in self.values.get(ENVIRONMENTS, {}).values():
+            names += (environment or {}).get("overlays", ())
         return self._below(dict.fromkeys(names))
 
     def _below(self, names: Iterable[str]) -> list[Path]:

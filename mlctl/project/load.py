@@ -126,12 +126,12 @@ def variables(
 def _unchosen(project: Project) -> Unchosen | None:
     """The environments of a project, where they give variables and none is chosen."""
     environments = project.values.get(ENVIRONMENTS) or {}
-    given = [(values or {}).get("variables") or {} for values in environments.values()]
-    if project.environment is not None or project.document is None or not any(given):
+    declared = [(values or {}).get("variables") or {} for values in environments.values()]
+    if project.environment is not None or project.document is None or not any(declared):
         return None
     label = project.document.label((ENVIRONMENTS,), key=True)
     return Unchosen(
-        tuple(environments), frozenset(name for names in given for name in names), label
+        tuple(environments), frozenset(name for names in declared for name in names), label
     )
 
 

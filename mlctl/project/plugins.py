@@ -91,11 +91,7 @@ class Plugins:
 
 
 def _rules(plugin: Plugin) -> tuple[Rule, ...]:
-    """The rules that a plug-in says it has.
-
-    Raises:
-        BrokenPlugin: it has none, or one with a code of mlctl.
-    """
+    """The rules that a plug-in says it has."""
     rules = getattr(plugin.value, "RULES", None)
     if not isinstance(rules, tuple | list) or not callable(getattr(plugin.value, "check", None)):
         raise plugin.broken("has no `RULES` with a `check(graph, today)`")
@@ -108,11 +104,7 @@ def _rules(plugin: Plugin) -> tuple[Rule, ...]:
 
 
 def _files(plugin: Plugin) -> list[Path]:
-    """The files of policies that a plug-in brings.
-
-    Raises:
-        BrokenPlugin: it names none, or one that is not there.
-    """
+    """The files of policies that a plug-in brings."""
     value = plugin.value
     listed = list(value) if isinstance(value, tuple | list) else [value]
     if not listed or not all(isinstance(item, str | Path) for item in listed):

@@ -113,8 +113,8 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 def _ended(record: Mapping[str, Any]) -> str:
     reason = f", {record['reason']}" if record["reason"] else ""
     saved = record.get("saved")
-    kept = f"; its checkpoint has {_count(saved, 'step')}" if saved is not None else ""
-    return f"{record['status'].lower()}{reason}{kept}"
+    checkpoint = f"; its checkpoint has {_count(saved, 'step')}" if saved is not None else ""
+    return f"{record['status'].lower()}{reason}{checkpoint}"
 
 
 def live(record: Mapping[str, Any], data: Mapping[str, Any]) -> str:
@@ -158,10 +158,10 @@ def human(data: Mapping[str, Any]) -> str:
 def left(
     data: Mapping[str, Any], outlook: Mapping[str, float | None], now: float, as_of: float
 ) -> str:
-    """Say how much of a job remains, from an outlook made at `as_of`."""
-    gone = now - as_of
+    """What is still to come of a job, by an outlook of the moment `as_of`."""
+    elapsed_s = now - as_of
     median, slow = (
-        elapsed(max((outlook[key] or 0.0) - gone, 0.0)) for key in ("left_s", "left_p95_s")
+        elapsed(max((outlook[key] or 0.0) - elapsed_s, 0.0)) for key in ("left_s", "left_p95_s")
     )
     words = f"about {median}, at most {slow} in 95 % of cases"
     if outlook["late"] is None:
@@ -209,16 +209,16 @@ def _spending(data: Mapping[str, Any], end: float) -> html.Curves:
         for run, total in zip(data["runs"], totals, strict=True)
     ]
     band = [(at, usd_) for at, usd_ in option.get("band") or ()]
-    most = max(usd_ for _, usd_ in [*spent, *band]) or 1.0
+    highest = max(usd_ for _, usd_ in [*spent, *band]) or 1.0
     longest = max(at for at, _ in [*spent, *band])
-    rows = [Curve("spent", tuple((at, usd_ / most) for at, usd_ in spent))]
+    rows = [Curve("spent", tuple((at, usd_ / highest) for at, usd_ in spent))]
     if band:
-        corners = tuple((at, usd_ / most) for at, usd_ in [(0.0, 0.0), *band])
+        corners = tuple((at, usd_ / highest) for at, usd_ in [(0.0, 0.0), *band])
         rows.append(Curve("forecast, nine cases of ten", corners, is_area=True))
     deadline = data["deadline_s"]
     line = ("deadline", deadline) if deadline is not None and deadline <= 2 * longest else None
     x = Axis("time since it began", "0", elapsed(max(longest, deadline if line else 0.0)))
-    return html.Curves("Cost", tuple(rows), x, line, up=f"USD: 0 to {most:.3g}")
+    return html.Curves("Cost", tuple(rows), x, line, up=f"USD: 0 to {highest:.3g}")
 
 
 def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -106,7 +106,7 @@ class JobRun:
         for node in (self.plan.nodes[name] for name in self._chosen()):
             for name, value in node.inputs.items():
                 if isinstance(value, Elsewhere):
-                    raise RunError(f"{node.where}: {self._not_here(node, name, value.uri)}")
+                    raise RunError(f"{node.where}: {_not_here(name, value)}")
 
     def _chosen(self) -> list[str]:
         """The nodes that are to be run; those that one alone needs are taken as they are."""
@@ -302,8 +302,8 @@ class JobRun:
                 return self._text(node, name, sources[0], folder)
             case LocalData(path):
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
-            case Elsewhere(uri):
-                raise RunError(self._not_here(node, name, uri))
+            case Elsewhere():
+                raise RunError(_not_here(name, value))
 
     def _together(self, sources: list[StepOutput], place: Path) -> str:
         """What all rounds of a loop left: a list of values, or the path of an MLTable."""
@@ -314,15 +314,6 @@ class JobRun:
 
     def _is_value(self, source: StepOutput) -> bool:
         return self.plan.nodes[source.node].outputs.get(source.name) in commands.VALUE_TYPES
-
-    def _not_here(self, node: RunNode, name: str, uri: str) -> str:
-        typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
-        asset = uri.startswith("azureml:") and "://" not in uri
-        declared = ", as does the file that declares it" if asset else ""
-        return (
-            f"the input `{name}` is at `{uri}`, and nothing is fetched:"
-            f" --input {typed}=PATH says where it is here{declared}"
-        )
 
     def _copied(self, path: Path, place: Path) -> Path:
         """Where a command finds an input of the user's: a copy that it may damage, or a sample."""
@@ -382,6 +373,16 @@ class JobRun:
                 commands.table_of(outputs, place / name)
             elif outputs:
                 (place / name).symlink_to(outputs[-1])
+
+
+def _not_here(name: str, value: Elsewhere) -> str:
+    """What to do about an input that is not on this machine."""
+    asset = value.uri.startswith("azureml:") and "://" not in value.uri
+    declared = ", as does the file that declares it" if asset else ""
+    return (
+        f"the input `{name}` is at `{value.uri}`, and nothing is fetched:"
+        f" --input {value.typed}=PATH says where it is here{declared}"
+    )
 
 
 def _sentence(error: OSError) -> str:

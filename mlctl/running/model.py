@@ -40,9 +40,10 @@ class StepOutput:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Data that is not on this machine: what the file says of it."""
+    """Data that is not on this machine: what the file says of it, and the input that is typed."""
 
     uri: str
+    typed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

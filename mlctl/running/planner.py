@@ -239,6 +239,8 @@ class _Planner:
             if written is not None:
                 place = part if key in part.mapping(INPUTS) else runs
                 value = self.value(place, written, outer or {}, produced or {})
+                if isinstance(value, Elsewhere) and not value.typed:
+                    value = replace(value, typed=path)
                 if value is not None:
                     bound[str(key)] = value
             elif not port.get("optional"):

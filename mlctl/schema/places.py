@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 
 from mlctl.pointer import Data, Pointer
@@ -24,9 +24,9 @@ def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Point
             properties, additional = level.get("properties", {}), level.get("additionalProperties")
             for name, value in data.items():
                 inner = properties.get(name, additional)
-                if isinstance(inner, Mapping):
+                if isinstance(inner, dict):
                     yield from places(inner, value, (*at, name))
-        elif isinstance(data, list) and isinstance(level.get("items"), Mapping):
+        elif isinstance(data, list) and isinstance(level.get("items"), dict):
             for index, value in enumerate(data):
                 yield from places(level["items"], value, (*at, index))
 

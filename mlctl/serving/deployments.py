@@ -109,7 +109,7 @@ def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
     """
     with workspace.store.read() as db:
         state = workspace.state(db)
-    address = batch_jobs.address_in(state, text.removeprefix("azureml:"), kind)
+    address = batch_jobs.address_in(state, text, kind)
     stored = service.read(workspace, [address]).get(address) if address else None
     if stored is None or address is None:
         why = f"`{text}` is no {kind} of this workspace: its files are not here"

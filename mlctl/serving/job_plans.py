@@ -267,7 +267,8 @@ class _Reader:
                     return produced[step][name]
             raise Permanent("InvalidPipeline", f"`{text}` of {label} leads nowhere")
         if kind.casefold() not in _PLAIN:
-            return LocalData(self.files("data", text))
+            asset = "model" if kind.casefold().endswith("_model") else "data"
+            return LocalData(self.files(asset, text))
         for inside in reversed(list(find(text))):
             value = outer.get(inside.path[-1]) if inside.path[:2] == (PARENT, INPUTS) else None
             if isinstance(value, Literal):

@@ -45,7 +45,7 @@ def read(
     if content is not None:
         return load(name, content, report, explicit=explicit)
     try:
-        with open_any(Path(path)) if explicit else open_regular(Path(path)) as file:
+        with open_any(Path(path)) if explicit else open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_BYTES:
                 report.add(too_big(name))

@@ -25,8 +25,8 @@ from mlctl.simulator.engine.model import HOUR
 from mlctl.studio.watch import Watch
 
 RUNS = 200
-NOW = "as it is now"  # the weather of the cloud
-_QUANTILES = {0.1: "1 in 10 below", 0.5: "half below", 0.9: "9 in 10 below"}
+NOW = "current"  # the weather of the cloud
+_QUANTILES = {0.1: "p10", 0.5: "p50", 0.9: "p90"}
 _Run = tuple[JobStatus, float, float]  # how a history ended, after how long, with what node-seconds
 
 
@@ -54,7 +54,7 @@ def beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:
         cluster = world.clusters.get(view.cluster or "")
         if not isinstance(job, BatchJob | TrainingJob) or cluster is None:
             text = (
-                f"There is no forecast of `{name}`: it is made of others, or its cluster is gone."
+                f"There is no forecast for `{name}`: it has child jobs, or its cluster was deleted."
             )
             raise Permanent("NoForecast", text)
         spec = replace(cluster.spec, quotas=())
@@ -74,7 +74,7 @@ def beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:
     return {
         "weather": weather_name,
         "runs": len(runs),
-        "columns": ("time until completed", "cost"),
+        "columns": ("time to complete", "cost"),
         "rows": [
             {"name": name, "cells": cells}
             for name, *cells in zip(
@@ -100,7 +100,7 @@ def _processes(name: str) -> Any:
     except weather.WeatherError as error:
         raise Permanent("NoWeather", str(error)) from None
     if model is None:
-        raise Permanent("NoWeather", f"There is no weather `{name}`.")
+        raise Permanent("NoWeather", f"Unknown weather `{name}`.")
     return model.processes()
 
 
@@ -125,5 +125,5 @@ def _curve(times: Sequence[float], happened: float, runs: int) -> str:
         return ""
     steps = tuple((at, number / runs) for number, at in enumerate(times, 1))
     low, high = min(times[0], happened), max(times[-1], happened)
-    axis = svg.Axis("time since it was submitted", elapsed(low), elapsed(high))
+    axis = svg.Axis("time since submission", elapsed(low), elapsed(high))
     return svg.curves([svg.Curve("forecast", steps)], axis, ("this job", happened))

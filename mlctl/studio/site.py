@@ -101,7 +101,7 @@ class Site:
         """Answer a request."""
         _, token, *parts = request.path.split("?")[0].split("/")
         if not hmac.compare_digest(token.encode(), self._token.encode()):
-            text = "This is not the whole address: open the one that `mlctl studio` has printed."
+            text = "This address is incomplete: open the one that `mlctl studio` printed."
             return _text(text, 403)
         names = [unquote(part) for part in parts] or [""]
         try:

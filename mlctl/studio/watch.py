@@ -132,7 +132,7 @@ class Watch:
             ServiceError: the workspace is a real one, of which the studio only reads.
         """
         if self.local is None:
-            text = "The studio only reads a workspace on Azure: use the commands to change it."
+            text = "The studio only reads workspaces on Azure: use the commands to change them."
             raise Permanent("ReadOnly", text, status=403)
         return self.local
 

@@ -15,14 +15,14 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds import Address, kind_of
+from mlctl.kinds import KINDS, Address, kind_of
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, undeclared
 from mlctl.planning.planner import plan
 from mlctl.planning.preflight.regions import NAME_TAKEN
-from mlctl.planning.refresh import owned_by, refresh
+from mlctl.planning.refresh import owned, refresh
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.render.plan import unfinished as unfinished_text
 from mlctl.render.terminal.terminal import clean
@@ -144,11 +144,11 @@ class _Planning:
         if not options.looking_for_orphans:
             return []
         try:
-            owned = owned_by(project, self.backend)
-            orphans = list(undeclared(loaded.graph, owned, frozenset()))
+            every = self.backend.list_all(KINDS)
+            orphans = owned(undeclared(loaded.graph, every, frozenset()), project)
             if orphans:  # only then are the project's other files read
                 elsewhere = self._declared_elsewhere(loaded, files)
-                orphans = list(undeclared(loaded.graph, orphans, elsewhere))
+                orphans = (*undeclared(loaded.graph, orphans, elsewhere),)
         except (ServiceError, UnreadableFolder) as error:
             self.context.note(clean(f"note: what no file declares any more is not known: {error}"))
             return []

@@ -94,7 +94,7 @@ def test_a_project_that_is_no_file_is_not_passed_over(mlctl: Run, tmp_path: Path
 
 def test_a_project_named_as_a_path_is_no_resource(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "mlctl.yml").write_text("project: p\n")
-    assert "is read by every command, and declares no resource" in mlctl("plan", "mlctl.yml").err
+    assert "configures the project and declares no resources" in mlctl("plan", "mlctl.yml").err
 
 
 def test_a_backend_that_there_is_not_is_told_before_its_workspace(

@@ -469,6 +469,20 @@ def test_an_input_that_is_not_here_is_said_before_anything_runs(mlctl: Run, tmp_
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("of_job", [True, False])
+def test_what_is_to_be_typed_for_an_input_is_taken(
+    mlctl: Run, tmp_path: Path, of_job: bool
+) -> None:
+    rows = {"type": "uri_file", "path": "https://example.invalid/a.csv"}
+    bound = "${{parent.inputs.table}}" if of_job else rows
+    step = {"command": "cat ${{inputs.rows}}", "inputs": {"rows": bound}}
+    pipeline(tmp_path, {"first": step}, **({"inputs": {"table": rows}} if of_job else {}))
+    typed = "table" if of_job else "first.rows"
+    assert f"--input {typed}=PATH" in mlctl("job", "run", "pipeline.yml").err
+    written(tmp_path, "a.csv", "1\n")
+    assert mlctl("job", "run", "pipeline.yml", "--input", f"{typed}=a.csv").code == 0
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> dict[int, list[int]]:
     """The earlier steps that each step reads."""

@@ -345,11 +345,7 @@ def _node(body: Mapping[str, Data]) -> ComputeNode:
 
 
 def _refuse_retired(kinds: Iterable[str]) -> None:
-    """Refuse kinds of a service that Azure has retired (only `local` simulates them).
-
-    Raises:
-        Permanent: one of the kinds is such a kind.
-    """
+    """Refuse kinds of a service that Azure has retired (only `local` simulates them)."""
     for name in kinds:
         kind = kind_of(Address(name, ""))
         if kind.retired_service:

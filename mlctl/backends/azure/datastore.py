@@ -149,10 +149,6 @@ class BlobFolders(Folders):
             list(pool.map(drop, [str(blob.name) for blob in blobs]))
 
     def _container(self, name: str) -> Any:
-        """A client of the container of a datastore; its secret is good for an hour.
-
-        Raises:
-            NotFound: there is no such datastore.
-        """
+        """A client of the container of a datastore; its secret is good for an hour."""
         store = Datastore(self._backend.arm, self._backend.scope, self._backend.cloud, name)
         return store.container()

@@ -63,31 +63,27 @@ class BlobLeases:
 
     def _acquire(self, container: Any, project: str, holder: Holder, duration: float) -> Lease:
         blob, begun, now = container.get_blob_client(_name(project)), self._elapsed(), self._wall()
-        taken = self._taken(blob, project, int(duration))
+        blob_lease = self._taken(blob, project, int(duration))
         try:
             metadata = blob.get_blob_properties(**TIMES).metadata or {}
             token = int(metadata.get(_TOKEN) or 0) + 1
-            lease = Lease(project, token, holder, now, now + duration, taken.id)
+            lease = Lease(project, token, holder, now, now + duration, blob_lease.id)
             blob.upload_blob(
                 json.dumps(_lease_content(lease)),
                 overwrite=True,
                 metadata={_TOKEN: str(token)},
-                lease=taken,
+                lease=blob_lease,
                 **TIMES,
             )
         except BaseException:
             with suppress(AzureError):  # it is over by itself in a minute
-                taken.release(**TIMES)
+                blob_lease.release(**TIMES)
             raise
         self._until[lease.id] = begun + duration
         return lease
 
     def _taken(self, blob: Any, project: str, duration: int) -> Any:
-        """The SDK's client of the lease of a blob, which is made where there is none.
-
-        Raises:
-            LeaseHeld: another has it.
-        """
+        """The SDK's client of the lease of a blob, which is made where there is none."""
         try:
             return blob.acquire_lease(lease_duration=duration, **TIMES)
         except ResourceNotFoundError:
@@ -207,11 +203,7 @@ class BlobLeases:
 
 
 def _answer(ask: Callable[[], _T]) -> _T:
-    """What is asked of the storage.
-
-    Raises:
-        ServiceError: it cannot be reached, or refuses.
-    """
+    """What is asked of the storage."""
     try:
         with sdk_errors_decoded():
             return ask()

@@ -113,7 +113,7 @@ class ResourceReader:
             holder = ALL[kind].parent
             above = holder or kind
             if above not in lists:
-                sharing = [other for other in ALL[above].arm.shared_with if other in kinds]
+                sharing = [name for name in ALL[above].arm.shared_with if name in kinds]
                 lists |= self._of_collection(above, *sharing)
             if holder:
                 queries = [partial(of, kind, live.address.name) for live in lists[holder]]

@@ -140,11 +140,7 @@ class AzureRegistry:
 
     @cached_property
     def _details(self) -> dict[str, Data]:
-        """Where the registry is.
-
-        Raises:
-            NotFound: there is no registry of the name.
-        """
+        """Where the registry is."""
         url = discovery_url(self._arm, self._cloud)
         at = path_of("registrymanagement", "v1.0", "registries", self._name, "discovery")
         return data_plane(self._arm, self._cloud, url).get(url + at, "")

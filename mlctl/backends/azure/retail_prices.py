@@ -65,8 +65,10 @@ def _next(url: str, link: Data) -> str | None:
         return None
     if not isinstance(link, str):
         raise errors.malformed_response("its NextPageLink is no URL")
-    here, there = links.split(url), links.split(link)
-    ports = [parts.port or {"https": 443, "http": 80}[parts.scheme] for parts in (here, there)]
-    if (here.scheme, here.hostname) != (there.scheme, there.hostname) or ports[0] != ports[1]:
-        raise errors.malformed_response(f"its next page is at another host ({there.netloc})")
+    page, following = links.split(url), links.split(link)
+    ports = [parts.port or {"https": 443, "http": 80}[parts.scheme] for parts in (page, following)]
+    if (page.scheme, page.hostname) != (following.scheme, following.hostname) or ports[0] != ports[
+        1
+    ]:
+        raise errors.malformed_response(f"its next page is at another host ({following.netloc})")
     return link

@@ -75,8 +75,10 @@ def logs(arm: ArmClient, scope: Scope, deployment: Address, lines: int, containe
     Raises:
         NotFound: there is no such deployment.
     """
-    asked = {"containerType": container, "tail": lines}
-    return str(arm.post(f"{resource_path(deployment, scope)}/getLogs", asked).get("content") or "")
+    request = {"containerType": container, "tail": lines}
+    return str(
+        arm.post(f"{resource_path(deployment, scope)}/getLogs", request).get("content") or ""
+    )
 
 
 def _credentials(

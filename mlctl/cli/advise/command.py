@@ -218,20 +218,16 @@ def write_settings(
     paths: Sequence[str],
     output: ForecastFormat,
 ) -> None:
-    """Write settings into the files that say them, and show what `mlctl plan` says of that.
-
-    Raises:
-        Permanent: a file cannot be written.
-    """
+    """Write settings into the files that say them, and show what `mlctl plan` says of that."""
     from mlctl import files
     from mlctl.forecast.advice.patch import patched
 
     changed, unwritten = patched(subject, settings)
-    named = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
+    places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
     for rewrite in changed:
         file = rewrite.path
         try:
-            rewrite.write(named)
+            rewrite.write(places)
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")
@@ -264,11 +260,7 @@ _NAMES = {"max_concurrency_per_instance": "concurrency"}  # as the files call it
 
 
 def varied(texts: Sequence[str]) -> dict[str, list[Data]]:
-    """What `--vary` tries, by field.
-
-    Raises:
-        InvalidValue: it names no field, or no values of one.
-    """
+    """What `--vary` tries, by field."""
     from mlctl.forecast.advice.search import FIELDS
 
     values_by_field: dict[str, list[Data]] = {}

@@ -46,11 +46,7 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
 def values(
     flags: Iterable[Flag], texts: Mapping[str, FieldText], kind: Kind
 ) -> Iterator[FlagValue]:
-    """The values that the flags of a command line give to fields.
-
-    Raises:
-        UsageError: a value cannot be one of the field's.
-    """
+    """The values that the flags of a command line give to fields."""
     for flag in flags:
         typed = texts.get(flag.parameter)
         if typed is not None:

@@ -60,11 +60,7 @@ class WhatArgs:
     )
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
-        """How the plan is made.
-
-        Raises:
-            UsageError: flags exclude each other.
-        """
+        """How the plan is made."""
         pruning.check()
         if self.resume:
             renames = self.replace_strategy is Strategy.BLUE_GREEN
@@ -156,12 +152,7 @@ def _limitless(plan: Plan) -> str:
 
 
 def _resumed_paths(session: Session) -> list[str] | None:
-    """What the applies that did not end were of: files, or one saved plan; None where all ended.
-
-    Raises:
-        JournalError: a journal is damaged, or cannot be read.
-        UsageError: the files are not there any more.
-    """
+    """What the applies that did not end were of: files, or one saved plan; None where all ended."""
     unfinished = session.journals.unfinished()
     if not unfinished:
         folder = _short(str(session.journals.folder.absolute()))
@@ -213,9 +204,6 @@ def apply_saved(
     """Carry out a saved plan, unless the workspace has moved since, or it was refused.
 
     It is held against the `files`, unless it is to be carried out `alone`.
-
-    Raises:
-        PlanFileError: it cannot be used, or not here.
     """
     saved = planfile.load(path)
     with session.backend() as backend:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from mlctl import files, pointer, source
@@ -45,7 +46,7 @@ def export(
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
             to / _path(live.address): laid_out(document(live, scope, location, placeholders))
-            for live in sorted(resources.values(), key=lambda live: live.address)
+            for live in sorted(resources.values(), key=attrgetter("address.sort_key"))
         }
     if not _written(session, to, texts, overwrite=overwrite):
         return Exit.ERROR
@@ -57,11 +58,7 @@ def export(
 
 
 def _wanted(text: str) -> str | Address:
-    """A kind, or an address.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """A kind, or an address."""
     if text in KINDS:
         return text
     try:
@@ -80,11 +77,7 @@ def _wanted(text: str) -> str | Address:
 def _selected(
     backend: Backend, selections: Iterable[str | Address], all_versions: bool
 ) -> Iterator[Live]:
-    """What is live of these kinds and at these addresses; of an asset the newest version, or all.
-
-    Raises:
-        NotFound: nothing is at an address.
-    """
+    """What is live of these kinds and at these addresses; of an asset the newest, or all."""
     kinds = {selection: None for selection in selections if isinstance(selection, str)}
     addresses = [selection for selection in selections if isinstance(selection, Address)]
     live_by_address = backend.read(addresses)

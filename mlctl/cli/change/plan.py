@@ -56,11 +56,7 @@ class PlanArgs:
     write: bool = flag("With blue-green: write the new names into the files now.", default=False)
 
     def check(self, pruning: PruneArgs) -> None:
-        """Refuse flags that exclude each other.
-
-        Raises:
-            UsageError: some of them do.
-        """
+        """Refuse flags that exclude each other."""
         pruning.check()
         renames = self.replace_strategy is Strategy.BLUE_GREEN
         if self.destroy and pruning.prune:

@@ -29,11 +29,7 @@ from mlctl.service_errors import Permanent
 
 
 def set_target_from_files(session: Session, paths: list[str], order_args: OrderArgs) -> OrderArgs:
-    """Take the endpoint and deployment from the files, if no flag names an endpoint.
-
-    Raises:
-        UsageError: the files declare no batch deployment, or several.
-    """
+    """Take the endpoint and deployment from the files, if no flag names an endpoint."""
     if order_args.endpoint is not None:
         return order_args
     report = new_report(session, None)
@@ -51,12 +47,7 @@ def set_target_from_files(session: Session, paths: list[str], order_args: OrderA
 
 
 def find_deployment(session: Session, order_args: OrderArgs) -> Address:
-    """Find the deployment that takes the job.
-
-    Raises:
-        InvalidValue: the endpoint does not exist.
-        ServiceError: the workspace cannot be read.
-    """
+    """Find the deployment that takes the job."""
     endpoint = str(order_args.endpoint)
     if order_args.deployment is not None:
         return Address(BATCH_DEPLOYMENT.name, order_args.deployment, endpoint)
@@ -68,7 +59,6 @@ def build_offer(session: Session, request: Request) -> Offer | None:
 
     Raises:
         ForecastError: the job cannot be forecast.
-        ServiceError: the workspace or the input cannot be read.
     """
     args, work = request.order, request.batch
     split = _split_input(session, args.input, work)
@@ -150,9 +140,6 @@ def find_local_inputs(session: Session, text: str, work: BatchFlags) -> Inputs |
     """List the files of a local input; None if the input is not on this machine.
 
     A simulated cloud also takes a path that does not exist if a flag gives the number of files.
-
-    Raises:
-        InvalidValue: the folder or file does not exist, or is empty.
     """
     path, is_simulated = expanded(local_path(text)), session.backend_name == "local"
     exists = is_simulated and path.exists()

@@ -38,7 +38,6 @@ def build_offer(session: Session, request: Request) -> Offer | None:
 
     Raises:
         ForecastError: the job cannot be forecast, or cannot resume from the checkpoint.
-        ServiceError: the workspace cannot be read.
     """
     args = request.order
     output, _, resumes = (args.checkpoint or "").partition(":")
@@ -82,7 +81,6 @@ def build_component_offer(session: Session, request: Request, deployment: Addres
 
     Raises:
         ForecastError: the job cannot be forecast.
-        ServiceError: the workspace cannot be read.
     """
     with refusals(), session.backend() as backend:
         graph = with_live(Graph({}, ()), backend, deployment)
@@ -108,9 +106,11 @@ def build_component_offer(session: Session, request: Request, deployment: Addres
 
 
 def _build_request(session: Session, backend: Backend, request: Request) -> TrainingWanted:
-    where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
+    workspace = f"{backend.scope.resource_group}/{backend.scope.workspace}"
     workload = workload_of(request.training)
-    return TrainingWanted(workload, request.settings, stated_prices(session, request.prices), where)
+    return TrainingWanted(
+        workload, request.settings, stated_prices(session, request.prices), workspace
+    )
 
 
 def _compare_policies(request: Request, subject: TrainingSubject) -> list[Option]:

@@ -110,11 +110,7 @@ class ReportArgs:
 
 
 def select_policies(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:
-    """Return the policy that is named, or those to compare.
-
-    Raises:
-        UsageError: the policy does not exist, or needs a deadline.
-    """
+    """Return the policy that is named, or those to compare."""
     try:
         policies = [parse(order_args.policy)] if order_args.policy else default_policies(deadline_s)
     except ValueError as error:
@@ -125,11 +121,7 @@ def select_policies(order_args: OrderArgs, deadline_s: float | None) -> list[Rec
 
 
 def check_args(order_args: OrderArgs) -> None:
-    """Refuse values that would fail later.
-
-    Raises:
-        InvalidValue: the name is invalid, the budget infinite, or the output empty.
-    """
+    """Refuse values that would fail later."""
     if order_args.name is not None and not _NAME.fullmatch(order_args.name):
         text = f"`{order_args.name}` is not a valid name: use 1 to 200 letters, digits, - and _"
         raise InvalidValue(text, flag="--name")
@@ -142,11 +134,7 @@ def check_args(order_args: OrderArgs) -> None:
 
 
 def parse_deadline(session: Session, text: str) -> float:
-    """Parse a duration, or a date, into seconds from now.
-
-    Raises:
-        InvalidValue: it is neither, or a date in the past.
-    """
+    """Parse a duration, or a date, into seconds from now."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -21,11 +21,7 @@ def get_journals(backend: Backend) -> Journals:
 
 
 def read_records(journals: Journals, name: str) -> list[Record]:
-    """Read the journal of a job.
-
-    Raises:
-        NotFound: the job does not exist.
-    """
+    """Read the journal of a job."""
     records = journals.read(name)
     if not records:
         raise NotFound(

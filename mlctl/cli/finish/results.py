@@ -19,11 +19,7 @@ from mlctl.schema.text import counted
 
 
 def results_folder(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
-    """Return the folder for a job's results; a new job needs an empty or missing one.
-
-    Raises:
-        InvalidValue: the path is a file, or the folder of a new job is not empty.
-    """
+    """Return the folder for a job's results; a new job needs an empty or missing one."""
     folder = stated or Path(f"{order.name}-results")
     if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
         raise InvalidValue(

@@ -78,11 +78,7 @@ def hold_lease(session: Session, name: str) -> Iterator[Backend]:
 
 
 def build_controller(backend: Backend, name: str) -> Controller:
-    """Build the controller of a job from its journal.
-
-    Raises:
-        NotFound: the job does not exist.
-    """
+    """Build the controller of a job from its journal."""
     journals, cloud = get_journals(backend), get_cloud(backend)
 
     def append(record: Record) -> None:

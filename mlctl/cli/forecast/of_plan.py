@@ -58,11 +58,7 @@ class PlanForecast:
     def of(
         cls, session: Session, args: PlanForecastArgs, work: BatchFlags, *, destroying: bool
     ) -> PlanForecast | None:
-        """What the flags ask for; None where they ask for no forecast.
-
-        Raises:
-            UsageError: they say how, and not that; or they do not say how much work there is.
-        """
+        """What the flags ask for; None where they ask for no forecast."""
         if not args.simulate:
             flags = [
                 name
@@ -87,12 +83,7 @@ class PlanForecast:
         return cls(args, wanted)
 
     def document(self, plan: Plan, graph: Graph, backend: Backend) -> dict[str, Any]:
-        """The forecast as data; the backend is read for what is there now.
-
-        Raises:
-            InvalidValue: there is no such weather.
-            ServiceError: the backend cannot be read.
-        """
+        """The forecast as data; the backend is read for what is there now."""
         from mlctl.forecast.batch import brief
 
         args = self.args

@@ -20,11 +20,7 @@ _MAX_BYTES = 64 << 20  # a year of a trace by the minute is 20 MB
 
 
 def read_text(file: Path) -> str:
-    """The text of a file that a flag names.
-
-    Raises:
-        Permanent: it cannot be read.
-    """
+    """The text of a file that a flag names."""
     try:
         return files.read(files.expanded(file), _MAX_BYTES, pipes=True).decode()
     except (OSError, UnicodeDecodeError) as error:
@@ -33,11 +29,7 @@ def read_text(file: Path) -> str:
 
 
 def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "InvalidFile") -> _T:
-    """What `parse` makes of a file that a flag names.
-
-    Raises:
-        Permanent: it cannot be read (CannotRead), or is not of the shape (`code`).
-    """
+    """What `parse` makes of a file that a flag names."""
     from mlctl.simulator.engine.commands import EngineError
 
     text = read_text(Path(file))
@@ -48,11 +40,7 @@ def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "Inv
 
 
 def parse_numbers(text: str, flag: str, count: int) -> list[float]:
-    """The numbers of `0.05,0.6`, which must be `count` many.
-
-    Raises:
-        UsageError: they are not.
-    """
+    """The numbers of `0.05,0.6`, which must be `count` many."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -64,12 +52,7 @@ def parse_numbers(text: str, flag: str, count: int) -> list[float]:
 
 
 def start_of(texts: Sequence[str]) -> tuple[float | None, str | None]:
-    """Where weather begins: at which time of day, in seconds, and at which moment; None: not said.
-
-    Raises:
-        InvalidValue: a text is neither a time of day nor `any` nor `available`.
-        UsageError: two say the same.
-    """
+    """Where weather begins: the time of day in seconds, and the moment; None: not said."""
     seconds, moment = None, None
     for text in texts:
         hours, colon, minutes = text.partition(":")
@@ -103,11 +86,7 @@ class DelayArgs:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """The name and the value of `NAME=VALUE`.
-
-    Raises:
-        UsageError: the text is none.
-    """
+    """The name and the value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise UsageError(f"`{text}`: write NAME=VALUE, as cancel_grace_s=60.")

@@ -171,18 +171,18 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.engine import processes, traces
 
-    found: list[PreemptionProcess] = []
+    processes_: list[PreemptionProcess] = []
     if args.weather is not None:
         model = weather_of(args.weather)
         if model.trace is not None:
             raise UsageError(f"`{args.weather}` is a trace: give it by --trace.")
-        found.extend(replace(model, start_s=start_s, available=True).processes())
+        processes_.extend(replace(model, start_s=start_s, available=True).processes())
     if args.eviction_rate is not None:
         try:
             chance = weather.band(args.eviction_rate)
         except weather.WeatherError as error:
             raise UsageError(f"argument --eviction-rate: {error}.") from None
-        found.append(processes.Poisson(processes.eviction_rate(chance)))
+        processes_.append(processes.Poisson(processes.eviction_rate(chance)))
     makers: tuple[tuple[str, int, Callable[..., PreemptionProcess]], ...] = (
         ("poisson", 1, processes.Poisson),
         ("shock", 2, processes.Shock),
@@ -193,21 +193,16 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     for name, count, make in makers:
         text = getattr(args, name)
         if text is not None:
-            found.append(make(*parse_numbers(text, f"--{name.replace('_', '-')}", count)))
+            processes_.append(make(*parse_numbers(text, f"--{name.replace('_', '-')}", count)))
     if args.trace is not None:
-        found.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
+        processes_.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
     if args.script is not None:
-        found.append(parse_file(args.script, traces.script))
-    return found
+        processes_.append(parse_file(args.script, traces.script))
+    return processes_
 
 
 def weather_of(text: str) -> Weather:
-    """The weather of a name, or of a file.
-
-    Raises:
-        UsageError: it is neither.
-        Permanent: it is a file of another shape.
-    """
+    """The weather of a name, or of a file."""
     from mlctl.forecast.weather import models as weather
 
     try:
@@ -375,14 +370,14 @@ def capacity_show(
 def _capacity(args: CapacityArgs) -> list[CapacityProcess]:
     from mlctl.simulator.engine import processes, traces
 
-    found: list[CapacityProcess] = []
+    processes_: list[CapacityProcess] = []
     if args.outages is not None:
         rate, mean = parse_numbers(args.outages, "--outages", 2)
-        found.append(processes.OnOff(rate, mean, args.nodes, args.outage_cv))
+        processes_.append(processes.OnOff(rate, mean, args.nodes, args.outage_cv))
     elif args.nodes is not None:
-        found.append(processes.Constant(args.nodes))
+        processes_.append(processes.Constant(args.nodes))
     if args.trace is not None:
-        found.append(parse_file(args.trace, traces.trace))
+        processes_.append(parse_file(args.trace, traces.trace))
     if args.script is not None:
-        found.append(parse_file(args.script, traces.steps))
-    return found
+        processes_.append(parse_file(args.script, traces.steps))
+    return processes_

@@ -66,12 +66,7 @@ class TrainingFlags:
 
 
 def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
-    """The workload that flags describe.
-
-    Raises:
-        Permanent: the file of times cannot be read, or has none.
-        UsageError: times are given in two ways.
-    """
+    """The workload that flags describe."""
     values = _given(*flags)
     trace = values.pop("trace", None)
     if trace is not None:
@@ -82,11 +77,7 @@ def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
 
 
 def check(jobs: Jobs, name: str, flags: BatchFlags | TrainingFlags) -> None:
-    """Refuse to describe the work of real jobs, by a workload's name or by flags.
-
-    Raises:
-        UsageError: the jobs are real and something is given.
-    """
+    """Refuse to describe the work of real jobs, by a workload's name or by flags."""
     if jobs.simulated:
         return
     flags_set = [*_given(flags), *(["workload"] if name != DEFAULT_NAME else [])]

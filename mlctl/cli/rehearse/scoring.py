@@ -35,18 +35,16 @@ def rehearse(
     """Rehearse a deployment, or a script `alone`, and write what came of it.
 
     Raises:
-        InvalidValue: the flags ask for what cannot be.
         RehearsalError: there are no inputs, or they cannot be read.
-        Permanent: the script cannot be used without any loss, or takes too long.
     """
     if subject.input is None:
         raise InvalidValue("a scoring script needs inputs", flag="--input")
     path = Path(subject.input)
     deployment = _with_flags(deployment, path, subject, stub=runs.stub)
-    with stage(output.session, runs) as here:
-        inputs = _read_inputs(deployment, path, here)
+    with stage(output.session, runs) as stage_:
+        inputs = _read_inputs(deployment, path, stage_)
         deployment = _with_sizes(output.session, deployment, runs.nodes, inputs, alone=alone)
-        return _rehearse(deployment, inputs, schedule, here, output)
+        return _rehearse(deployment, inputs, schedule, stage_, output)
 
 
 def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: bool) -> Deployment:

@@ -34,12 +34,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
-    """Folder, interpreter and environment; in the end no process and no folder is left.
-
-    Raises:
-        InvalidValue: there is no such Python, or the folder cannot be made.
-        Permanent: the block takes too long.
-    """
+    """Folder, interpreter and environment; in the end no process and no folder is left."""
     from mlctl.rehearsal.descendants import swept
     from mlctl.rehearsal.process import Interpreter, TooLate, find_python, without_network
     from mlctl.rehearsal.stage import Stage

@@ -25,8 +25,6 @@ def rehearse(
     """Rehearse a training, and write what came of it.
 
     Raises:
-        InvalidValue: flags that say nothing together.
-        Permanent: the command fails without any loss, or takes too long.
         RehearsalError: the training cannot be so, or a weather does not know how long it is.
     """
     from mlctl.rehearsal.training.job import with_nodes, with_steps
@@ -45,8 +43,8 @@ def rehearse(
         anywhere=args.kill_at_any_time,
         seconds=args.seconds,
     )
-    with stage(output.session, runs) as here:
-        return _rehearse(training, plan, here, output)
+    with stage(output.session, runs) as stage_:
+        return _rehearse(training, plan, stage_, output)
 
 
 def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Output) -> Exit:

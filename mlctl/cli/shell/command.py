@@ -52,9 +52,9 @@ def _register(group: CommandGroup, name: str, body: Body) -> None:
         own_values = {name: _value(hint, name, values) for name, hint in own_hints.items()}
         return body(session, **own_values)
 
-    own = [parameter for parameter in parameters(body) if parameter.name != "session"]
+    declared = [parameter for parameter in parameters(body) if parameter.name != "session"]
     of_project = name not in _OF_NO_PROJECT
-    add(group, name, run, own, inspect.getdoc(body) or "", of_project=of_project)
+    add(group, name, run, declared, inspect.getdoc(body) or "", of_project=of_project)
 
 
 def add(
@@ -144,11 +144,7 @@ _GLOBAL_NAMES = frozenset(option.name for option in GLOBAL_FLAGS)
 
 
 def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
-
-    Raises:
-        InvalidValue: it is none of these.
-    """
+    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration."""
     try:
         return durations.parse(text)
     except ValueError:

@@ -48,11 +48,7 @@ def show(call: Call) -> Response:
 
 
 def _filter(text: str) -> Callable[[_Meter], bool]:
-    """What a filter lets through; "" is everything.
-
-    Raises:
-        ServiceError: 400, it is no filter.
-    """
+    """What a filter lets through; "" is everything."""
     if text and not re.fullmatch(f"{_CLAUSE}(?: and {_CLAUSE})*", text):
         raise _invalid()
     clauses = [re.findall(_COMPARISON, clause) for clause in re.findall(_CLAUSE, text)]

@@ -32,14 +32,14 @@ def query(call: Call) -> Response:
     most = min(max(most, 1), spot_tables.PAGE, call.settings.page)
     rows = _answer(text, [*spot_tables.rows_of(call.store.price_list())])
     first = int(token[:9])
-    shown = rows[first : first + most]
-    end = first + len(shown)
+    page = rows[first : first + most]
+    end = first + len(page)
     pages = end < len(rows) and "id" in rows[0]
     return json_response(
         {
             "totalRecords": len(rows),
-            "count": len(shown),
-            "data": shown,
+            "count": len(page),
+            "data": page,
             "facets": [],
             "resultTruncated": "true" if end < len(rows) else "false",
             **({"$skipToken": str(end)} if pages else {}),
@@ -48,11 +48,7 @@ def query(call: Call) -> Response:
 
 
 def _answer(text: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a query says of the rows.
-
-    Raises:
-        ServiceError: 400, it is beyond what is known here.
-    """
+    """What a query says of the rows."""
     table, *clauses = (part.strip() for part in text.split("|"))
     if table.casefold() != "spotresources":
         raise _invalid()

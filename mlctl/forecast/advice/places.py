@@ -45,8 +45,8 @@ def places(
         ForecastError: there is no such region or size.
     """
     own = own_place(subject, stated)
-    known = stated.price_list.every_price
-    all_regions = sorted({region for _, region in known})
+    priced = stated.price_list.every_price
+    all_regions = sorted({region for _, region in priced})
     chosen = list(_regions(regions, all_regions)) or [own.region]
     tried, unknown = [own], list[str]()
     for size in list(_sizes(sizes, own.size)) or [own.size]:
@@ -85,9 +85,9 @@ def _sizes(names: Sequence[str], own: str) -> Iterator[str]:
         if name != ALIKE:
             yield size.name
             continue
-        for other in catalog.sizes().values():
-            same = (size.vcpus, size.gpus, size.gpu_type)
-            alike = same == (other.vcpus, other.gpus, other.gpu_type)
-            alike = alike and 1 <= other.memory_gib / size.memory_gib <= _MORE_MEMORY
-            if alike and catalog.retirement(other.name) is None:
-                yield other.name
+        for candidate in catalog.sizes().values():
+            shape = (size.vcpus, size.gpus, size.gpu_type)
+            alike = shape == (candidate.vcpus, candidate.gpus, candidate.gpu_type)
+            alike = alike and 1 <= candidate.memory_gib / size.memory_gib <= _MORE_MEMORY
+            if alike and catalog.retirement(candidate.name) is None:
+                yield candidate.name

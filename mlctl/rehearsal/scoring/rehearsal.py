@@ -93,12 +93,7 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
 def _run(
     stage: Stage, deployment: Deployment, order: Order, name: str, total: int
 ) -> RehearsalOutcome:
-    """One run in a folder of its own.
-
-    Raises:
-        ScriptFails: the script cannot be used.
-        TooLate: the time is over.
-    """
+    """One run in a folder of its own."""
     stage.progress(name, total)
     folder = stage.folder / "runs" / name
     scoring = ScoringRun(
@@ -138,11 +133,7 @@ def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: 
 
 
 def _check_stand_ins(calm: CalmScoring) -> None:
-    """An error that nothing but a stand-in may have made is no finding.
-
-    Raises:
-        ScriptFails: there is one, whether the script lets it go or takes it.
-    """
+    """An error that nothing but a stand-in may have made is no finding."""
     packages = frozenset(calm.first.stand_ins)
     if not packages:
         return

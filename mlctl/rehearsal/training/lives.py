@@ -52,30 +52,32 @@ def train(
     Raises:
         TooLate: the time is over.
     """
-    kept = folder / "kept"
+    kept_folder = folder / "kept"
     for name in (*KEPT, *(f"named/{output}" for output in training.outputs)):
-        (kept / name).mkdir(parents=True)
-    begin_run(kept / "mlruns", _RUN)
+        (kept_folder / name).mkdir(parents=True)
+    begin_run(kept_folder / "mlruns", _RUN)
     lives: list[Life] = []
-    metrics, names = read_metrics(kept)
+    metrics, names = read_metrics(kept_folder)
     for number, cut in enumerate((*cuts, Cut()), 1):
         nodes = [
-            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
+            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept_folder, rank)
             for rank in range(training.ranks)
         ]
         life = _Life(nodes, conditions, cut, _RUN).run_to_end()
-        earlier_metrics, (metrics, names) = metrics, read_metrics(kept)
+        earlier_metrics, (metrics, names) = metrics, read_metrics(kept_folder)
         life.metrics = metrics - earlier_metrics
-        last = kept / life.saved[-1].path if life.saved else kept
+        last = kept_folder / life.saved[-1].path if life.saved else kept_folder
         life.last_size = last.stat().st_size if last.is_file() else 0
         lives.append(life)
         shutil.rmtree(folder / "nodes", ignore_errors=True)
         if not life.lost:
             break  # also one that ended before its cut
     files = {
-        name: content for name, content in snapshot(kept).items() if not name.startswith("mlruns/")
+        name: content
+        for name, content in snapshot(kept_folder).items()
+        if not name.startswith("mlruns/")
     }
-    return Trained(kept, lives, files, metrics, names)
+    return Trained(kept_folder, lives, files, metrics, names)
 
 
 class _Life:

@@ -151,8 +151,8 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
             run = rehearsal.run(name, lost)
             runs.append((number, lost, run))
             settled = frozenset(item.rule.code for item in evidence)
-            shown = judge(run, calm, number, halves=lost[0].halves, settled=settled)
-            evidence += (_at_its_loop(item, training.code) for item in shown)
+            observed = judge(run, calm, number, halves=lost[0].halves, settled=settled)
+            evidence += (_at_its_loop(item, training.code) for item in observed)
             rehearsal.drop(run)
     except (KeyboardInterrupt, TooLate) as error:
         stopped = error

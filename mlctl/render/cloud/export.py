@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from textwrap import TextWrapper
 
 from mlctl import catalog, masking, pointer
 from mlctl.backends.ports.backend import Live
@@ -21,7 +22,10 @@ _HOST = "https://azuremlschemas.azureedge.net/latest"
 _REGION: Pointer = ("location",)
 _PROPERTIES: Pointer = ("properties",)
 _ARCHIVED: Pointer = ("is_archived",)
-_WIDTH = 100
+_WIDTH = 98  # and `# `
+_COMMENT = TextWrapper(
+    _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+)
 _WAIVED_NAME = "mlctl:ignore=MLC106"
 # What a reader wants to see even if it is the default: what nodes cost, and what a resource is.
 _SPOKEN = {"size", "tier", "min_instances", "max_instances", "type"}
@@ -190,11 +194,11 @@ def _secrets(
     for leaf, marks in form.marked_secrets:
         if any(pointer.get(body, at) == word for at, word in marks.items()):
             yield leaf.at, None
-    if form.marked_secrets or any(leaf.credential and leaf.at in values for leaf in form.fields):
+    if form.marked_secrets or not values.keys().isdisjoint(form.credentials):
         return
-    for leaf in form.fields:
-        if leaf.secret and len(leaf.at) > 1 and any(at[:-1] == leaf.at[:-1] for at in values):
-            yield leaf.at, None
+    for secret in form.secrets:
+        if len(secret) > 1 and any(at[:-1] == secret[:-1] for at in values):
+            yield secret, None
 
 
 def _identifier(text: str) -> str:
@@ -202,12 +206,6 @@ def _identifier(text: str) -> str:
     return f"_{name}" if not name or name[0].isdigit() else name
 
 
-def _wrap(remark: str) -> Iterator[str]:
-    line = ""
-    for word in remark.split(" "):
-        if line and len(line) + len(word) + 3 > _WIDTH:
-            yield line
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    yield line
+def _wrapped(remark: str) -> Sequence[str]:
+    """The lines of a comment, without their `#`."""
+    return [remark] if len(remark) <= _WIDTH else _COMMENT.wrap(remark)

@@ -103,8 +103,8 @@ def summary(job: Job) -> Iterator[str]:
     """Say how a job ended."""
     run = job.body["properties"].get("run", {})
     took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
-    done = f", {work_done(run)}" if work_done(run) else ""
-    yield clean(f"job {job.name}: {job.status}{took}{done}")
+    progress = f", {work_done(run)}" if work_done(run) else ""
+    yield clean(f"job {job.name}: {job.status}{took}{progress}")
     if run.get("warning"):
         lost = run["preempted_nodes"]
         yield clean(f"{run['warning']} ({counted(lost, 'node')})")

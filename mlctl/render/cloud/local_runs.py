@@ -34,8 +34,8 @@ def table(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path, *, col
         lines.append(f"{name.ljust(longest)}  {status}  {seconds.rjust(9)}  {tail}".rstrip())
         if result.parameters:
             lines.append(f"{' ' * longest}  with {_values(result.parameters)}")
-    made = [name for name in plan.outputs if (folder / "outputs" / name).exists()]
-    lines += [f"output {name}: {folder / 'outputs' / name}" for name in made]
+    outputs = [name for name in plan.outputs if (folder / "outputs" / name).exists()]
+    lines += [f"output {name}: {folder / 'outputs' / name}" for name in outputs]
     return "\n".join([*lines, f"logs and outputs of each step: {folder}"])
 
 
@@ -44,7 +44,7 @@ def failure(node: RunNode, result: NodeResult, again: str) -> str:
     lines = commands.last_lines(result.log)
     place = _own_line(node, result.folder, "\n".join(lines))
     head = f"ERROR: {node.name} ({node.where}): {result.why}"
-    where = [f"  --> {place}"] if place else []
+    arrow = [f"  --> {place}"] if place else []
     text = [f"  | {clean(line)}" for line in lines]
     lacking = next(filter(None, map(_LACKING.search, reversed(lines))), None)
     if lacking is not None:
@@ -56,7 +56,7 @@ def failure(node: RunNode, result: NodeResult, again: str) -> str:
             f"  = hint: {lack}{of}: use --python with one that has it, --environments venv"
             " to build one from the files, or install it"
         )
-    return "\n".join([head, *where, *text, f"  = hint: to run it again: {again}"])
+    return "\n".join([head, *arrow, *text, f"  = hint: again: {again}"])
 
 
 def as_data(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path) -> dict[str, Any]:

@@ -85,10 +85,7 @@ def _explain_kind(kind: Kind) -> str:
 
 
 def _explain_field(kind: Kind, at: Pointer) -> str:
-    """Describe a field: meaning, values, default, effect of a change, name on the wire.
-
-    Raises: ValueError: the kind has no such field.
-    """
+    """A field: what it means and takes, its default, what a change does, its name on the wire."""
     forms = [form for _, form in schema.forms(schema.resolved(kind.schema))]
     having = [(form, level) for form in forms if (level := _find(form, at)) is not None]
     if not having:

@@ -133,9 +133,9 @@ def _outcome(of: Mapping[str, Any], means: Mapping[str, Any]) -> str:
 
 
 def _aside(*words: str) -> str:
-    """Join what is known, in parentheses."""
-    known = "; ".join(word for word in words if word != UNKNOWN)
-    return f" ({known})" if known else ""
+    """What is known, in parentheses."""
+    joined = "; ".join(word for word in words if word != UNKNOWN)
+    return f" ({joined})" if joined else ""
 
 
 def _start(means: Mapping[str, Any]) -> str:

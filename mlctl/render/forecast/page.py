@@ -65,21 +65,21 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
 def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
     """Compare the rows in charts: when they are done, and what they cost."""
     rows = [row for row in data["rows"] if any(at["time_s"] for at in row["curve"])]
-    done = [
+    curves = [
         Curve(
             row["name"],
             tuple((log(at["time_s"]), at["share"]) for at in row["curve"] if at["time_s"]),
         )
         for row in rows
     ]
-    places = [exp(place) for curve in done for place, _ in curve.places]
+    places = [exp(place) for curve in curves for place, _ in curve.places]
     if not places:
         return
     deadline = data["deadline_s"]
     ends = [*places, deadline] if deadline else places
     axis = Axis("time until done, logarithmic", time(min(ends)), time(max(ends)))
     line = (f"deadline {time(deadline)}", log(deadline)) if deadline else None
-    yield Curves("Done by when", tuple(done), axis, line)
+    yield Curves("Done by when", tuple(curves), axis, line)
     means = {row["name"]: row["until_done"] for row in rows if row["until_done"]["cost"]}
     pairs = {name: (of["time_s"]["value"], of["cost"]["value"]) for name, of in means.items()}
     points = tuple(

@@ -89,8 +89,8 @@ def _depths(panel: Panel) -> dict[str, int]:
 
     def visit(node: str, path: frozenset[str]) -> int:
         if node not in depth:
-            before = [source for source in sources[node] if source not in path]
-            above = [visit(source, path | {node}) for source in before]
+            sources_ = [source for source in sources[node] if source not in path]
+            above = [visit(source, path | {node}) for source in sources_]
             depth[node] = max(above, default=-1) + 1
         return depth[node]
 
@@ -100,18 +100,18 @@ def _depths(panel: Panel) -> dict[str, int]:
 
 
 def _resources(graph: Graph, runs: list[Resource]) -> Panel:
-    """Draw all resources; jobs with steps have their own panels."""
-    shown = {resource.address for resource in graph.resources.values() if resource not in runs}
+    """All resources but jobs with steps, which have panels of their own."""
+    drawn = {resource.address for resource in graph.resources.values() if resource not in runs}
     nodes: dict[str, PictureNode] = {}
     arrows = []
-    for address in shown:
+    for address in drawn:
         resource = graph.resources[address]
         title = str(resource.form.schema.get("title", resource.kind.title)).lower()
         note = title.partition(" (")[0]  # which form it is written in does not matter here
         title = f"{address.name}:{address.version}" if address.version else address.name
         nodes[str(address)] = PictureNode(str(address), title, note, Shape.RESOURCE)
     for edge in graph.edges:
-        if edge.source in shown and not edge.deferred:
+        if edge.source in drawn and not edge.deferred:
             declared = graph.declared(edge.target)
             target = str(declared[0] if declared else edge.target)
             if target not in nodes:

@@ -162,7 +162,7 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
         if point.marked:
             anchor, shift = ("end", -11) if x_ > _PLOT_WIDTH / 2 else ("start", 11)
             step = _LINE if top < _PLOT_HEIGHT / 2 else -_LINE
-            while any(abs(top - other) < _LINE for other in tops):  # labels need room
+            while any(abs(top - neighbour) < _LINE for neighbour in tops):  # labels stand clear
                 top += step
             tops.append(top)
             marks.append(

@@ -58,8 +58,8 @@ def markdown(cost: PlanCost) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|---|"
     for row in rows:
         name = row.name.strip()
-        shown = code_span(name) if row.address is not None else name
-        yield table_row((shown, *_amounts(row), prose(row.remark)))
+        label = code_span(name) if row.address is not None else name
+        yield table_row((label, *_amounts(row), prose(row.remark)))
     yield ""
     yield _note(cost)
 

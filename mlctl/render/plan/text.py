@@ -149,11 +149,11 @@ def _shorten(digest: str) -> str:
 
 
 def orphans(addresses: Sequence[Address]) -> str:
-    """Say `compute/old is no longer declared; --prune deletes it.`"""
-    one = len(addresses) == 1
+    """`compute/old is declared no more; --prune deletes it.`"""
+    is_single = len(addresses) == 1
     return clean(
-        f"{listed(some(addresses))} {'is' if one else 'are'} no longer declared;"
-        f" `--prune` deletes {'it' if one else 'them'}."
+        f"{listed(some(addresses))} {'is' if is_single else 'are'} declared no more;"
+        f" `--prune` deletes {'it' if is_single else 'them'}."
     )
 
 

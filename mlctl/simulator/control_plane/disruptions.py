@@ -249,11 +249,7 @@ def _engine_transaction(
 
 
 def _whole(text: str) -> int:
-    """A whole number of cores, no less than 0.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A whole number of cores, no less than 0."""
     if not (text.isascii() and text.isdecimal() and int(text) <= quota.MOST):
         raise ValueError(text)
     return int(text)

@@ -45,8 +45,10 @@ def read(
         state = workspace.state(db)
         resources = rows.find_all(db, state.id, addresses)
         if with_own := [address for address in addresses if RECORDS[address.kind].arm.own_names]:
-            own = _own(state)
-            resources |= {address: own[address] for address in with_own if address in own}
+            by_address = _own(state)
+            resources |= {
+                address: by_address[address] for address in with_own if address in by_address
+            }
         show_nodes(workspace, db, state.id, resources.values())
     faults.lose_answer(matched)
     return resources

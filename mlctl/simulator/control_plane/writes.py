@@ -102,8 +102,8 @@ def store(
         checks.refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
     claims = checks.claims_of(state, address, new)
-    held = old is not None and quota_usage.has_claims(db, old.id)
-    old_claims = checks.claims_of(state, address, old.body) if old and held else {}
+    had_claims = old is not None and quota_usage.has_claims(db, old.id)
+    old_claims = checks.claims_of(state, address, old.body) if old and had_claims else {}
     excess = checks.excess_of(db, state, claims, old_claims)
     failure = faults.operation_failure(write.matched)
     if excess:

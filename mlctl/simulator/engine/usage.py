@@ -57,9 +57,11 @@ def job_node_seconds(world: World, job: AnyJob) -> float:
     takes the node, the node leaves, or its idle time is over.
     """
     cluster = world.clusters.get(job.cluster_name) if isinstance(job, ClusterJob) else None
-    return job.billed_node_s + (
-        _unbilled_s(world, cluster).get(job.name, 0.0) if cluster is not None else 0.0
-    )
+    unbilled = 0.0
+    for node in cluster.nodes.values() if cluster is not None else ():
+        if node.payer == job.name and node.billed_until is not None:
+            unbilled += world.now - node.billed_until
+    return job.billed_node_s + unbilled
 
 
 def parts(world: World, job: AnyJob) -> Iterator[AnyJob]:

@@ -100,11 +100,7 @@ def accept_deployment(
 
 
 def _require_what_runs(properties: Mapping[str, Data]) -> None:
-    """Check that a deployment has a model, or a configuration that names the component it runs.
-
-    Raises:
-        ServiceError: it has neither (as recorded of models, with api-version 2022-05-01).
-    """
+    """Check that a deployment has a model, or a configuration that names the component it runs."""
     configured = properties.get("deploymentConfiguration") or {}
     lacking = ("ModelConfiguration.ModelReference", "Model Reference")
     if configured.get("deploymentConfigurationType") == "PipelineComponent":

@@ -104,9 +104,6 @@ def _billing_plan(context: RequestContext, url: Data) -> str:
 
     "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." The
     name of the plan is made up, one per web service, as the real one cannot be known here.
-
-    Raises:
-        ServiceError: it is not such a URL.
     """
     parts = urlsplit(url) if isinstance(url, str) else None
     if parts is None or parts.scheme != "https" or not parts.path.lower().endswith("/swagger.json"):

@@ -35,8 +35,8 @@ def accept_endpoint(
     properties["traffic"] = _shares(context, address, properties, "traffic")
     properties["mirrorTraffic"] = _shares(context, address, properties, "mirrorTraffic")
     _check_sums(properties["traffic"], properties["mirrorTraffic"])
-    own = {"azureml.onlineendpointid": address.id(context.scope)}
-    arm_body.merge_properties(context, address, old, properties, own)
+    endpoint_id = {"azureml.onlineendpointid": address.id(context.scope)}
+    arm_body.merge_properties(context, address, old, properties, endpoint_id)
     region = arm_body.region_name(top.get("location") or context.location)
     host = (
         f"https://{address.name}.{old.body['location'] if old else region}.inference.ml.azure.com"

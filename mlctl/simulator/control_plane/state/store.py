@@ -193,9 +193,6 @@ def _check_format(connection: sqlite3.Connection, path: str) -> int:
     """The version of the file's tables; 0 if it is new.
 
     All three numbers come from one statement, as another process may be creating the tables.
-
-    Raises:
-        LocalStateError: it is of another program, or of another version.
     """
     version, application, count = connection.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
