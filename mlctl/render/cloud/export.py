@@ -206,6 +206,6 @@ def _identifier(text: str) -> str:
     return f"_{name}" if not name or name[0].isdigit() else name
 
 
-def _wrapped(remark: str) -> Sequence[str]:
-    """The lines of a comment, without their `#`."""
+def _wrap(remark: str) -> Sequence[str]:
+    """Wrap a comment into lines, without their `#`."""
     return [remark] if len(remark) <= _WIDTH else _COMMENT.wrap(remark)
