@@ -56,7 +56,7 @@ def failure(node: RunNode, result: NodeResult, again: str) -> str:
             f"  = hint: {lack}{of}: use --python with one that has it, --environments venv"
             " to build one from the files, or install it"
         )
-    return "\n".join([head, *arrow, *text, f"  = hint: again: {again}"])
+    return "\n".join([head, *arrow, *text, f"  = hint: to run it again: {again}"])
 
 
 def as_data(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path) -> dict[str, Any]:

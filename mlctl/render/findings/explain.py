@@ -25,7 +25,8 @@ def explain(word_or_path: str, rules: Iterable[Rule]) -> str:
 
     A rule is found by its code, its name, or the words of Azure's error for the same cause.
 
-    Raises: ValueError: nothing has that name; the message suggests similar ones.
+    Raises:
+        ValueError: nothing has that name; the message suggests similar ones.
     """
     rules = tuple(rules)
     by_word = {word: rule for rule in rules for word in (rule.code, rule.name)}
