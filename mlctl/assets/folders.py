@@ -49,7 +49,7 @@ def read_ignored(root: Path) -> Ignored:
     """The ignore file of a folder.
 
     Raises:
-        OSError: it cannot be read, or a line of it is no pattern; says which.
+        OSError: it cannot be read, or a line of it is not a pattern; says which.
     """
     file = next((root / name for name in IGNORE_FILES if (root / name).is_file()), None)
     if file is None:
@@ -61,7 +61,7 @@ def read_ignored(root: Path) -> Ignored:
             try:
                 patterns.append((not line.startswith("!"), compiled(line.lstrip("!"))))
             except re.error as error:
-                why = f"line {number}, `{line[:60]}`, is no pattern: {error.msg}"
+                why = f"line {number}, `{line[:60]}`, is not a pattern: {error.msg}"
                 raise OSError(errno.EINVAL, why, str(file)) from None
     return Ignored(tuple(patterns))
 

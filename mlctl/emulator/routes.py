@@ -144,7 +144,7 @@ def _mlflow_routes() -> Iterator[Route]:
     for workspace in ("", "/mlflow/{api}" + _WS):
         tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
         path = f"{tracked}/{{what*}}"
-        yield Route("GET POST PATCH", path, tracking.handle, needs=_TOKEN)
+        yield Route("GET POST PATCH DELETE", path, tracking.handle, needs=_TOKEN)
         for path in (f"{stored}/artifacts", f"{stored}/artifacts/{{path*}}"):
             yield Route("GET PUT DELETE", path, tracking.artifact, needs=_TOKEN)
 

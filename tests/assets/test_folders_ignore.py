@@ -42,7 +42,7 @@ def test_no_pattern_backtracks(pattern: str) -> None:
 
 def test_a_line_that_is_no_pattern_is_named(tmp_path: Path) -> None:
     (tmp_path / ".amlignore").write_text("*.pyc\n\n[z-a]\n")
-    with pytest.raises(OSError, match=re.escape("line 3, `[z-a]`, is no pattern")):
+    with pytest.raises(OSError, match=re.escape("line 3, `[z-a]`, is not a pattern")):
         folders.read_ignored(tmp_path)
 
 
