@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence, Set
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -207,7 +207,8 @@ class _Planning:
         """What may be pruned; None where nothing is."""
         if not self.options.prune:
             return None
-        return Prune(self._declared_elsewhere(loaded, files), self.options.prune_limit)
+        elsewhere = partial(self._declared_elsewhere, loaded, files)
+        return Prune(elsewhere, self.options.prune_limit)
 
     def _declared_elsewhere(self, loaded: LoadedConfig, files: Files) -> Set[Address]:
         """The addresses that the other files of the whole folder of `mlctl.yml` declare.

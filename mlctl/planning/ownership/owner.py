@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from fnmatch import fnmatchcase
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
@@ -149,16 +149,19 @@ def _taggable(resource: Resource) -> bool:
 class Prune:
     """What may be pruned: at most `limit` resources, None for any number.
 
-    `elsewhere` are the addresses that other files of the project declare: they stay.
+    `elsewhere` gives the addresses that other files of the project declare: they stay. It is asked
+    where these files do not declare everything, for it reads those files.
     """
 
-    elsewhere: Set[Address] = field(default_factory=frozenset)
+    elsewhere: Callable[[], Set[Address]] = frozenset
     limit: int | None = None
 
 
 def prune_undeclared(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
     """The deletes of what the project owns and no file declares."""
-    for live in undeclared(graph, live_state.owned, prune.elsewhere):
+    candidates = [*undeclared(graph, live_state.owned, frozenset())]
+    elsewhere = prune.elsewhere() if candidates else frozenset()
+    for live in undeclared(graph, candidates, elsewhere):
         yield Change(live.address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
 
 
