@@ -165,7 +165,7 @@ def _map_text(value: Data) -> str:
 
 def _map(value: Data, _field: Field, _scope: Scope) -> Data:
     return (
-        {key: _map_text(inner) for key, inner in value.items()}
+        {key: _map_text(inner) for key, inner in value.items() if inner is not None}
         if isinstance(value, dict)
         else value
     )

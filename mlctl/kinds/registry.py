@@ -64,13 +64,21 @@ _KIND_OF_DOCUMENT = dict(
 
 _CONNECTION = ("workspaceConnection", "`az ml connection create` makes one")
 _KUBERNETES = "it runs on a cluster of your own; mlctl manages those whose machines Azure runs"
+_WORKSPACE = (
+    "workspace",
+    "Bicep or Terraform makes one, and `mlctl workspace create -f` on the simulated cloud",
+)
+_IMPORT = ("importJob", "a preview, which `az ml` creates")
 _ATTACHED = ("attachedCompute", "`az ml compute attach` attaches one")
 # What mlctl checks and leaves to others: by which schema of `others`, and who makes it.
 OTHERS: Mapping[str, tuple[str, str]] = {
-    "workspace": (
-        "workspace",
-        "Bicep or Terraform makes one, and `mlctl workspace create -f` on the simulated cloud",
+    **dict.fromkeys(("workspace", "hub", "project"), _WORKSPACE),
+    "registry": (
+        "registry",
+        "`az ml registry create` makes one, and `mlctl registry create -f` on the simulated cloud",
     ),
+    "modelpackage": ("modelPackage", "`az ml model package` makes one"),
+    **dict.fromkeys(("importjob", "importcomponent"), _IMPORT),
     "workspaceconnection": _CONNECTION,
     "connection": _CONNECTION,
     "featureset": ("featureSet", "`az ml feature-set create` makes one"),
@@ -78,11 +86,24 @@ OTHERS: Mapping[str, tuple[str, str]] = {
     "featurestoreentity": ("featureStoreEntity", "`az ml feature-store-entity create` makes one"),
     "kubernetesonlineendpoint": ("kubernetesOnlineEndpoint", _KUBERNETES),
     "kubernetesonlinedeployment": ("kubernetesOnlineDeployment", _KUBERNETES),
-    "kubernetescompute": _ATTACHED,
-    "kubernetes": _ATTACHED,
-    "virtualmachinecompute": _ATTACHED,
-    "virtualmachine": _ATTACHED,
+    **dict.fromkeys(
+        (
+            *("kubernetescompute", "kubernetes", "virtualmachinecompute", "virtualmachine"),
+            *("vmcompute", "synapsesparkcompute", "synapsespark"),
+        ),
+        _ATTACHED,
+    ),
 }
+# What a document of one of these has, where no `$schema` says what it is.
+_TELLING = (
+    ("workspace", {"name", "location", "hub_id"}),
+    ("workspace", {"name", "location", "storage_account"}),
+    ("workspace", {"name", "location", "managed_network"}),
+    ("registry", {"location", "replication_locations"}),
+    ("featurestoreentity", {"name", "index_columns"}),
+    ("modelpackage", {"target_environment", "inferencing_server"}),
+    ("connection", {"name", "type", "target"}),
+)
 
 
 @cache
@@ -142,11 +163,25 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
     kind = kind_of_schema(url) if isinstance(url, str) else None
     type_name = str(data.get("type", "")).casefold()
     if isinstance(kind, Kind):
-        shared = str(url).strip().endswith("/compute.schema.json")  # of every sort of compute
+        if type_name == "kubernetes" and kind.name in _ONLINE_KINDS:
+            return f"kubernetes{kind.schema_name.removeprefix('managed')}"
+        shared = "/compute.schema.json" in str(url)  # of every sort of compute
         if shared and type_name in _KIND_OF_DOCUMENT:
             return ALL[_KIND_OF_DOCUMENT[type_name]]
         return type_name if shared and type_name in _OTHER_COMPUTES else kind
     return kind if kind and re.fullmatch(_OTHER_SCHEMA, kind, re.IGNORECASE) else None
+
+
+def other_of(data: Mapping[str, Data]) -> str | None:
+    """Which of `OTHERS` a document without `$schema` is by its fields; None for something else."""
+    kind = str(data.get("type", "")).casefold()
+    if kind in _OTHER_COMPUTES and "resource_id" in data:
+        return kind
+    if kind == "kubernetes":
+        return f"{kind}online{'deployment' if 'endpoint_name' in data else 'endpoint'}"
+    if kind == "import" and "source" in data:
+        return "importjob"
+    return next((name for name, keys in _TELLING if keys <= data.keys()), None)
 
 
 def infer(data: Mapping[str, Data]) -> Kind | None:
@@ -154,8 +189,8 @@ def infer(data: Mapping[str, Data]) -> Kind | None:
     kind = str(data.get("type", "")).casefold()
     if data.keys() & {"channels", "dependencies"}:
         return None  # a conda file
-    if kind == "kubernetes":
-        return None  # an online deployment on a cluster of the user's own
+    if other_of(data) is not None:
+        return None
     # Batch endpoints had `traffic` in the preview of 2021, with `type: batch`.
     online = data.keys() & _ONLINE or ("traffic" in data and kind != "batch")
     names = _ONLINE_KINDS if online else DOCUMENTS

@@ -80,7 +80,7 @@ def test_a_conda_file_of_the_service_that_is_no_yaml_is_shown_as_text(
     assert_told(mlctl(*named, "-o", "yaml"), 0)
     (tmp_path / "e.yml").write_text(ENVIRONMENT)
     done = mlctl("plan", "e.yml")
-    assert (done.code, "exists with another `image`" in done.err + done.out) == (1, True)
+    assert (done.code, "exists, and `image` would change" in done.err + done.out) == (1, True)
     assert mlctl("environment", "list", "-o", "table").code == 0
 
 

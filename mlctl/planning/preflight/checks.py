@@ -25,9 +25,9 @@ def immutable_version(change: Change, resource: Resource) -> Diagnostic:
     names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
     return Diagnostic(
         VERSION_TAKEN,
-        f"{change.address} exists with another {names}; the content of a version never changes",
+        f"{change.address} exists, and {names} would change: the content of a version never does",
         resource.label(("version",)),
-        hint="give the new content a new `version`",
+        hint="give the new content a new `version`, or another `name`",
         address=str(change.address),
     )
 
