@@ -135,7 +135,8 @@ def _copies(
         turn = _copy(inside)
         inputs = turn.get(INPUTS) or {}
         unknown = sorted(map(str, item.keys() - inputs.keys()))
-        if unknown and "component" not in turn:  # which may have inputs that the step leaves out
+        # A component may have inputs that the step leaves out.
+        if unknown and not {"component", "componentId"} & turn.keys():
             raise ControlFlowError(name, f"`{unknown[0]}` of an item is no input of `{body}`")
         turn[INPUTS] = {**inputs, **item}
         if isinstance(outputs, Mapping):
