@@ -168,7 +168,7 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
     if isinstance(kind, Kind):
         if type_name == "kubernetes" and kind.name in _ONLINE_KINDS:
             return f"kubernetes{kind.schema_name.removeprefix('managed')}"
-        shared = str(url).strip().endswith("/compute.schema.json")  # of every kind of compute
+        shared = "/compute.schema.json" in str(url)  # of every kind of compute
         if shared and type_name in _KIND_OF_DOCUMENT:
             return ALL[_KIND_OF_DOCUMENT[type_name]]
         return type_name if shared and type_name in _OTHER_COMPUTES else kind
