@@ -257,8 +257,8 @@ class _Reader:
         expression = only(text)
         if expression is not None:
             match expression.path:
-                case ("parent", "inputs", name):
-                    return outer.get(name)
+                case ("parent", "inputs", *names):
+                    return outer.get(".".join(names))
                 case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
                     return produced[step][name]
             raise Permanent("InvalidPipeline", f"`{text}` of {label} refers to nothing")
@@ -266,7 +266,8 @@ class _Reader:
             asset = "model" if kind.casefold().endswith("_model") else "data"
             return LocalData(self.files(asset, text))
         for inside in reversed(list(find(text))):
-            value = outer.get(inside.path[-1]) if inside.path[:2] == (PARENT, INPUTS) else None
+            head, side, *names = (*inside.path, "")
+            value = outer.get(".".join(names[:-1])) if (head, side) == (PARENT, INPUTS) else None
             if isinstance(value, Literal):
                 text = text[: inside.start] + value.text + text[inside.end :]
         return Literal(text)

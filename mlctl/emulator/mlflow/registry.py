@@ -22,7 +22,7 @@ from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state.blob_store import ItemKind
 from mlctl.simulator.control_plane.state.context import StoredResource
 
-_FILTER = re.compile(r"\s*(name|run_id)\s*(=|LIKE|ILIKE)\s*['\"](.*)['\"]\s*", re.IGNORECASE)
+_FILTER = re.compile(r"\s*(name|run_id)\s*=\s*['\"](.*)['\"]\s*", re.IGNORECASE)
 _OF_RUN = re.compile(r"(?:mlflow-artifacts:/+|runs:/)([^/]+)(?:/artifacts)?/(.+)")
 _OF_JOB = re.compile(r"azureml://(?:.*/)?jobs/([^/]+)/outputs/artifacts/paths/(.+?)/?")
 _NO_PROMPTS = re.compile(r"(?:^| AND )tag.`mlflow.prompt.is_prompt` != 'true'$")  # by MLflow 3
@@ -64,10 +64,6 @@ def _delete(call: Call) -> Data:
     _versions_of(call, name)
     assets.delete_container(_of_model(call, name))
     return {}
-
-
-def _latest(call: Call) -> Data:
-    return {"model_versions": [*map(_version, _versions_of(call, runs.text(call, "name"))[-1:])]}
 
 
 def _create_version(call: Call) -> Data:
@@ -165,15 +161,8 @@ def _matching(call: Call) -> Iterator[StoredResource]:
         raise Permanent(_INVALID, f"Invalid filter `{text}`: `name = 'iris'` is one.")
     for version in service.list_resources(call.handle, KIND.name, None):
         values = {"name": version.address.name, "run_id": _run_of(version)}
-        if match is None or _fits(values[match[1].casefold()], match[2].casefold(), match[3]):
+        if match is None or values[match[1].casefold()] == match[2]:
             yield version
-
-
-def _fits(value: str, operator: str, pattern: str) -> bool:
-    if operator == "=":
-        return value == pattern
-    expression = re.escape(pattern).replace("%", ".*")
-    return re.fullmatch(expression, value, re.IGNORECASE if operator == "ilike" else 0) is not None
 
 
 def _run_of(version: StoredResource) -> str:
@@ -214,8 +203,9 @@ _HANDLERS: Mapping[str, Callable[[Call], Data]] = {
     "GET registered-models/get": _get,
     "GET registered-models/search": _search,
     "DELETE registered-models/delete": _delete,
-    "GET registered-models/get-latest-versions": _latest,
-    "POST registered-models/get-latest-versions": _latest,
+    "POST registered-models/get-latest-versions": lambda call: {
+        "model_versions": _model("", _versions_of(call, runs.text(call, "name")))["latest_versions"]
+    },
     "POST model-versions/create": _create_version,
     "GET model-versions/get": lambda call: {"model_version": _version(_stored(call))},
     "GET model-versions/search": lambda call: {"model_versions": [*map(_version, _matching(call))]},

@@ -50,7 +50,7 @@ def there(*resources: Resource, ownership: Ownership = NOBODY) -> LocalBackend:
 def moving(before: tuple[Resource, ...], *after: Resource, prune: bool = False) -> Planned:
     owner = OURS if prune else NOBODY
     backend = there(*before, ownership=owner)
-    pruned = Prune(frozenset(), None) if prune else None
+    pruned = Prune() if prune else None
     return planned(backend, *ASSETS, *after, ownership=owner, prune=pruned)
 
 
