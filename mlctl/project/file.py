@@ -146,11 +146,7 @@ class Project:
         return self.values.get("variables") or {}
 
     def overlays(self, files: Files = ON_DISK) -> Overlays | None:
-        """Return what the environment changes in resources; None if nothing.
-
-        Raises:
-            ProjectError: one of its files cannot be read, or is not an overlay.
-        """
+        """Return what the environment changes in resources; None if nothing."""
         if not self._overlay_files:
             return None
         from mlctl.config.overlays import Overlays
@@ -164,11 +160,7 @@ class Project:
         return [str(folder) for folder in {file.parent for file in self._overlay_files}]
 
     def every_overlay(self) -> tuple[Document, ...]:
-        """Return the overlays of all environments.
-
-        Raises:
-            ProjectError: one of their files cannot be read, or is not an overlay.
-        """
+        """Return the overlays of all environments."""
         return _overlays(self._overlay_files)
 
     @property

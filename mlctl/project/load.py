@@ -74,9 +74,6 @@ def loader(
     """Return a loader of the project's documents; `settings` are passed to `Loader`.
 
     The `policies` are only read if the project has some.
-
-    Raises:
-        ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
     """
     settings["overlays"] = project.overlays(files)
     if project.policies or project.plugins:  # otherwise their modules are not even imported
@@ -85,11 +82,7 @@ def loader(
 
 
 def policies_of(project: Project, today: date) -> Policies:
-    """Return the project's own rules.
-
-    Raises:
-        ProjectError: one of their files cannot be used.
-    """
+    """Return the project's own rules."""
     from mlctl.project.policies import Policies
 
     return Policies.of(project, today)
@@ -109,7 +102,6 @@ def variables(
 
     Raises:
         VariableError: one is set that `mlctl.yml` does not declare.
-        ProjectError: a file of variables cannot be read.
     """
     values = dict(project.variables)
     declared = list(values)

@@ -99,7 +99,6 @@ class ScoringRun:
 
         Raises:
             ScriptFails: the script fails without a loss.
-            TooLate: the time for the rehearsal is over.
         """
         try:
             for node in range(self.deployment.nodes):

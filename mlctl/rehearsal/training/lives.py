@@ -47,11 +47,7 @@ class Conditions:
 def train(
     training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
 ) -> Trained:
-    """Run the command, and again after each cut, on new nodes with the same outputs.
-
-    Raises:
-        TooLate: the time is over.
-    """
+    """Run the command, and again after each cut, on new nodes with the same outputs."""
     kept_folder = folder / "kept"
     for name in (*KEPT, *(f"named/{output}" for output in training.outputs)):
         (kept_folder / name).mkdir(parents=True)
@@ -96,11 +92,7 @@ class _Life:
         self.silence = Silence(conditions.interpreter.note)
 
     def run_to_end(self) -> Life:
-        """Run to the cut or the end.
-
-        Raises:
-            TooLate: the time is over.
-        """
+        """Run to the cut or the end."""
         report, theirs = os.pipe()
         try:
             process = self._start(theirs)
