@@ -119,10 +119,12 @@ class PlanForecast:
 
 def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
     """The deployments that score files and that change, themselves or the cluster they name."""
+    from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
+
     written = {item.address for item in plan.pending if item.action is not Action.DELETE}
     for change in plan.changes:
         resource = change.resource
-        if resource is None or resource.kind.name != "batch-deployment":
+        if resource is None or resource.kind is not BATCH_DEPLOYMENT:
             continue
         targets = {item.target for item in graph.edges_of(change.address)}
         scores = any(item.at[-1] == "mini_batch_size" for item in resource.form.fields)
