@@ -73,7 +73,7 @@ def test_what_was_loaded_is_shown_before_the_workspace_is_read(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("options", "option", "why"),
     [
-        (PlanOptions(prune=True), "prune", "name it in mlctl.yml"),
+        (PlanOptions(prune=True), "prune", "set `project: NAME` in mlctl.yml"),
         (PlanOptions(targets=["compute/cpu-2"]), "target", "is not declared in these files"),
         (PlanOptions(targets=["cpu"]), "target", "cpu"),
         (
@@ -84,7 +84,7 @@ def test_what_was_loaded_is_shown_before_the_workspace_is_read(tmp_path: Path) -
         (
             PlanOptions(strategy=Strategy.BLUE_GREEN, targets=["compute/cpu"]),
             "replace_strategy",
-            "targets are a part",
+            "targets are only part",
         ),
     ],
 )

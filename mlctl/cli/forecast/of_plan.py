@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph

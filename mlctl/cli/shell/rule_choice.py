@@ -71,5 +71,5 @@ def _codes(session: Session, flag: str, texts: Sequence[str] | None) -> frozense
     for code in sorted(codes - own_names):
         hint = unknown_rule(code)
         if hint is not None:
-            raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)
+            raise InvalidValue(f"`{code}` is not a rule: {hint}", flag=flag)
     return codes
