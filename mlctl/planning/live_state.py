@@ -54,9 +54,6 @@ class Fingerprints(Mapping[Address, str | None]):
         live = self._live[address]
         return fingerprint(live.body, kind_of(live.address), self._scope) if live else None
 
-    def __contains__(self, address: object) -> bool:
-        return address in self._live
-
     def __iter__(self) -> Iterator[Address]:
         return iter(self._live)
 

@@ -15,7 +15,6 @@ from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address, kind_of
-from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:
