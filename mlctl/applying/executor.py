@@ -85,14 +85,13 @@ class _Progress:
     """Which steps may start, which failed, and the expected fingerprint of each target."""
 
     work: Work
-    expected: dict[Address, str | None] = field(init=False)
+    _written: dict[Address, str | None] = field(default_factory=dict)
     _failed: dict[int, PlanStep] = field(default_factory=dict)
     _held: list[PlanStep] = field(default_factory=list)
     _busy: set[Address] = field(default_factory=set)  # the endpoints with a running step
     _sorter: TopologicalSorter[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.expected = dict(self.work.read)
         self._sorter = TopologicalSorter({step.id: step.needs for step in self.work.steps})
         self._sorter.prepare()
         self._by_id: Mapping[int, PlanStep] = {step.id: step for step in self.work.steps}
@@ -132,7 +131,7 @@ class _Progress:
 
     def assignment(self, step: PlanStep, *, waits: bool) -> Assignment:
         """Return the step, and what is known of its target."""
-        expected = self.expected.get(step.target)
+        expected = self._expected(step.target)
         steps = self._by_target[step.target]
         later = tuple(steps[steps.index(step) + 1 :])
         waiting = self._waiting(step) if later else ()
@@ -146,7 +145,12 @@ class _Progress:
     def _renewed(self, step: PlanStep) -> dict[Address, str | None]:
         """Return what is deleted with a target and created again, with the fingerprints."""
         renewed = self._renewed_under.get(step.target, ()) if step.deletes else ()
-        return {address: self.expected.get(address) for address in renewed}
+        return {address: self._expected(address) for address in renewed}
+
+    def _expected(self, address: Address) -> str | None:
+        """Return the fingerprint that a target has by now."""
+        expected = self._written if address in self._written else self.work.read
+        return expected.get(address)
 
     def skipped(self, step: PlanStep) -> StepEvent | None:
         """Return the outcome of a step that cannot start because of a failure; None if it can."""
@@ -156,8 +160,8 @@ class _Progress:
     def finish(self, event: StepEvent) -> None:
         step = event.step
         if event.state is StepState.DONE:
-            self.expected[step.target] = None if step.deletes else WRITTEN
-        elif event.state is not StepState.CANCELLED:  # what needs it is cancelled, too
+            self._written[step.target] = None if step.deletes else WRITTEN
+        elif event.state is not StepState.CANCELLED:  # what needs it is cancelled too
             self._failed[step.id] = event.because or step
         if step.target.kind in AT_ENDPOINTS:
             self._busy.discard(step.target.up or step.target)

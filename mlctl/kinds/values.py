@@ -241,11 +241,6 @@ def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     values = decode(
         pointer.without(body, own_of_form(kind, form)), form, scope, with_service_fields=False
     )
-    return fingerprint_of_values(values, form, scope)
-
-
-def fingerprint_of_values(values: Values, form: Form, scope: Scope) -> str:
-    """Return the fingerprint of a body with these values."""
     canonical = canonical_values(values, form.writable, scope)
     return hashlib.sha256(_sorted_json(canonical).encode()).hexdigest()
 

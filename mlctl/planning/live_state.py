@@ -12,7 +12,7 @@ from mlctl.dataclasses import dataclass, field
 from mlctl.kinds import Address, Reference, Resource, Scope, codec, kind_of
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.field import Form, read_field
-from mlctl.kinds.values import Values, decode, fingerprint_of_values, form_of_body, own_of_form
+from mlctl.kinds.values import Values, decode, fingerprint, form_of_body
 from mlctl.planning.model import Unfinished
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import places
@@ -42,25 +42,17 @@ class DecodedBodies:
         differs = codec.differ(resource.values[at], value, form_field, self.scope)
         return None if differs else value
 
-    def fingerprint(self, live: Live) -> str:
-        """Return the fingerprint as `kinds.values.fingerprint` computes it."""
-        kind = kind_of(live.address)
-        form = form_of_body(kind, live.body, self.scope)
-        service_fields = own_of_form(kind, form)
-        body = pointer.without(live.body, service_fields) if service_fields else live.body
-        return fingerprint_of_values(self.values(body, form), form, self.scope)
-
 
 class Fingerprints(Mapping[Address, str | None]):
     """The fingerprints of resources (None if missing), computed on demand."""
 
-    def __init__(self, live: Mapping[Address, Live | None], decoded: DecodedBodies) -> None:
+    def __init__(self, live: Mapping[Address, Live | None], scope: Scope) -> None:
         self._live = live
-        self._decoded = decoded
+        self._scope = scope
 
     def __getitem__(self, address: Address) -> str | None:
         live = self._live[address]
-        return None if live is None else self._decoded.fingerprint(live)
+        return fingerprint(live.body, kind_of(live.address), self._scope) if live else None
 
     def __iter__(self) -> Iterator[Address]:
         return iter(self._live)

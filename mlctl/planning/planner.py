@@ -145,7 +145,7 @@ def _fingerprints(changes: Iterable[Change], live_state: LiveState, graph: Graph
                 if edge.target.version or not graph.declared(edge.target)
             }
     in_order = sorted(looked, key=attrgetter("sort_key"))
-    return Fingerprints({address: live.get(address) for address in in_order}, live_state.bodies)
+    return Fingerprints({address: live.get(address) for address in in_order}, live_state.scope)
 
 
 class _Planner:

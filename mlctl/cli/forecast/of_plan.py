@@ -15,7 +15,6 @@ from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address, kind_of
-from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:
@@ -120,6 +119,8 @@ class PlanForecast:
 
 def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
     """The deployments that score files and that change, themselves or the cluster they name."""
+    from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
+
     written = {item.address for item in plan.pending if item.action is not Action.DELETE}
     for change in plan.changes:
         resource = change.resource

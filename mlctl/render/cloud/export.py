@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from textwrap import TextWrapper
 
@@ -22,10 +22,7 @@ _HOST = "https://azuremlschemas.azureedge.net/latest"
 _REGION: Pointer = ("location",)
 _PROPERTIES: Pointer = ("properties",)
 _ARCHIVED: Pointer = ("is_archived",)
-_WIDTH = 98  # and `# `
-_COMMENT = TextWrapper(
-    _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-)
+_COMMENT = TextWrapper(98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 _WAIVED_NAME = "mlctl:ignore=MLC106"
 # What a reader wants to see even if it is the default: what nodes cost, and what a resource is.
 _SPOKEN = {"size", "tier", "min_instances", "max_instances", "type"}
@@ -84,7 +81,11 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         remarks += ["The service accepted this name, although tools refuse it:", _WAIVED_NAME]
     head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
     whole = data | head  # whatever the resource itself calls its schema
-    comments = "".join(f"# {line}\n" for remark in remarks for line in _wrap(remark))
+    comments = "".join(
+        f"# {line}\n"
+        for remark in remarks
+        for line in ([remark] if len(remark) <= _COMMENT.width else _COMMENT.wrap(remark))
+    )
     return comments + dump(ordered(whole, kind.schema))
 
 
@@ -200,8 +201,3 @@ def _secrets(
 def _identifier(text: str) -> str:
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").upper()
     return f"_{name}" if not name or name[0].isdigit() else name
-
-
-def _wrap(remark: str) -> Sequence[str]:
-    """Wrap a comment into lines, without their `#`."""
-    return [remark] if len(remark) <= _WIDTH else _COMMENT.wrap(remark)

@@ -87,7 +87,9 @@ def excess_of(
     db: Connection, state: WorkspaceState, new_claims: Claims, old_claims: Claims
 ) -> Excess | None:
     """The first quota that the claims exceed; claiming no more than before always passes."""
-    used, limits = _usage(db, state, new_claims), _limits(db, state, new_claims)
+    subscription, limits = state.scope.subscription, _limits(db, state, new_claims)
+    regions = {region for region, _ in new_claims}
+    used = {region: quota_usage.usage(db, subscription, region) for region in regions}
     for (region, name), claim in new_claims.items():
         mine = old_claims.get((region, name), NOTHING)
         limit = limits[region, name]
@@ -112,12 +114,6 @@ def core_quotas(db: Connection, state: WorkspaceState, new_claims: Claims) -> li
         for (region, name), claim in new_claims.items()
         if claim.least is not None and limits[region, name] is not None
     ]
-
-
-def _usage(db: Connection, state: WorkspaceState, claims: Claims) -> dict[str, dict[str, int]]:
-    """By region: what is used of each quota."""
-    regions = {region for region, _ in claims}
-    return {region: quota_usage.usage(db, state.scope.subscription, region) for region in regions}
 
 
 def _limits(
