@@ -225,6 +225,11 @@ ROUTES = (
     Route("GET", _AUTH + "/permissions", authorization.permissions),
     Route("GET", "{scope*}" + _INSIGHTS + "/metrics", authorization.metrics),
     Route("GET", _SUB + _INSIGHTS + "/eventtypes/management/values", activity.show),
+    *(
+        Route(method, f"{_GROUP}/providers/Microsoft.{sort}/{{name}}", workspaces.beside)
+        for sort in workspaces.BESIDE
+        for method in ("GET", "DELETE")
+    ),
     Route("GET", _SUB + _ML + "/registries", registries.show_all),
     Route("GET", _GROUP + _ML + "/registries", registries.show_all),
     Route("GET", _GROUP + _ML + "/registries/{registry}", registries.show),

@@ -164,6 +164,7 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     az extension add -n ml -y
     az login --service-principal -u x -p y --tenant z -o none
     az account set --subscription "Visual Studio"
+    echo "states $(az configure -l --query "[?name=='workspace'].value" -o tsv)"
     az configure --defaults group=G workspace=W location=eastus
     echo "states $(az account show --query state -o tsv)"
     echo "states $(az group show --name other --query name -o tsv)"
@@ -180,7 +181,7 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     az account show -o nonsense || echo states $?
     """
     done = run(script, tmp_path)
-    said = ["Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope"]
+    said = ["local", "Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope"]
     said += ["asked", "gone", "2"]
     assert own_words(done.stdout) == [f"states {word}" for word in said], done.stderr
 

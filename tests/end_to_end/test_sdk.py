@@ -64,6 +64,15 @@ def with_deployment(**settings: Any) -> Sdk:
     return here
 
 
+def test_a_workspace_is_deleted_with_what_it_stands_on() -> None:
+    from azure.ai.ml.entities import Workspace
+
+    here = sdk()
+    here.ml.workspaces.begin_create(Workspace(name="made", location="eastus")).result()
+    here.ml.workspaces.begin_delete("made", delete_dependent_resources=True).result()
+    assert sum(each.startswith("DELETE") for each in here.asked) > 1
+
+
 def test_a_workspace_is_shown_and_listed() -> None:
     ml = sdk().ml
     assert ml.workspaces.get(ml.workspace_name).location == "eastus"

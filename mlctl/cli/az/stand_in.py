@@ -51,10 +51,10 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
         from mlctl.cli.az import curl
 
         return curl.run(Session(GlobalArgs()), arguments)
-    if first == "configure":
-        return mlctl(args)
     session = Session(GlobalArgs())
     local = session.backend_name == "local"
+    if first == "configure" and not (local and _LISTS_DEFAULTS & {*arguments}):
+        return mlctl(args)
     if not local or session.environment.get(PASS_THROUGH):
         return _real(session, args)
     if first == "ml":
@@ -201,10 +201,14 @@ def _provider(_session: Session, flags: Mapping[str, str]) -> Data:
     }
 
 
-def _config(session: Session, flags: Mapping[str, str]) -> Data:
+def _defaults(session: Session, _flags: Mapping[str, str]) -> list[dict[str, Data]]:
     scope = session.scope
     defaults = {"group": scope.resource_group, "workspace": scope.workspace}
-    rows = [{"name": name, "source": "mlctl", "value": text} for name, text in defaults.items()]
+    return [{"name": name, "source": "mlctl", "value": text} for name, text in defaults.items()]
+
+
+def _config(session: Session, flags: Mapping[str, str]) -> Data:
+    rows = _defaults(session, flags)
     section, _, key = flags[_WORD].partition(".")
     if not section:
         return {"defaults": rows}
@@ -272,6 +276,7 @@ def _exists(_session: Session, _flags: Mapping[str, str]) -> Data:
 _WORD = ""  # among the flags: what stands without one
 _TOKEN_LIFE = timedelta(hours=1)
 _NOBODY = "00000000-0000-0000-0000-000000000000"
+_LISTS_DEFAULTS = {"-l", "--list-defaults"}
 _GROUP_FLAGS = ("--name", "-n", "--resource-group", "-g")
 _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "account show": _account,
@@ -279,6 +284,7 @@ _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "account set": _nothing,
     "account get-access-token": _token,
     "config get": _config,
+    "configure": _defaults,
     "provider register": _nothing,
     "provider show": _provider,
     "group list": _groups,

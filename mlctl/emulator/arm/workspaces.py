@@ -35,6 +35,11 @@ _DIAGNOSED = (
     *("userDefinedRoute", "networkSecurityRule", "resourceLock", "dnsResolution", "keyVault"),
     *("storageAccount", "containerRegistry", "applicationInsights", "other"),
 )
+# What a workspace stands on, and takes along where it is deleted so.
+BESIDE = (
+    *("Storage/storageAccounts", "KeyVault/vaults", "ContainerRegistry/registries"),
+    *("Insights/components", "OperationalInsights/workspaces"),
+)
 _OWN = ("id", "name", "type", "systemData", "location", "identity", "etag")  # of a workspace
 _TYPES = {
     PROVIDER: (
@@ -130,6 +135,15 @@ def diagnose(_call: Call) -> Response:
 def done(_call: Call) -> Response:
     """POST of what changes nothing here, such as to read keys anew."""
     return Response(200)
+
+
+def beside(call: Call) -> Response:
+    """GET or DELETE of what a workspace stands on: it is always there, and nothing of it is kept."""
+    if call.request.method == "DELETE":
+        return Response(204)
+    path = call.request.path
+    name = {"id": path, "name": path.rpartition("/")[2], "location": DEFAULT_LOCATION}
+    return json_response({**name, "properties": {}})
 
 
 def show_none(_call: Call) -> Response:
