@@ -174,11 +174,7 @@ def _read(file: Path) -> EmulatorInstance | None:
 
 
 def _is_sound(instance: EmulatorInstance) -> bool:
-    """Whether every value is of its type, and the URL one with a port.
-
-    Raises:
-        ValueError: the URL is none.
-    """
+    """Whether every value is of its type, and the URL one with a port."""
     texts = [getattr(instance, slot.name) for slot in fields(instance) if slot.type == "str"]
     optional = (instance.ca_file, instance.bundle, instance.token)
     texts += [text for text in optional if text is not None]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mlctl import files
-from mlctl.assets import folders, ignore
+from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.expressions import find
 from mlctl.rehearsal.descendants import end_tree
@@ -127,7 +127,7 @@ def _copy_code(code: Path, target: Path) -> None:
     if files.is_file(code):
         shutil.copy(code, target / code.name)
         return
-    for entry in folders.walk(code, ignore.read(code), prune=True):
+    for entry in folders.walk(code, folders.read_ignored(code), prune=True):
         place = target / entry.relative
         if entry.is_folder:
             place.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 
 from mlctl import files
-from mlctl.assets import folders, ignore
+from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
@@ -419,6 +419,6 @@ def _files(path: Path) -> Iterator[tuple[str, Path]]:
     if files.is_file(path):
         yield path.name, path
         return
-    for entry in folders.walk(path, ignore.read(path), prune=True):
+    for entry in folders.walk(path, folders.read_ignored(path), prune=True):
         if not entry.is_folder and os.path.isfile(entry.path):  # noqa: PTH113
             yield entry.relative, entry.path

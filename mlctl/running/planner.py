@@ -302,8 +302,8 @@ class _Planner:
     ) -> Value | None:
         """What `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME` stands for."""
         match path:
-            case ("parent", "inputs", name):
-                return outer.get(name)
+            case ("parent", "inputs", *names):
+                return outer.get(".".join(names))
             case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
                 return produced[step][name]
             case ("parent", "jobs", step, *_) if len(produced.get(step, {})) == 1:

@@ -714,4 +714,4 @@ def test_what_a_command_installs_is_its_own(mlctl: Run, tmp_path: Path) -> None:
     done = mlctl("job", "run", "pipeline.yml", "--stream")
     assert done.code == 1
     assert ("a | installed" in done.err, "b | installed" in done.err) == (True, True), done.err
-    assert "`tiny_one` is not in this Python" in done.err
+    assert "`tiny_one` is not installed in this Python" in done.err

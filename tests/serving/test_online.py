@@ -69,7 +69,7 @@ def test_a_script_that_cannot_be_loaded_says_its_line(
     done = mlctl("online-endpoint", "invoke", *NAME, "-r", deployed, "--run-code")
     assert "score.py" in done.err
     assert "line 1" in done.err
-    assert "--python names the interpreter" in done.err
+    assert "use --python with an interpreter" in done.err
 
 
 def test_a_python_that_is_not_there_is_refused(mlctl: Run, deployed: str) -> None:

@@ -238,8 +238,8 @@ class _Progress:
             self.offsets.pop(name, None)
         if result.why and not result.folder.exists():  # it was not begun
             return
-        how = "as before" if result.reused else f"after {result.seconds:.1f} s"
-        self.session.note(f"{name}: {result.status.value}, {how}")
+        ending = "as before" if result.reused else f"after {result.seconds:.1f} s"
+        self.session.note(f"{name}: {result.status.value}, {ending}")
 
     def _follow(self) -> None:
         while not self.over.wait(_FOLLOW_S):

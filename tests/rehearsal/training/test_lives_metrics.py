@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from mlctl.rehearsal.training.metrics import read_metrics
+from mlctl.rehearsal.training.lives import read_metrics
 from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run
 
 
