@@ -305,6 +305,8 @@ class JobRun:
                     return shlex.quote(self._together(sources, folder / "inputs" / name))
                 return self._text(node, name, sources[0], folder)
             case LocalData(path):
+                if self.settings.sample is None and node.splits(name):
+                    return shlex.quote(str(path))  # of which every mini-batch is a copy
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
             case Elsewhere():
                 raise RunError(_not_here(name, value))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mlctl.dataclasses import dataclass, field
+from mlctl.kinds.expressions import INPUTS, only
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
 
@@ -124,6 +125,12 @@ class RunNode:
     python: str = ""
     image: str = ""
     guards: tuple[Guard, ...] = ()
+
+    def splits(self, name: str) -> bool:
+        """Whether an input is that of a parallel step which is split into mini-batches."""
+        data = self.parallel.setting("input_data") if self.parallel is not None else None
+        expression = only(str(data or ""))
+        return expression is not None and expression.path == (INPUTS, name)
 
     @property
     def values(self) -> list[Value]:

@@ -86,13 +86,10 @@ def _inputs(
     conditions: Conditions,
 ) -> Inputs:
     """The input that is split."""
-    step = node.parallel
-    assert step is not None
-    expression = only(str(step.setting("input_data") or ""))
-    name = ".".join(expression.path) if expression is not None else ""
-    if name not in values:
+    name = next((name for name in node.inputs if node.splits(name)), None)
+    if name is None:
         raise RunError(f"{node.where}: `input_data` names no input of the step")
-    path = Path(shlex.split(values[name])[0])
+    path = Path(shlex.split(values[f"inputs.{name}"])[0])
     if not deployment.tabular:
         return Inputs.find(path)
     return tables.load(

@@ -26,7 +26,8 @@ from mlctl.running.model import RunError
 from mlctl.running.rules import UNRESOLVED
 
 _UV = "pip compile -q --no-header --no-annotate --only-binary :all: --python-platform"
-_PIP = "install --dry-run --ignore-installed -q --report - --only-binary=:all: --platform"
+_PIP = "install --dry-run --ignore-installed -q --report - --only-binary=:all:"
+_PLATFORMS = ("_2_28", "_2_27", "_2_26", "_2_24", "_2_17", "2014")  # of a glibc, as uv has it
 _LONGEST = 300  # characters of a resolver's sentence
 _MOST = 40  # packages of sources alone
 _SECONDS = 600
@@ -73,7 +74,8 @@ class Resolver:
                 words = [uv, *_UV.split(), "x86_64-unknown-linux-gnu", str(listing)]
                 words += ["--python-version", self.python, "--overrides", str(overrides)]
             else:  # packages as arguments, as pip calls others by the line of a file
-                words = [*_pip(), *_PIP.split(), "manylinux2014_x86_64", "-r", str(listing)]
+                words = [*_pip(), *_PIP.split(), "-r", str(listing)]
+                words += [f"--platform=manylinux{glibc}_x86_64" for glibc in _PLATFORMS]
                 words += ["--python-version", self.python, "--target", scratch, *packages]
             try:
                 process = subprocess.run(  # noqa: S603 - uv or pip

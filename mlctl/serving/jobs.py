@@ -17,7 +17,7 @@ from pathlib import Path
 from mlctl.dataclasses import replace
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.rehearsal.descendants import swept
+from mlctl.rehearsal.descendants import sweep
 from mlctl.rehearsal.process import Interpreter
 from mlctl.running import commands
 from mlctl.running.executor import JobRun, RunSettings
@@ -67,14 +67,15 @@ def run(workspace: WorkspaceHandle, plan: JobPlan, code: CodeSettings) -> dict[s
     interpreter = Interpreter(code.python, alone=False, memory=0, mark=mark, ends=inf)
     settings = RunSettings(folder, interpreter, code.environment, os.cpu_count() or 1)
     try:
-        with swept(mark):
-            results = JobRun(plan, settings).run()
+        results = JobRun(plan, settings).run()
     except RunError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise Permanent("NotRun", str(error)) from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    finally:
+        sweep(mark)  # and no more: other jobs and endpoints run in this process, too
     ran = {
         name: _result(result)
         for name, result in results.items()

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from math import inf
 from pathlib import Path
@@ -218,6 +219,7 @@ class Servers:
         self.python, self.environment = python, environment
         self._running: dict[str, tuple[str, OnlineServer]] = {}
         self._lock = Lock()
+        self._locks: defaultdict[str, Lock] = defaultdict(Lock)  # of each deployment
         self._drawn = 0
 
     def draw(self, seed: str) -> float:
@@ -244,7 +246,7 @@ class Servers:
         """
         key = resource.address.id(workspace.scope).casefold()
         version = json.dumps([resource.body["properties"], resource.body.get("sku")])
-        with self._lock:
+        with self._locks[key]:
             started, server = self._running.get(key, ("", None))
             if server is None or started != version:
                 self._running.pop(key, None)

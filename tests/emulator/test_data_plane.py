@@ -6,6 +6,8 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,27 @@ def test_a_scoring_uri_answers_by_the_traffic_or_by_the_header(here: World) -> N
     shares = Counter(name for *_, name in answers)
     assert 30 <= shares["blue"] < 40
     assert score(here, azureml_model_deployment="green")[2] == "green"
+
+
+def test_a_deployment_that_starts_holds_up_no_other(here: World, tmp_path: Path) -> None:
+    up, gate = tmp_path / "up", tmp_path / "gate"
+    for fifo in (up, gate):
+        os.mkfifo(fifo)
+    waits = f"open({str(up)!r}, 'w').write('up'); open({str(gate)!r}).read()"
+    script = f"def init():\n    {waits}\ndef run(data):\n    return 1\n"
+    here.put(f"{STORE}/s/code/score.py", script.encode())
+    here.made(f"{WS}/codes/s/versions/1", {"properties": {"codeUri": f"{STORE}/s/code"}})
+    slow = deployment()
+    slow["properties"]["codeConfiguration"]["codeId"] = f"{WS}/codes/s/versions/1"
+    here.made(f"{LIVE}/deployments/slow", slow)
+    with ThreadPoolExecutor(2) as threads:
+        starting = threads.submit(score, here, azureml_model_deployment="slow")
+        assert up.read_text() == "up"
+        answered = threads.submit(score, here, azureml_model_deployment="blue")
+        done, _ = wait([answered], timeout=20)
+        gate.write_text("")
+        assert done == {answered}
+        assert (answered.result()[:2], starting.result()[:2]) == ((200, "[6]"), (200, "1"))
 
 
 def test_callers_without_the_key_are_refused(here: World) -> None:

@@ -275,7 +275,8 @@ def test_a_parallel_step_scores_every_file_and_appends_its_rows(mlctl: Run, tmp_
         tmp_path,
         "src/score.py",
         "import sys\n\ndef init():\n    pass\n\n"
-        "def run(files):\n    return [open(file).read().strip() + sys.argv[2] for file in files]\n",
+        "def run(files):\n    rows = [open(file).read().strip() + sys.argv[2] for file in files]\n"
+        "    for file in files:\n        open(file, 'a').write('spoilt')\n    return rows\n",
     )
     for number in range(5):
         written(tmp_path, f"data/{number}.txt", f"row {number}")
@@ -308,6 +309,7 @@ def test_a_parallel_step_scores_every_file_and_appends_its_rows(mlctl: Run, tmp_
     assert rows == [f"row {number}!" for number in range(5)]
     sampled = mlctl("job", "run", "pipeline.yml", "--keep", "kept", "--sample", "3")
     assert sampled.code == 0
+    assert (tmp_path / "data/0.txt").read_text() == "row 0"
     assert len((tmp_path / "kept/score/outputs/rows").read_text().splitlines()) == 3
 
 

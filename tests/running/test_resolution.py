@@ -163,14 +163,16 @@ def test_a_long_sentence_is_cut() -> None:
     assert text.endswith("...")
 
 
-def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
+def wheel(
+    folder: Path, name: str, version: str, needs: str = "", tag: str = "py3-none-any"
+) -> None:
     """A wheel with nothing in it."""
     meta = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as archive:
         needed = f"Requires-Dist: {needs}\n" if needs else ""
         head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}"
         archive.writestr(f"{meta}/METADATA", head)
-        archive.writestr(f"{meta}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{meta}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
         archive.writestr(f"{meta}/RECORD", "")
 
 
@@ -184,8 +186,9 @@ def test_pip_resolves_where_uv_is_not(tmp_path: Path, monkeypatch: pytest.Monkey
         ("two", "2.0", ""),
     ):
         wheel(tmp_path, name, version, needs)
+    wheel(tmp_path, "three", "1.0", tag="cp310-cp310-manylinux_2_28_x86_64")
     index = ("--no-index", f"--find-links {tmp_path}")
-    assert list(failures(lines(*index, "one==1.0"), "3.10", tmp_path, [])) == []
+    assert list(failures(lines(*index, "one==1.0", "three==1.0"), "3.10", tmp_path, [])) == []
     (finding,) = failures(lines(*index, "one==1.0", "two==1.0"), "3.10", tmp_path, [])
     assert "Cannot install one==1.0 and two==1.0" in finding.message
     assert finding.hint == "what resolves: `one==2.0`, `two==2.0`"
