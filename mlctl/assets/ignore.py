@@ -68,7 +68,7 @@ def compiled(glob: str) -> re.Pattern[str]:
         re.error: a range in it is invalid, as in `[z-a]`.
     """
     anchored = "/" in glob.rstrip("/")
-    runs = _runs(glob.removeprefix("/").removesuffix("/").split("/"))
+    runs = _translate_parts(glob.removeprefix("/").removesuffix("/").split("/"))
     if not anchored:
         runs = [[], *runs]
     expression = "".join(f"{part}/" for part in runs[0][: None if len(runs) > 1 else -1])
@@ -83,18 +83,18 @@ def compiled(glob: str) -> re.Pattern[str]:
     return re.compile(expression + beneath, re.DOTALL)
 
 
-def _runs(parts: Sequence[str]) -> list[list[str]]:
+def _translate_parts(parts: Sequence[str]) -> list[list[str]]:
     """Translate the parts of a path, in runs between `**`."""
     runs: list[list[str]] = [[]]
     for part in parts:
         if part == "**":
             runs.append([])
         else:
-            runs[-1].append(_expression(part))
+            runs[-1].append(_translate_part(part))
     return runs
 
 
-def _expression(part: str) -> str:
+def _translate_part(part: str) -> str:
     """Translate one part of a path."""
     texts: list[str] = [""]  # the literals between stars
     for piece in _WILDCARD.split(part):

@@ -1,4 +1,4 @@
-"""Who wrote a resource, from Azure's activity log (Activity Logs - List, 2015-04-01)."""
+"""Read who wrote a resource from Azure's activity log (Activity Logs - List, 2015-04-01)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 
 VERSION = "2015-04-01"
-_KEPT = timedelta(days=89)  # the log reaches 90 days back, and refuses more
+_KEPT = timedelta(days=89)  # days of the log, which refuses more
 _SELECT = "caller,claims,operationName,status,eventTimestamp,resourceId"
-_FEW = 8  # resources that are asked for one by one; of more the log of their group is read
-_LONGEST = 10_000  # events of a group that are read; what these leave open is asked one by one
+_FEW = 8  # resources that are queried one by one; for more, the log of their group is read
+_LONGEST = 10_000  # events of a group that are read; the rest is queried one by one
 
 
 def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
-    """The writes and deletes of a resource in the last 89 days, newest first.
+    """Return the writes and deletes of a resource in the last 89 days, newest first.
 
     Raises:
-        ServiceError: the caller may not read the log (Reader of the subscription may).
+        ServiceError: the caller may not read the log (a Reader of the subscription may).
     """
     uri = address.id(scope).replace("'", "''")
     events = _events(arm, scope, f"resourceUri eq '{uri}'")
@@ -34,7 +34,7 @@ def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity
 def last_writes(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> dict[Address, Activity]:
-    """The last write or delete of each of these in the last 89 days.
+    """Return the last write or delete of each resource in the last 89 days.
 
     Raises:
         ServiceError: the caller may not read the log.
@@ -58,7 +58,7 @@ def last_writes(
 def _in_group(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> tuple[dict[Address, Activity], bool]:
-    """What the log of the resource group, newest first, says of some; and whether that is all."""
+    """Read the resource group's log; also return whether it was read completely."""
     by_id = {address.id(scope).casefold(): address for address in addresses}
     newest: dict[Address, Activity] = {}
     group = scope.resource_group.replace("'", "''")
@@ -91,7 +91,7 @@ def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, 
 
 
 def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
-    """What an event says; those of reads, of failures and of what was only begun say nothing."""
+    """Yield an event's activity; not for reads, failures and starts."""
     operation = str(get(event, ("operationName", "value"), "")).casefold()
     status = str(get(event, ("status", "value"), "")).casefold()
     verb = operation.rpartition("/")[2]

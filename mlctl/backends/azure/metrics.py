@@ -1,4 +1,4 @@
-"""Metrics of clusters from Azure Monitor (Metrics - List, 2018-01-01)."""
+"""Read metrics of clusters from Azure Monitor (Metrics - List, 2018-01-01)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def of_cluster(
     interval: float | None,
     span: float | None,
 ) -> list[Series]:
-    """Metrics of the last `span` seconds; the service answers with the last hour where it is None.
+    """Return metrics of the last `span` seconds; None means the last hour.
 
     Raises:
-        NotFound: there is no such workspace.
-        ServiceError: there is no such metric, or the interval is none that the service knows.
+        NotFound: the workspace does not exist.
+        ServiceError: the metric does not exist, or the service does not support the interval.
     """
     path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
     name = cluster.name.replace("'", "''")
@@ -47,7 +47,7 @@ def of_cluster(
 
 
 def _span(arm: ArmClient, scope: Scope, length: float) -> str:
-    """The time span of the last `length` seconds, by the service's clock."""
+    """Return the time span of the last `length` seconds, by the service's clock."""
     service_time = arm.date(workspace_path(scope))
     now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
     begun = now - timedelta(seconds=length)
@@ -66,7 +66,7 @@ def _series(metric: Mapping[str, Data], interval: str) -> Series:
 
 
 def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
-    """Missing values count as 0."""
+    """Yield intervals; missing values count as 0."""
     for point in points:
         numbers = (float(point.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
         yield MetricInterval(str(point["timeStamp"]), *numbers)

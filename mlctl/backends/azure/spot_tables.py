@@ -11,14 +11,14 @@ from mlctl.backends.azure.arm import ArmClient
 from mlctl.catalog import spot_tables
 from mlctl.catalog.prices import Price
 
-_SIZES = 100  # in one query
-_MOST_PAGES = 2_000  # of one query
+_SIZES = 100  # per query
+_MOST_PAGES = 2_000  # per query
 
 
 def fetch_spot_tables(
     arm: ArmClient, sizes: Sequence[str], regions: Sequence[str]
 ) -> dict[tuple[str, str], Price]:
-    """Spot prices and eviction rates of sizes (none: of all) in regions (none: in all).
+    """Return Spot prices and eviction rates of sizes (none: of all) in regions (none: in all).
 
     Raises:
         ServiceError: there is no answer, or one of its pages cannot be read.
@@ -32,7 +32,7 @@ def fetch_spot_tables(
 
 
 def _rows(arm: ArmClient, query: str) -> Iterator[Mapping[str, Any]]:
-    """The rows of a query's answer, page after page."""
+    """Yield the rows of a query's answer, page by page."""
     options: dict[str, Any] = {"$top": spot_tables.PAGE, "resultFormat": "objectArray"}
     tokens_read: set[str] = set()
     while True:
@@ -43,6 +43,6 @@ def _rows(arm: ArmClient, query: str) -> Iterator[Mapping[str, Any]]:
         if not token:
             return
         if not isinstance(token, str) or token in tokens_read or len(tokens_read) == _MOST_PAGES:
-            raise errors.malformed_response("the pages of Resource Graph have no end")
+            raise errors.malformed_response("Resource Graph returned too many pages")
         tokens_read.add(token)
         options = {**options, "$skipToken": token}

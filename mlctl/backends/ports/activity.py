@@ -1,4 +1,4 @@
-"""The protocol of a backend that knows who wrote what, and when."""
+"""The protocol of a backend that records who wrote what, and when."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class SupportsActivity(Protocol):
     """Keeps a log of writes, without what was written."""
 
     def activity(self, address: Address) -> list[Activity]:
-        """The writes and deletes of a resource that took effect, newest first.
+        """Return the successful writes and deletes of a resource, newest first.
 
         Raises:
             ServiceError: the log may not be read.
         """
 
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """The last write or delete of each of these that the log knows.
+        """Return the last recorded write or delete of each resource.
 
         Raises:
             ServiceError: the log may not be read.

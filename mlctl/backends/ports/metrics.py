@@ -46,7 +46,7 @@ class SupportsMetrics(Protocol):
         interval: float | None = None,
         span: float | None = None,
     ) -> list[Series]:
-        """Metrics of the last `span` seconds (None: since the start), by a suitable interval.
+        """Return metrics of the last `span` seconds (None: since the start), by suitable interval.
 
         Raises:
             NotFound: there is no such cluster.

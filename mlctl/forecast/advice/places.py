@@ -1,4 +1,4 @@
-"""Where else a cluster could be, and of which size: what the price list has of both."""
+"""Alternative regions and VM sizes for a cluster, as far as the price list has both."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mlctl.forecast.fields import ForecastError, StatedPrices, value_of
 from mlctl.forecast.scenario import Scenario
 
 ALIKE, ALL_KNOWN = "alike", "all-known"
-_MORE_MEMORY = 1.25  # of sizes alike: series of the same shape differ by an eighth or so
+_MORE_MEMORY = 1.25  # of similar sizes: series of the same shape differ by about an eighth
 
 
 class Place(NamedTuple):
     """A VM size in a region, and the job on nodes of it.
 
-    Draws do not hang on it: the job has the same luck everywhere. `eviction_rate` is what the price
-    list says of Spot there, in percent an hour; "" is not known.
+    Draws do not depend on it: the job has the same luck everywhere. `eviction_rate` is the price
+    list's rate for Spot, in percent per hour; "" is unknown.
     """
 
     size: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 def own_place(subject: Subject, stated: StatedPrices) -> Place:
-    """Where the cluster is."""
+    """Return the cluster's own place."""
     size = str(value_of(subject.cluster, "size") or "")
     region = catalog.region(stated.region_of(subject.cluster))
     rate = stated.price_list.price(size, region).eviction_rate
@@ -39,7 +39,7 @@ def own_place(subject: Subject, stated: StatedPrices) -> Place:
 def places(
     subject: Subject, stated: StatedPrices, regions: Sequence[str], sizes: Sequence[str]
 ) -> tuple[list[Place], list[str]]:
-    """The other places of these regions and sizes (none: its own), and those without a price.
+    """Return the other places of these regions and sizes (none: its own), and unpriced ones.
 
     Raises:
         ForecastError: there is no such region or size.
@@ -70,18 +70,18 @@ def _regions(names: Sequence[str], known: Sequence[str]) -> Iterator[str]:
         elif catalog.knows_region(name):
             yield catalog.region(name)
         else:
-            raise ForecastError(f"`{name}` is no region of Azure: write its name, or {ALL_KNOWN}")
+            raise ForecastError(f"`{name}` is not an Azure region: write its name, or {ALL_KNOWN}")
 
 
 def _sizes(names: Sequence[str], own: str) -> Iterator[str]:
-    """The sizes of these names; those that are like its own.
+    """Yield the named sizes, or those like its own.
 
-    They have the same cores and GPUs, at least as much memory, and are not to be retired.
+    They have the same cores and GPUs, at least as much memory, and no retirement date.
     """
     for name in names:
         size = catalog.find_size(own if name == ALIKE else name)
         if size is None:
-            raise ForecastError(f"the size `{own if name == ALIKE else name}` is not known")
+            raise ForecastError(f"the size `{own if name == ALIKE else name}` is unknown")
         if name != ALIKE:
             yield size.name
             continue
