@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import files, pointer, source
-from mlctl.assets import hashing, names, steps
+from mlctl.assets import folders, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
@@ -131,7 +131,7 @@ class _Resolver:
             return None
         path = resolve(resource, value)
         if field.refers_to == CODE.name:
-            digest = hashing.code_hash(path, self.files)
+            digest = folders.code_hash(path, self.files)
             upload = Upload(UploadTarget.CODE, _absolute(path), digest, ("properties", "codeUri"))
             values: dict[Pointer, Data] = {
                 ("hash",): upload.digest,
@@ -294,9 +294,9 @@ def digest(upload: Upload) -> str:
     path = _existing(Path(upload.path))
     match upload.target:
         case UploadTarget.CODE:
-            return hashing.code_hash(path)
+            return folders.code_hash(path)
         case UploadTarget.ASSET:
-            return hashing.asset_hash(path)
+            return folders.asset_hash(path)
 
 
 def _yaml(path: Path, content: Files) -> Data:
@@ -337,7 +337,7 @@ def _read_content(
     path = resolve(resource, value)
     if field.codec == "conda":
         return names.conda(_yaml(path, content)), ()
-    digest = hashing.asset_hash(path, content)
+    digest = folders.asset_hash(path, content)
     upload = Upload(UploadTarget.ASSET, _absolute(path), digest, field.wire)
     return _uri(upload, scope), (upload,)
 

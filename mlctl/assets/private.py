@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mlctl.assets import ignore
+from mlctl.assets import folders
 from mlctl.assets.folders import walk
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.files import real
@@ -57,7 +57,7 @@ def private_files(root: Path) -> Iterator[str]:
         OSError: the folder or its ignore file cannot be read.
     """
     top, last_folder = real(root), ""
-    for entry in walk(root, ignore.read(root), prune=False):
+    for entry in walk(root, folders.read_ignored(root), prune=False):
         if entry.is_folder or (last_folder and f"{entry.relative}/".startswith(last_folder)):
             continue
         path = root

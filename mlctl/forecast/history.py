@@ -84,7 +84,7 @@ class Cloud(Protocol):
         ...
 
     def bill(self) -> Bill:
-        """What the runs cost, once no node is up for them any more."""
+        """Return the cost of the runs, once no node is billed to them any more."""
         ...
 
 

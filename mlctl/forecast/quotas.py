@@ -53,11 +53,7 @@ class Quotas:
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:
-    """Read the quotas of a workspace; None if its backend has none.
-
-    Raises:
-        ServiceError: the backend cannot be read.
-    """
+    """Read the quotas of a workspace; None if its backend has none."""
     if not isinstance(backend, SupportsUsage):
         return None
     address = subject.cluster.address

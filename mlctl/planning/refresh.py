@@ -61,8 +61,8 @@ def refresh(
     live = {
         address: resource for address, resource in resources.items() if address not in deleting_now
     }
-    own = owned(every.values(), of)
-    undeclared = [resource for resource in own if resource.address not in resources]
+    project_owned = owned(every.values(), of)
+    undeclared = [resource for resource in project_owned if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
     deleting = destroying or bool(undeclared or superseded) or _will_replace(graph, live, decoded)
     beneath = find_children(backend, every.values() if listed else None) if deleting else {}
@@ -81,7 +81,7 @@ def refresh(
         users_of(beneath.values(), backend.scope),
         deleting_now,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
-        own,
+        project_owned,
         _remaining(unfinished, live),
         decoded,
         {} if destroying else _resolve_labels(graph, live, backend, decoded),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -206,7 +206,7 @@ def _read_rule(document: Document, at: Pointer, text: str, report: Report) -> Co
         report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
         return None
     for path in rule.paths:
-        finding = _check_path(path, place(document, at, text, path.start, path.end))
+        finding = _check_path(path, partial(place, document, at, text, path.start, path.end))
         if finding is not None:
             report.add(finding)
     if not rule.paths:
@@ -242,7 +242,7 @@ def _kind(path: RulePath) -> Kind | None:
     return kind_named(path.root)
 
 
-def _check_path(path: RulePath, label: Label) -> Diagnostic | None:
+def _check_path(path: RulePath, label: Callable[[], Label]) -> Diagnostic | None:
     """Report a path of a rule whose root or field does not exist."""
     kind = _kind(path)
     if kind is not None:
@@ -250,13 +250,13 @@ def _check_path(path: RulePath, label: Label) -> Diagnostic | None:
         if not path.at or any(_knows(form, path.at) for form in forms):
             return None
         first = sorted({str(field.at[0]) for form in forms for field in form.fields})
-        return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
+        return _unknown(label(), f"field of {kind.name}", ".".join(map(str, path.at)), first)
     parts = _PARTS.get(path.root)
     if parts is None:
-        return _unknown_root(label, path)
+        return _unknown_root(label(), path)
     if (len(path.at) == 1 and path.at[0] in parts) or (not path.at and not parts):
         return None
-    return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
+    return _unknown(label(), f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
 
 
 _PARTS: Mapping[str, tuple[str, ...]] = {

@@ -13,7 +13,6 @@ from mlctl.pointer import Data, Pointer
 from mlctl.policies.policy import read
 from mlctl.project.file import ALL, ENVIRONMENTS, Project, ProjectError
 from mlctl.project.plugins import Plugins
-from mlctl.project.rules import unknown_rule
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
@@ -59,9 +58,14 @@ def _check_moves(document: Document) -> Iterator[Diagnostic]:
 
 
 def _check_rules(document: Document) -> Iterator[Diagnostic]:
-    unknown = {code: unknown_rule(code) for _, _, code in _items(document, "ignore")}
+    items = [*_items(document, "ignore")]
+    if not items:
+        return
+    from mlctl.project.rules import unknown_rule
+
+    unknown = {code: unknown_rule(code) for _, _, code in items}
     own_rules = _own_rules(document) if any(unknown.values()) else None
-    for at, number, code in _items(document, "ignore"):
+    for at, number, code in items:
         hint = unknown[code]
         if hint is not None and own_rules is not None and code not in own_rules:
             near = nearest(code, own_rules)

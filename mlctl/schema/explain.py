@@ -12,6 +12,7 @@ from jsonschema.validators import Draft202012Validator, extend
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import fields, rules, values
+from mlctl.schema.readings import read_as_az_does
 from mlctl.schema.structure import Schema, forms, resolved
 from mlctl.schema.text import enumerated
 from mlctl.schema.violation import Violation
@@ -25,6 +26,10 @@ def explain(document: Document, schema: Schema) -> Iterator[Diagnostic]:
     """Yield the schema's findings on a document, without duplicates."""
     validator = _validator(schema)
     errors = list(validator.iter_errors(document.data))
+    readings = list(read_as_az_does(errors, document))
+    yield from readings
+    if readings:
+        errors = list(validator.iter_errors(document.data))
     if errors:
         form, other_forms = _form(validator, document)
         findings = (
@@ -128,12 +133,15 @@ def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic
         yield values.wrong_type(
             violation, [type_name for branch in branches for type_name in values.types(branch)]
         )
-    elif len(fitting) > 1:
+    elif len(fitting) > 1 and isinstance(violation.value, str):
         grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in fitting]
         yield values.bad_reference(
             violation, grammar, [branches[i].get("pattern", "") for i in fitting]
         )
     else:
-        for inner in error.context or ():
-            if inner.relative_schema_path[0] == fitting[0]:
-                yield from _diagnostics(inner, violation.document, violation.form, violation.others)
+        causes = {
+            i: [cause for cause in error.context or () if cause.relative_schema_path[0] == i]
+            for i in fitting
+        }
+        for inner in min(causes.values(), key=len):  # of the branch that it is nearest to
+            yield from _diagnostics(inner, violation.document, violation.form, violation.others)

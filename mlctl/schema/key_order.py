@@ -32,7 +32,7 @@ def key_orders(schema: Schema, data: Data) -> dict[Pointer, Sequence[str]]:
     The document's identifying keys come first. Mappings with user-defined keys are left out.
     """
     orders: dict[Pointer, dict[str, None]] = {}
-    for at, level in places(resolved(schema), data):
+    for at, level in places(resolved(schema), data, leaves=False):
         names = level.get("properties", {})
         if names:
             lead = () if at else [name for name in _FIRST if name in names]

@@ -11,11 +11,13 @@ from mlctl.schema.structure import Schema
 from mlctl.schema.text import is_a
 
 
-def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]]:
+def places(
+    schema: Schema, data: Data, at: Pointer = (), *, leaves: bool = True
+) -> Iterator[tuple[Pointer, Schema]]:
     """Yield each value of `data` with its schemas: several if alternatives apply.
 
-    `schema` has no references. Of an `anyOf`, the alternatives count that accept the value's type;
-    of an `if`, the branch that applies.
+    Without `leaves`, only objects and lists. `schema` has no references. Of an `anyOf`, the
+    alternatives count that accept the value's type; of an `if`, the branch that applies.
     """
     branching = "anyOf" in schema or "if" in schema
     for level in _levels(schema, data) if branching else (schema,):
@@ -24,11 +26,11 @@ def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Point
             properties, additional = level.get("properties", {}), level.get("additionalProperties")
             for name, value in data.items():
                 inner = properties.get(name, additional)
-                if isinstance(inner, dict):
-                    yield from places(inner, value, (*at, name))
+                if isinstance(inner, dict) and (leaves or isinstance(value, dict | list)):
+                    yield from places(inner, value, (*at, name), leaves=leaves)
         elif isinstance(data, list) and isinstance(level.get("items"), dict):
             for index, value in enumerate(data):
-                yield from places(level["items"], value, (*at, index))
+                yield from places(level["items"], value, (*at, index), leaves=leaves)
 
 
 def mentions(schema: Schema, annotation: str) -> bool:

@@ -14,6 +14,7 @@ BAD_REFERENCE = Rule("MLC107", "bad-reference", Severity.ERROR)
 EMPTY_VALUE = Rule("MLC108", "empty-value", Severity.ERROR)
 WRONG_FORM = Rule("MLC109", "wrong-form", Severity.ERROR)
 EXCLUDING_FIELDS = Rule("MLC110", "excluding-fields", Severity.ERROR)
+READ_OTHERWISE = Rule("MLC111", "value-read-otherwise", Severity.WARNING)
 NOT_AS_THE_SCHEMA = Rule("MLC199", "not-as-the-schema", Severity.ERROR)
 
 SCHEMA_RULES = tuple(value for value in dict(globals()).values() if isinstance(value, Rule))

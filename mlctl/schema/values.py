@@ -45,8 +45,8 @@ def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
 def not_allowed(violation: Violation) -> Diagnostic:
     """Report a value that is not among the allowed ones."""
     allowed = enumerated(violation.schema)
-    retired = violation.schema.get("x-mlctl-retired", {}).get(violation.value)
-    near = nearest(violation.value, allowed)
+    retired = violation.schema.get("x-mlctl-retired", {}).get(str(violation.value))
+    near = nearest(str(violation.value), allowed)
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
     message = f"{violation.name} does not take {violation.shown}"
     diagnostic = violation.diagnostic(
@@ -183,13 +183,8 @@ def _for_example(violation: Violation) -> str | None:
 def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
     """Return a hint on what to write instead of a text."""
     text = violation.value.strip()
-    if "integer" in types and re.fullmatch(r"[+-]?\d{1,20}", text):
-        return f"write {int(text)} without quotes"
     if violation.schema.get("x-mlctl-codec") == "duration" and seconds(text) is not None:
         return f"write {seconds(text)}: the unit is seconds"
-    if "boolean" in types and text.casefold() in ("true", "false", "yes", "no", "on", "off"):
-        truth = json.dumps(text.casefold() in ("true", "yes", "on"))
-        return f"write {truth} without quotes"
     required = violation.schema.get("required", [])
     if "object" in types and len(required) == 1 and not violation.secret:
         return f"write `{required[0]}: {text}`"

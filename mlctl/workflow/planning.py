@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence, Set
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -209,7 +209,8 @@ class _Planning:
         """Return what may be pruned; None if nothing is."""
         if not self.options.prune:
             return None
-        return Prune(self._declared_elsewhere(loaded, files), self.options.prune_limit)
+        elsewhere = partial(self._declared_elsewhere, loaded, files)
+        return Prune(elsewhere, self.options.prune_limit)
 
     def _declared_elsewhere(self, loaded: LoadedConfig, files: Files) -> Set[Address]:
         """Return the addresses that the other files in the folder of `mlctl.yml` declare.

@@ -94,7 +94,7 @@ def test_a_step_runs_in_the_environment_that_its_document_describes(
     (tmp_path / "job.yml").write_text(json.dumps(job))
     lacking = mlctl("job", "run", "job.yml")
     assert lacking.code == 1
-    assert "`tiny_one` is not in this Python" in lacking.err
+    assert "`tiny_one` is not installed in this Python" in lacking.err
     done = mlctl("job", "run", "job.yml", "--environments", "venv", "--stream")
     assert done.code == 0, done.err
     assert "job | from the wheel" in done.err

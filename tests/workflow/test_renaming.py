@@ -241,7 +241,7 @@ def test_a_default_that_no_file_says_goes_to_the_successor(
     with_undeclared_default(mlctl, tmp_path)
     kept.watch()
     said = mlctl("plan", "infra", *FLAG).out
-    assert "deployment_name: blue -> blue-2 # set once that deployment is there" in said
+    assert "deployment_name: blue -> blue-2 # set once that deployment exists" in said
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert (done.code, kept.wrong) == (0, []), done.err
     assert kept.writes[-2:] == ["put batch-endpoint/scores", "delete batch-deployment/scores/blue"]
@@ -403,7 +403,7 @@ def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
     planned = mlctl("plan", "infra", *FLAG)
     assert '-name: "cpu"   # ours\n+name: "cpu-v2"   # ours\n' in planned.out
     assert "-compute: azureml:cpu  # small\n+compute: azureml:cpu-v2  # small\n" in planned.out
-    assert "compute/cpu-v2 takes its place; it goes last" in planned.out
+    assert "compute/cpu-v2 replaces it; it is deleted last" in planned.out
     assert "Plan: 1 to add, 1 to change, 1 to destroy." in planned.out
     assert "The files are as they were" in planned.err
     assert (infra / "cpu.yml").read_text() == before

@@ -25,20 +25,13 @@ def connect(
     """Connect to a workspace of the cloud in the options or the environment.
 
     No request is sent, except to look up the id of a subscription given by name.
-
-    Raises:
-        ServiceError: the cloud or the way to log in does not exist.
     """
     arm, cloud = manager(environment, options)
     return AzureBackend(arm, identified(scope, arm), cloud)
 
 
 def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple[ArmClient, Cloud]:
-    """Return a client of the resource manager of the cloud in the options or the environment.
-
-    Raises:
-        ServiceError: the cloud or the way to log in does not exist.
-    """
+    """Return a client of the resource manager of the cloud in the options or the environment."""
     method = auth_method(options.auth)
     cloud = choose_cloud(options.cloud, environment, fetch)
     token_credential = credential(method, cloud, environment.get("AZURE_CLIENT_ID"))

@@ -92,12 +92,7 @@ class ArmClient:
             return None
 
     def pages(self, path: str, version: str = VERSION, **query: str) -> Iterator[dict[str, Data]]:
-        """Yield the objects of a list, page by page.
-
-        Raises:
-            NotFound: the list does not exist.
-            ServiceError: a page is invalid, or leads back to an earlier one.
-        """
+        """Yield the objects of a list, page by page."""
         return self.pages_after(self.get(path, version, **query), path=path)
 
     def pages_after(
@@ -139,11 +134,7 @@ class ArmClient:
         version: str = VERSION,
         **query: str,
     ) -> AzureOperation:
-        """Start a write; if the resource has an `etag`, only while that is current.
-
-        Raises:
-            ServiceError: the service refuses (412: the etag is not current).
-        """
+        """Start a write; if the resource has an `etag`, only while that is current."""
         deadline = self.clock.deadline()
         with errors.sdk_errors_decoded():
             answer = self._run(
@@ -176,11 +167,7 @@ class ArmClient:
     def look(
         self, path: str, version: str, query: Mapping[str, str] | None = None
     ) -> tuple[int, Mapping[str, str], Data]:
-        """Return status, headers and JSON (None: not JSON) of a GET, including refusals.
-
-        Raises:
-            ServiceError: there is no readable answer.
-        """
+        """Return status, headers and JSON (None: not JSON) of a GET, including refusals."""
         with errors.sdk_errors_decoded():
             answer = self._run(
                 "GET", path, version, query or {}, None, deadline=self.clock.deadline()
@@ -270,11 +257,7 @@ class AzureOperation:
 
 
 def fetch(url: str) -> Data:
-    """Return the JSON of a URL that needs no token.
-
-    Raises:
-        ServiceError: it cannot be read.
-    """
+    """Return the JSON of a URL that needs no token."""
     uses_tls(url)
     with open_public(Clock()) as fetch_next:
         return fetch_next(url)

@@ -54,11 +54,7 @@ class Datastore:
         return f"{self.account}/{self._properties['containerName']}"
 
     def container(self) -> Any:
-        """Return a client of the container, with the workspace's secret for it.
-
-        Raises:
-            ServiceError: the caller may not read the secret.
-        """
+        """Return a client of the container, with the workspace's secret for it."""
         return container(self.url, self._secret(), self._arm)
 
     def own_container(self) -> Any:

@@ -34,11 +34,7 @@ def split(url: str) -> SplitResult:
 
 
 def origin(url: str) -> tuple[str, str]:
-    """Return scheme and host of a URL in comparable form: lower case, no default port.
-
-    Raises:
-        Permanent: it is not a URL with a host.
-    """
+    """Return scheme and host of a URL in comparable form: lower case, no default port."""
     scheme, host = split(url)[:2]
     return scheme, host.lower().removesuffix(_USUAL_PORTS[scheme])
 

@@ -37,11 +37,7 @@ class _Secret:
 
 
 def credentials(arm: ArmClient, scope: Scope, cloud: Cloud, endpoint: Address) -> dict[str, Data]:
-    """Return an endpoint's keys, its token (`aml_token`), or one of Microsoft Entra ID.
-
-    Raises:
-        NotFound: the endpoint does not exist.
-    """
+    """Return an endpoint's keys, its token (`aml_token`), or one of Microsoft Entra ID."""
     return _credentials(arm, scope, cloud, endpoint, arm.get(resource_path(endpoint, scope)))
 
 
@@ -70,11 +66,7 @@ def score(
 
 
 def logs(arm: ArmClient, scope: Scope, deployment: Address, lines: int, container: str) -> str:
-    """Return the last lines of the logs of a deployment's container.
-
-    Raises:
-        NotFound: the deployment does not exist.
-    """
+    """Return the last lines of the logs of a deployment's container."""
     request = {"containerType": container, "tail": lines}
     return str(
         arm.post(f"{resource_path(deployment, scope)}/getLogs", request).get("content") or ""

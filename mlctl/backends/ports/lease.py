@@ -106,7 +106,7 @@ class SupportsLeases(Protocol):
 
     @property
     def leases(self) -> Leases:
-        """Those of the workspace."""
+        """The leases of the workspace."""
 
     def under(self, lease: Lease) -> Backend:
         """Return the backend writing under a lease: writes raise LeaseLost once that is lost."""
@@ -135,4 +135,4 @@ class SupportsJournals(Protocol):
 
     @property
     def journals(self) -> Journals:
-        """Those of the workspace."""
+        """The journals of the workspace."""

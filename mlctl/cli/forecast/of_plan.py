@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
-from mlctl.cli.forecast.subject import wanted_of, with_live
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address, kind_of
-from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:
@@ -72,6 +70,7 @@ class PlanForecast:
             return None
         if destroying:
             raise UsageError("--simulate and --destroy exclude each other.")
+        from mlctl.cli.forecast.subject import wanted_of
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
@@ -99,6 +98,7 @@ class PlanForecast:
     def _read(
         self, address: Address, plan: Plan, graph: Graph, backend: Backend
     ) -> PlannedDeployment:
+        from mlctl.cli.forecast.subject import with_live
         from mlctl.forecast.batch.brief import PlannedDeployment
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
@@ -122,7 +122,7 @@ def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
     written = {item.address for item in plan.pending if item.action is not Action.DELETE}
     for change in plan.changes:
         resource = change.resource
-        if resource is None or resource.kind is not BATCH_DEPLOYMENT:
+        if resource is None or resource.kind.name != "batch-deployment":
             continue
         targets = {item.target for item in graph.edges_of(change.address)}
         scores = any(item.at[-1] == "mini_batch_size" for item in resource.form.fields)

@@ -130,10 +130,7 @@ class Session:
 
     @property
     def price_list(self) -> PriceList:
-        """What nodes cost: by a list of the user's, else by the one that mlctl brings along.
-
-        Raises: as `own_price_list`.
-        """
+        """What nodes cost: by a list of the user's, else by the one that mlctl brings along."""
         from mlctl.catalog import prices
 
         return self.own_price_list or prices.listed()

@@ -24,10 +24,10 @@ from mlctl.forecast.scenario import Scenario, SpotRate
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
+from mlctl.simulator.control_plane.jobs.workloads import batch_work
 from mlctl.simulator.engine.model import (
     HOUR,
     BatchSpec,
-    BatchWork,
     ClusterSpec,
     SimulationSettings,
     Tier,
@@ -43,7 +43,7 @@ _ANY_REGION = "eastus"  # keys the draws of losses: another place changes only t
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to forecast, as far as files do not say.
+    """What to forecast of a batch or training job, as far as files do not say.
 
     `mini_batches` is the number of full ones, in place of files. `prices` are the user's.
     `workspace` is the name of the one that was read for resources that no file declares; "" if none
@@ -107,7 +107,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         f"1/{JOB}",
         spec.name,
         files,
-        _work(wanted.workload),
+        batch_work(wanted.workload),
         size,
         number_of(deployment, "instance_count", 1, 1, MOST_NODES),
         number_of(deployment, "max_concurrency_per_instance", 1, 1, MOST_NODES),
@@ -130,11 +130,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
 
 
 def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, SpotRate]:
-    """Return a declared cluster for the event engine, and the price of a low-priority node.
-
-    Raises:
-        ForecastError: the price is unknown.
-    """
+    """Return a declared cluster for the event engine, and the price of a low-priority node."""
     size = str(value_of(cluster, "size") or "")
     dedicated, rate = prices_of(size, stated.region_of(cluster), stated, cluster.label(("size",)))
     spec = ClusterSpec(
@@ -256,14 +252,3 @@ def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | N
             job.label(edge.at),
         )
     return None
-
-
-def _work(workload: Workload) -> BatchWork:
-    return BatchWork(
-        workload.seconds_per_file or 0.0,
-        workload.seconds_per_mini_batch or 0.0,
-        workload.cv or 0.0,
-        workload.fail_probability or 0.0,
-        workload.times or (),
-        workload.seconds_per_start or 0.0,
-    )

@@ -175,11 +175,7 @@ def names() -> tuple[str, ...]:
 
 
 def by_name(text: str) -> Weather | None:
-    """Return `calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None for other names.
-
-    Raises:
-        WeatherError: the band does not exist.
-    """
+    """Return `calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None for other names."""
     if text.startswith(BAND):
         chance = band(text.removeprefix(BAND))
         source = "the middle of a band of Azure's eviction rates, for each node on its own"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from fnmatch import fnmatchcase
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
@@ -148,16 +148,19 @@ def _taggable(resource: Resource) -> bool:
 class Prune:
     """What may be pruned: at most `limit` resources, None for any number.
 
-    `elsewhere` are the addresses in other files of the project: they are kept.
+    `elsewhere` returns the addresses that other files of the project declare: they are kept. It is
+    called only if these files do not declare everything, because it reads those files.
     """
 
-    elsewhere: Set[Address] = field(default_factory=frozenset)
+    elsewhere: Callable[[], Set[Address]] = frozenset
     limit: int | None = None
 
 
 def prune_undeclared(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
     """Yield the deletes of resources that the project owns but no file declares."""
-    for live in undeclared(graph, live_state.owned, prune.elsewhere):
+    candidates = [*undeclared(graph, live_state.owned, frozenset())]
+    elsewhere = prune.elsewhere() if candidates else frozenset()
+    for live in undeclared(graph, candidates, elsewhere):
         yield Change(live.address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
 
 

@@ -27,7 +27,7 @@ def immutable_version(change: Change, resource: Resource) -> Diagnostic:
         VERSION_TAKEN,
         f"{change.address} already exists with another {names}, and versions cannot change",
         resource.label(("version",)),
-        hint="give the new content a new `version`",
+        hint="give the new content a new `version`, or another `name`",
         address=str(change.address),
     )
 

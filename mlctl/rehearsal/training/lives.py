@@ -1,7 +1,7 @@
-"""The lives of a training: its command on its nodes, killed, and on others with its outputs.
+"""The lives of a training job: its command runs, is killed, and runs again with its outputs.
 
-`outputs`, `logs` and the job's own outputs are kept over a loss; all else is not. The metrics that
-MLflow has got are kept, too, for its server is elsewhere.
+`outputs`, `logs` and the job's own outputs survive a loss; all else is lost. Metrics logged to
+MLflow survive too, because its server is elsewhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMMAND = Path(__file__).parents[1] / "worker" / "command.py"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How a run is started; `outside` are files that another run has left where none is kept."""
+    """How a run is started; `outside` are files that another run has left outside kept folders."""
 
     interpreter: Interpreter
     environment: Mapping[str, str]
@@ -47,7 +47,7 @@ class Conditions:
 def train(
     training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
 ) -> Trained:
-    """Run the command; after each cut once more, on new nodes with the same outputs.
+    """Run the command, and again after each cut, on new nodes with the same outputs.
 
     Raises:
         TooLate: the time is over.
@@ -71,7 +71,7 @@ def train(
         lives.append(life)
         shutil.rmtree(folder / "nodes", ignore_errors=True)
         if not life.lost:
-            break  # also one that ended before its cut
+            break  # also if it ended before its cut
     files = {
         name: content
         for name, content in snapshot(kept_folder).items()
@@ -90,13 +90,13 @@ class _Life:
         self.life = Life()
         self.start: float | None = None
         self.cut_process: int | None = None
-        self.cut_end: int | None = None  # a descriptor that tells when that process is gone
+        self.cut_end: int | None = None  # a descriptor that tells when that process has ended
         self.programs: set[int] = set()
         self.ended: set[int] = set()
         self.silence = Silence(conditions.interpreter.note)
 
     def run_to_end(self) -> Life:
-        """To its cut or its end.
+        """Run to the cut or the end.
 
         Raises:
             TooLate: the time is over.
@@ -142,7 +142,7 @@ class _Life:
             )
 
     def _process(self, node: TrainingNode, report: int) -> dict[str, Any]:
-        """The message about one process to the program that starts the command."""
+        """Describe one process to the program that starts the command."""
         cut = self.cut if node.rank == self.cut.rank else Cut()
         order = {
             "report": report,
@@ -169,7 +169,7 @@ class _Life:
         }
 
     def _listen(self, process: subprocess.Popen[bytes], report: int) -> None:
-        """Read what the processes send, until one of them is lost or all have ended."""
+        """Read the processes' messages until one of them is lost or all have ended."""
         buffer = b""
         ends = self.conditions.interpreter.ends
         while not self.life.lost:
@@ -194,7 +194,7 @@ class _Life:
                 self._note(json.loads(line))
 
     def _cut_ends(self) -> None:
-        """The process whose file was cut is gone: the system has killed it, or it needed less."""
+        """End the life if the process with the cut file was killed; else it needed less."""
         if self.cut_process is not None:
             self.life.lost = self.cut_process not in self.ended
             self.cut_process = None
@@ -209,9 +209,9 @@ class _Life:
             life.events = max(life.events, self.cut.line or 0)
         elif "cut" in message:
             life.cut, life.stopped_at = message["cut"], CodeLine.from_message(message["place"])
-            self._cut_ends()  # that of a former process of the command
+            self._cut_ends()  # from a former process of the command
             self.cut_process = message["pid"]
-            with suppress(ProcessLookupError, AttributeError):  # gone already; no Linux
+            with suppress(ProcessLookupError, AttributeError):  # gone already, or not Linux
                 self.cut_end = os.pidfd_open(message["pid"])
         elif "up" in message:
             self.programs.add(message["up"])
@@ -254,22 +254,22 @@ _LOGS = (".jsonl", ".ndjson", ".csv", ".tsv")
 
 
 def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
-    """How often each step of each metric was logged, and the files in `outputs` that say so."""
+    """Count how often each step of each metric was logged; name the files in `outputs` with it."""
     metrics: Metrics = Counter()
     for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
         if file.is_file():
             metrics.update((file.name, value.step) for value in metric_values(file.name, file))
     names = set()
     for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
-        steps = list(_of_log(file))
+        steps = list(_read_steps(file))
         if steps:
             metrics.update((file.name, step) for step in steps)
             names.add(file.relative_to(folder).as_posix())
     return metrics, frozenset(names)
 
 
-def _of_log(file: Path) -> Iterator[int]:
-    """The steps of a table that has a column of them, or of JSON lines."""
+def _read_steps(file: Path) -> Iterator[int]:
+    """Return the steps of a table with such a column, or of JSON lines."""
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -295,7 +295,7 @@ def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:
 
 
 def _step(entry: dict[Any, Any]) -> int | None:
-    """The step of an entry; the first of the names that it has."""
+    """Return the step of an entry, under the first known name."""
     for key in _STEPS:
         value = entry.get(key)
         with suppress(TypeError, ValueError):

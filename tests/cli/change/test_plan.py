@@ -199,7 +199,7 @@ def test_what_has_moved_is_made_under_its_new_name_and_keeps_what_no_file_says(
         "project: p\nmoved: [{from: compute/cpu, to: compute/cpu-v2}]\n"
     )
     planned = mlctl("plan", ".", "--out", "plan.json").out
-    assert "because compute/cpu-v2 takes its place; it goes last" in planned
+    assert "because compute/cpu-v2 replaces it; it is deleted last" in planned
     assert mlctl("apply", "plan.json", ".").code == 0
     assert mlctl("compute", "list", "--query", "[].name").json == ["cpu-v2"]
     assert mlctl("compute", "show", "-n", "cpu-v2", "--query", "tags.team").json == "ds"
@@ -219,7 +219,7 @@ def test_what_cannot_have_another_name_is_told_and_left(mlctl: Run, tmp_path: Pa
         planned.err.replace("\n", " ")
     )
     assert "1 to add, 0 to change, 0 to destroy" in planned.out
-    assert "batch-endpoint/old is declared no more" in planned.out
+    assert "batch-endpoint/old is no longer declared" in planned.out
 
 
 def test_an_online_deployment_that_has_moved_is_told_that_requests_go_by_its_name(

@@ -28,7 +28,7 @@ def pruned(
 ) -> Planned:
     """The plan of what is declared, with prune."""
     kept = frozenset({Address.parse(elsewhere)} if elsewhere else ())
-    return planned(backend, *declared, ownership=OURS, prune=Prune(kept, limit))
+    return planned(backend, *declared, ownership=OURS, prune=Prune(lambda: kept, limit))
 
 
 def owned(*declared: Resource) -> LocalBackend:
