@@ -15,6 +15,7 @@ from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address, kind_of
+from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
     written = {item.address for item in plan.pending if item.action is not Action.DELETE}
     for change in plan.changes:
         resource = change.resource
-        if resource is None or resource.kind.name != "batch-deployment":
+        if resource is None or resource.kind is not BATCH_DEPLOYMENT:
             continue
         targets = {item.target for item in graph.edges_of(change.address)}
         scores = any(item.at[-1] == "mini_batch_size" for item in resource.form.fields)
