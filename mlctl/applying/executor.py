@@ -48,7 +48,7 @@ def apply(
     shared = SharedState(stop, Snapshots(work, journal), clock)
     shared.snapshots.begin()
     needed = {need for step in work.steps for need in step.needs}
-    with closing(_scheduler(backend, parallelism)) as scheduler:
+    with closing(_choose_scheduler(backend, parallelism)) as scheduler:
         running = 0
         while progress.active:
             for step in progress.ready():
@@ -73,7 +73,7 @@ def apply(
                     break
 
 
-def _scheduler(backend: Backend, parallelism: int) -> Scheduler[StepEvent]:
+def _choose_scheduler(backend: Backend, parallelism: int) -> Scheduler[StepEvent]:
     """Return the scheduler that suits the backend's clock."""
     if isinstance(backend, SupportsVirtualTime):
         return VirtualTimeScheduler(parallelism, backend.now)

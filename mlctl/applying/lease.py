@@ -68,7 +68,7 @@ def under_lease(
         yield backend
         return
     leases = backend.leases
-    lease = _acquired(leases, request, stop)
+    lease = _acquire(leases, request, stop)
     if lease is None:
         yield backend
         return
@@ -86,7 +86,7 @@ def under_lease(
             leases.release(lease)
 
 
-def _acquired(leases: Leases, request: LeaseRequest, stop: threading.Event) -> Lease | None:
+def _acquire(leases: Leases, request: LeaseRequest, stop: threading.Event) -> Lease | None:
     """Acquire the lease; None if `stop` was set first."""
     deadline: float | None = (
         None  # end of the timeout, which starts when another process has the lease

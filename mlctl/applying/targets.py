@@ -59,7 +59,7 @@ def as_planned(step: PlanStep, live: Live | None, scope: Scope) -> bool:
     return live is not None and not mismatches_of(step, live, scope)
 
 
-def _same(left_value: Data, right_value: Data) -> bool:
+def _are_equal(left_value: Data, right_value: Data) -> bool:
     """Whether two values are certainly the same; an object or list may hold `true` or 1."""
     return (
         type(left_value) is type(right_value)
@@ -76,7 +76,7 @@ def mismatches_of(
         return []
     kind, body = kind_of(step.target), step.body_over(live.body) if written is None else written
     form = form_of_body(kind, body, scope)
-    if all(_same(pointer.get(body, at), pointer.get(live.body, at)) for at in form.wires):
+    if all(_are_equal(pointer.get(body, at), pointer.get(live.body, at)) for at in form.wires):
         return failed_operation(live)  # equal spelling means equal values
     # A body without a default deployment unsets it; other fields left out are the service's.
     unset = {field.at: routes.nothing(field) for field in kind.route_fields}

@@ -28,12 +28,12 @@ _WILDCARD = re.compile(r"(\*+|\?|\[[^\]]+\])")
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What a folder's ignore file leaves out: (leave out, pattern), the last match decides."""
+    """What a folder's ignore file excludes: (excluded, pattern); the last match decides."""
 
     patterns: tuple[tuple[bool, re.Pattern[str]], ...] = ()
 
     def __call__(self, relative: str) -> bool:
-        """Whether a path relative to the folder is left out."""
+        """Whether a path relative to the folder is excluded."""
         out = False
         for leave_out, pattern in self.patterns:
             if leave_out is not out and pattern.fullmatch(relative):
@@ -41,12 +41,12 @@ class Ignored:
         return out
 
     def with_all_beneath(self, relative: str) -> bool:
-        """Whether a folder is left out and nothing below it is taken in again."""
+        """Whether a folder is excluded and nothing below it is included again."""
         return all(out for out, _ in self.patterns) and self(f"{relative}/x")
 
 
 def read_ignored(root: Path) -> Ignored:
-    """The ignore file of a folder.
+    """Read the ignore file of a folder.
 
     Raises:
         OSError: it cannot be read, or a line of it is not a pattern; says which.
@@ -67,7 +67,7 @@ def read_ignored(root: Path) -> Ignored:
 
 
 def compiled(glob: str) -> re.Pattern[str]:
-    """A gitignore pattern over relative paths; what it matches is left out with all beneath.
+    """Compile a gitignore pattern for relative paths; it also matches everything below.
 
     Raises:
         re.error: a range in it is none, as in `[z-a]`.
@@ -121,7 +121,7 @@ MAX_ENTRIES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or folder: where it is, its path within the folder that was walked, what it is."""
+    """A file or folder: its location, its path within the walked folder, its type."""
 
     path: Path
     relative: str
@@ -129,7 +129,7 @@ class Entry:
 
 
 def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
-    """What is below `root`, depth first, names in the order of the alphabet without case.
+    """Walk `root` depth first, in alphabetical order without case.
 
     Links are followed, but not to a folder that they stand in. What is ignored is left out; of a
     folder that is ignored with `prune` all is, else each entry is judged by itself, as the two
@@ -150,7 +150,7 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
             continue
         count += 1
         if count > MAX_ENTRIES:
-            raise OSError(errno.EFBIG, f"it holds more than {MAX_ENTRIES:,} files", str(root))
+            raise OSError(errno.EFBIG, f"it has more than {MAX_ENTRIES:,} files", str(root))
         out = ignored(entry.relative)
         if not entry.is_folder:
             if not out:
@@ -183,7 +183,7 @@ def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
 
 
 def code_hash(path: Path, content: Files = ON_DISK) -> str:
-    """The SDK's `get_content_hash` (hash version 202208) of a code file or folder.
+    """Return the SDK's `get_content_hash` (hash version 202208) of a code file or folder.
 
     Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
     that order.
@@ -201,7 +201,7 @@ def code_hash(path: Path, content: Files = ON_DISK) -> str:
 
 
 def asset_hash(path: Path, content: Files = ON_DISK) -> str:
-    """The SDK's `get_object_hash` of a model or build context; it names the upload's folder.
+    """Return the SDK's `get_object_hash` of a model or build context, which names the upload.
 
     Raises:
         OSError: something in the folder cannot be read.
@@ -218,7 +218,7 @@ def asset_hash(path: Path, content: Files = ON_DISK) -> str:
 
 
 def uploaded(path: Path) -> Iterator[tuple[Path, str]]:
-    """What is uploaded of a file or folder: each file, and its path within the folder.
+    """Yield what is uploaded of a file or folder: each file, with its relative path.
 
     Raises:
         OSError: a folder or its ignore file cannot be read.

@@ -66,36 +66,36 @@ class _Resolver:
                 values["component",] = _reference(copy)
                 yield copy
             else:
-                self.report.add(_no_component(resource))
+                self.report.add(_report_no_component(resource))
         for field in resource.form.fields:
             if field.at not in values:
                 continue
             value = values[field.at]
             if field.codec == "data_collector" and isinstance(value, Mapping):
-                values[field.at] = yield from _collected(resource, field, value)
+                values[field.at] = yield from _resolve_collections(resource, field, value)
                 continue
             if field.codec == "steps" and isinstance(value, Mapping):
-                values[field.at] = yield from self._steps(resource, field, value, parents)
+                values[field.at] = yield from self._resolve_steps(resource, field, value, parents)
                 continue
             if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
                 continue
             try:
-                asset = self._asset(resource, field, value, parents)
+                asset = self._find_asset(resource, field, value, parents)
                 if asset is not None:
-                    address = yield from self._adopted(resource, field, asset, parents)
+                    address = yield from self._adopt(resource, field, asset, parents)
                     values[field.at] = _reference(address)
                 elif field.path and isinstance(value, str):
-                    values[field.at], found = _content(
+                    values[field.at], found = _read_content(
                         resource, field, value, self.scope, self.files
                     )
                     self.report.extend(private_findings(resource, field, found))
                     uploads += found
             except OSError as error:
-                self.report.add(_unreadable(resource, field, error))
+                self.report.add(_report_unreadable(resource, field, error))
         unchanged = values == resource.values and len(uploads) == len(resource.uploads)
         yield resource if unchanged else replace(resource, values=values, uploads=tuple(uploads))
 
-    def _adopted(
+    def _adopt(
         self, resource: Resource, field: Field, asset: Resource, parents: tuple[Path, ...]
     ) -> Generator[Resource, None, Resource]:
         """Yield an asset and all that it needs; return the asset under its final name."""
@@ -117,7 +117,7 @@ class _Resolver:
             self.components[file] = address
         return address
 
-    def _asset(
+    def _find_asset(
         self, resource: Resource, field: Field, value: Data, parents: tuple[Path, ...]
     ) -> Resource | None:
         """Return the asset of an inline mapping or local path; None for other values."""
@@ -126,7 +126,7 @@ class _Resolver:
             form = kind.form_of(value)
             body = {"name": "", **value} if resource.kind.content.names_inline else {}
             address = own_address(kind, body) or Address(kind.name, "")
-            return _owned(resource, field.at, kind, address, form.written(value), form)
+            return _build_owned(resource, field.at, kind, address, form.written(value), form)
         if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
             return None
         path = resolve(resource, value)
@@ -139,10 +139,10 @@ class _Resolver:
                 ("uri",): _uri(upload, self.scope),
             }
             address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
-            return _owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
-        return _component(resource, path, parents, self.files)
+            return _build_owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
+        return _read_component(resource, path, parents, self.files)
 
-    def _steps(
+    def _resolve_steps(
         self, resource: Resource, field: Field, jobs: Mapping[str, Data], parents: tuple[Path, ...]
     ) -> Generator[Resource, None, dict[str, Data]]:
         """Yield the components of steps, from files or inline; return steps that refer to them.
@@ -157,20 +157,20 @@ class _Resolver:
             if key and is_local(step.get(key)):
                 try:
                     path = resolve(resource, step[key])
-                    components[name] = _component(resource, path, parents, self.files)
+                    components[name] = _read_component(resource, path, parents, self.files)
                 except OSError as error:
-                    self.report.add(_unreadable(resource, at, error))
+                    self.report.add(_report_unreadable(resource, at, error))
         documents = {name: component.document.data for name, component in components.items()}
         holder = pointer.get(resource.document.data, field.at[:-1])
         pipeline = {**holder, "jobs": jobs}
         for name, step in jobs.items():
             if not isinstance(step, Mapping):
                 continue
-            asset = components.get(name) or _inline(
+            asset = components.get(name) or _build_inline_component(
                 resource, (*field.at, name), pipeline, documents
             )
             if asset is not None:
-                whole = yield from self._adopted(resource, field, asset, parents)
+                whole = yield from self._adopt(resource, field, asset, parents)
                 resolved[name] = {
                     **steps.run(step, asset.form.name, pointer.nest(whole.values)),
                     steps.component_key(step): _reference(whole),
@@ -194,7 +194,7 @@ def _reference(asset: Resource) -> str:
     return f"azureml:{asset.address.name}:{asset.address.version}"
 
 
-def _component(
+def _read_component(
     resource: Resource, path: Path, parents: tuple[Path, ...], content: Files
 ) -> Resource:
     """Return the component in a file; its own name and version are ignored."""
@@ -210,7 +210,7 @@ def _component(
     return Resource(address, COMPONENT, form, documents[0], values, (), resource.address)
 
 
-def _inline(
+def _build_inline_component(
     resource: Resource, at: Pointer, pipeline: Mapping[str, Data], components: Mapping[str, Data]
 ) -> Resource | None:
     """Return the component that a step contains inline."""
@@ -219,10 +219,10 @@ def _inline(
         return None
     form = COMPONENT.form_of(data)
     values = {**form.written(data), ("name",): ANONYMOUS, ("version",): "1"}
-    return _owned(resource, at, COMPONENT, Address(COMPONENT.name, ""), values, form)
+    return _build_owned(resource, at, COMPONENT, Address(COMPONENT.name, ""), values, form)
 
 
-def _collected(
+def _resolve_collections(
     resource: Resource, field: Field, value: Mapping[str, Data]
 ) -> Generator[Resource, None, dict[str, Data]]:
     """Yield a deployment's data assets for collection; return the collector that refers to them.
@@ -240,13 +240,13 @@ def _collected(
             form = DATA.form_of(data)
             whole = Address(DATA.name, str(data["name"]), None, str(data["version"]))
             at = (*field.at, "collections", name)
-            asset = _owned(resource, at, DATA, whole, form.written(data), form)
+            asset = _build_owned(resource, at, DATA, whole, form.written(data), form)
             yield replace(asset, owner=None)
             collections[name] = {**collection, "data": _reference(asset)}
     return {**value, "collections": collections}
 
 
-def _no_component(resource: Resource) -> Diagnostic:
+def _report_no_component(resource: Resource) -> Diagnostic:
     return Diagnostic(
         JOB_DEFINITION,
         "the job has not run, and there is no `component`",
@@ -266,10 +266,10 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
     form = COMPONENT.form_of(body)
     values = {**form.written(body), ("source_job_id",): job}
     blank = Address(COMPONENT.name, "")
-    return _owned(resource, ("job_definition",), COMPONENT, blank, values, form)
+    return _build_owned(resource, ("job_definition",), COMPONENT, blank, values, form)
 
 
-def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
+def _report_unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
     file_name = f"`{error.filename}`: " if error.filename else ""
     return Diagnostic(
         UNREADABLE,
@@ -306,7 +306,7 @@ def _yaml(path: Path, content: Files) -> Data:
         raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from error
 
 
-def _owned(
+def _build_owned(
     resource: Resource,
     at: Pointer,
     kind: Kind,
@@ -328,7 +328,7 @@ def _absolute(path: Path) -> str:
     return str(files.real(_existing(path)))
 
 
-def _content(
+def _read_content(
     resource: Resource, field: Field, value: str, scope: Scope, content: Files
 ) -> tuple[Data, tuple[Upload, ...]]:
     """Return what a path becomes other than an asset: a conda file's text, or an upload's URI."""

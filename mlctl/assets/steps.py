@@ -73,7 +73,8 @@ def inline_component(name: str, pipeline: Values, files: Mapping[str, Values]) -
     for ports in ("inputs", "outputs"):
         if isinstance(step.get(ports), Mapping):
             document[ports] = {
-                key: _port(value, pipeline, files, first=True) for key, value in step[ports].items()
+                key: _build_port(value, pipeline, files, first=True)
+                for key, value in step[ports].items()
             }
     return document
 
@@ -89,7 +90,7 @@ def run(step: Values, kind: str, component: Values) -> dict[str, Data]:
     return {**repeated, **settings} | ({"task": task} if task is not None else {})
 
 
-def _port(
+def _build_port(
     value: Data, pipeline: Values, files: Mapping[str, Values], *, first: bool = False
 ) -> dict[str, Data]:
     """Return the component's port for a step's input or output."""
@@ -99,7 +100,7 @@ def _port(
         name = bound[2]
         if group != "jobs":
             folder = (pipeline.get(group) or {}).get(name, _FOLDER)
-            return _port(folder, pipeline, files)
+            return _build_port(folder, pipeline, files)
         match = _OF_STEP.fullmatch(name)
         step = pipeline["jobs"].get(match[1]) if match else None
         if match is None or not isinstance(step, Mapping):
@@ -110,7 +111,7 @@ def _port(
         elif str(step.get("type")).casefold() == "automl":
             port = {"type": "mltable"}
         else:
-            port = _port((step.get(match[2]) or {}).get(match[3]), pipeline, files)
+            port = _build_port((step.get(match[2]) or {}).get(match[3]), pipeline, files)
         return {"type": port.get("type", "uri_folder")}
     if value is None:
         return dict(_FOLDER)

@@ -1,4 +1,4 @@
-"""Backends: what can read, put and delete resources (the protocols are in `ports`)."""
+"""Backends read, write and delete resources; `ports` has the protocols."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def open_backend(
     options: ConnectionOptions | None = None,
     price_list: Callable[[], PriceList] = listed,
 ) -> tuple[Backend, str]:
-    """The backend of that name, open on a workspace, and where it keeps its state (in parentheses).
+    """Open the backend of that name on a workspace; return it, and its location in parentheses.
 
-    Others than `local` and `azure` are plug-ins: callables `(scope, environment)`. The nodes of a
-    simulated cloud are billed by `price_list`.
+    Names other than `local` and `azure` are plug-ins: callables `(scope, environment)`. The nodes
+    of a simulated cloud are billed by `price_list`.
 
     Raises:
-        ServiceError: there is none of that name, or it cannot be opened.
+        ServiceError: it does not exist, or cannot be opened.
     """
     check_name(name)
     if name == "local":
@@ -46,10 +46,10 @@ def open_backend(
 
 
 def check_name(name: str) -> None:
-    """Check that there is a backend of a name.
+    """Check that a backend exists.
 
     Raises:
-        ServiceError: there is none.
+        ServiceError: it does not exist.
     """
     if name in _OWN:
         return
@@ -82,7 +82,7 @@ def _of_plugin(name: str, scope: Scope, environment: Mapping[str, str]) -> Backe
 def fetch_prices(
     url: str, sizes: Sequence[str], regions: Sequence[str], today: date
 ) -> dict[tuple[str, str], Price]:
-    """The prices of sizes in regions that the Azure Retail Prices API at `url` says now.
+    """Return current prices from the Azure Retail Prices API at `url`.
 
     Raises:
         ServiceError: it cannot be reached, or an answer cannot be read.
@@ -98,10 +98,10 @@ def fetch_spot_tables(
     sizes: Sequence[str],
     regions: Sequence[str],
 ) -> dict[tuple[str, str], Price]:
-    """The prices and eviction rates of Spot that Azure Resource Graph says, in lower case.
+    """Return the Spot prices and eviction rates of Azure Resource Graph, keyed in lower case.
 
     Raises:
-        ServiceError: nobody is logged in, or there is no answer, or none that can be read.
+        ServiceError: nobody is logged in, or there is no readable answer.
     """
     with _extra("reading prices"):
         from mlctl.backends.azure import manager, prices
@@ -117,7 +117,7 @@ def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOpti
 
 @contextmanager
 def _extra(user: str) -> Iterator[None]:
-    """A block of imports that need the extra `azure`."""
+    """Report imports that need the extra `azure`."""
     try:
         yield
     except ModuleNotFoundError as error:

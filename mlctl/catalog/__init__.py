@@ -122,7 +122,7 @@ def retirement(text: str) -> Retirement | None:
         if bare[:1] != pattern[0] or (bare[1:2] != pattern[1] and pattern[1] not in _MAYBE):
             continue
         if re.fullmatch(pattern, bare):
-            successor = _successor(row["successor"], text)
+            successor = _find_successor(row["successor"], text)
             return Retirement(
                 row["series"], date.fromisoformat(row["date"]), successor, row["source"]
             )
@@ -162,7 +162,7 @@ _STEPS = {
 }
 
 
-def _successor(template: str, text: str) -> str | None:
+def _find_successor(template: str, text: str) -> str | None:
     """Return the smallest size of the successor series with enough vCPUs, else the largest."""
     if template not in _STEPS:
         return template or None

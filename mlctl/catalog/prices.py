@@ -142,7 +142,7 @@ def parse(text: str) -> PriceList:
         if len(row) != width:
             raise PriceListError(f"`{','.join(row)}` does not have the columns {','.join(columns)}")
         size, region, dedicated, spot, *rates = row
-        price = Price(_amount(dedicated), _amount(spot), *rates)
+        price = Price(_parse_amount(dedicated), _parse_amount(spot), *rates)
         if price.eviction_rate and price.eviction_rate not in EVICTION_RATES:
             raise PriceListError(
                 f"`{price.eviction_rate}` is not one of {', '.join(EVICTION_RATES)}"
@@ -154,7 +154,7 @@ def parse(text: str) -> PriceList:
     return PriceList(facts["source"], as_of, prices)
 
 
-def _amount(text: str) -> float | None:
+def _parse_amount(text: str) -> float | None:
     if not text:
         return None
     try:

@@ -71,7 +71,7 @@ def read(meters: Iterable[Mapping[str, Any]], today: date) -> dict[tuple[str, st
             amounts.setdefault(key, {}).setdefault(begins, set()).add(amount)
     prices: dict[tuple[str, str], Price] = {}
     for size, region, _ in amounts:
-        dedicated, spot = (_last(amounts.get((size, region, tier))) for tier in (False, True))
+        dedicated, spot = (_latest(amounts.get((size, region, tier))) for tier in (False, True))
         is_sound = dedicated is None or spot is None or spot <= dedicated
         prices[size, region] = Price(dedicated, spot if is_sound else None)
     return prices
@@ -127,7 +127,7 @@ def _quoted(value: object) -> str:
     return "missing" if value is None else f"{value!r:.40}"
 
 
-def _last(amounts: Mapping[str, set[float]] | None) -> float | None:
+def _latest(amounts: Mapping[str, set[float]] | None) -> float | None:
     """Return the amount that came into effect last; None if there is none, or several."""
     last = amounts[max(amounts)] if amounts else ()
     return next(iter(last)) if len(last) == 1 else None

@@ -70,10 +70,10 @@ _USED_FOR = {
 
 def used_for(*topics: str) -> list[Table]:
     """Return the tables that a plan relies on besides prices; topics are keys of `_USED_FOR`."""
-    return [_table(text, name) for topic in topics for name, text in _USED_FOR[topic].items()]
+    return [_read_table(text, name) for topic in topics for name, text in _USED_FOR[topic].items()]
 
 
-def _table(name: str, table: str) -> Table:
+def _read_table(name: str, table: str) -> Table:
     """Return a table by its file, or by its row in the table of facts in code."""
     if table.endswith(".csv"):
         with (Path(__file__).parent / table).open(encoding="utf-8") as lines:

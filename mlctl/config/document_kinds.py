@@ -73,17 +73,17 @@ class LeftOut:
             reported = {
                 path: kind
                 for path, kind in found.items()
-                if not _belongs(path, named_files, whole=why in _NAMED_WHOLE)
+                if not _is_named(path, named_files, whole=why in _NAMED_WHOLE)
             }
             if why == Why.OTHERS:
                 for text in dict.fromkeys(reported.values()):
                     paths = [path for path, kind in reported.items() if kind == text]
-                    yield f"{_some(paths)}: left to others, {text}"
+                    yield f"{_list_some(paths)}: left to others, {text}"
             elif reported:
                 yield (
-                    _one(why, *next(iter(reported.items())))
+                    _describe_one(why, *next(iter(reported.items())))
                     if len(reported) == 1
-                    else _many(why, reported)
+                    else _describe_many(why, reported)
                 )
 
 
@@ -111,7 +111,7 @@ class DocumentKinds:
                 return self.kind
             if guessed is self.kind or (stated is self.kind and guessed is not None):
                 return self.kind
-            self.report.add(_other_kind(document, stated or guessed or self.kind, self.kind))
+            self.report.add(_report_other_kind(document, stated or guessed or self.kind, self.kind))
             return None
         meant = stated or (guessed if schema_kind is None else None)
         if meant is None:
@@ -250,7 +250,7 @@ def named_paths(documents: Iterable[Document]) -> Iterator[str]:
                 yield os.path.normpath(path)
 
 
-def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
+def _is_named(path: str, named_files: set[str], *, whole: bool) -> bool:
     """Whether documents name a file or, unless only its `whole` path counts, a folder above it."""
     path = os.path.normpath(path)
     while path not in named_files:
@@ -263,7 +263,7 @@ def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
     return True
 
 
-def _one(why: str, path: str, kind: str) -> str:
+def _describe_one(why: str, path: str, kind: str) -> str:
     match why:
         case Why.UNKNOWN_KIND:
             return f"{path}: left out, mlctl does not know the kind `{kind}`"
@@ -275,7 +275,7 @@ def _one(why: str, path: str, kind: str) -> str:
             return f"{path}: left out, it is a job; run `mlctl job create -f {path}`"
 
 
-def _many(why: str, kinds_by_path: dict[str, str]) -> str:
+def _describe_many(why: str, kinds_by_path: dict[str, str]) -> str:
     if why == Why.UNKNOWN_KIND:
         spelt: dict[str, str] = {}  # `Schedule` and `schedule` are the same
         counted = Counter(
@@ -283,16 +283,16 @@ def _many(why: str, kinds_by_path: dict[str, str]) -> str:
         ).most_common()
         listed = ", ".join(f"`{kind}` ({count})" for kind, count in counted)
     else:
-        listed = _some(list(kinds_by_path))
+        listed = _list_some(list(kinds_by_path))
     return f"{len(kinds_by_path)} files left out {why}: {listed}"
 
 
-def _some(paths: list[str]) -> str:
+def _list_some(paths: list[str]) -> str:
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return ", ".join(paths[:_SHOWN]) + more
 
 
-def _other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:
+def _report_other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:
     name = document.source.name
     title = str(kind.form_of(document.data).schema.get("title", kind.title)).lower()
     label = title if kind.runs else kind.name

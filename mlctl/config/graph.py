@@ -66,7 +66,7 @@ class Graph:
                 value = resource.values.get(field.at)
                 kind = KINDS.get(field.refers_to or "")
                 if isinstance(value, dict) and kind is not None:
-                    resources.append(_inline(resource, field.at, kind, value))
+                    resources.append(_build_inline(resource, field.at, kind, value))
         return tuple(resources)
 
     @cached_property
@@ -113,7 +113,7 @@ def inline_assets(owner: Resource) -> Iterator[Resource]:
     for at, kind_name in _asset_places(owner):
         value = owner.values.get(at, pointer.get(owner.document.data, (*owner.root, *at)))
         if isinstance(value, dict) and kind_name in KINDS:
-            asset = _inline(owner, at, KINDS[kind_name], value)
+            asset = _build_inline(owner, at, KINDS[kind_name], value)
             for inner in (asset, *inline_assets(asset)):
                 assets.setdefault(inner.root, inner)
     yield from assets.values()
@@ -163,7 +163,7 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
     return Graph(resources_by_address, tuple(edges), tuple(repeated))
 
 
-def _inline(owner: Resource, at: Pointer, kind: Kind, value: Mapping[str, Data]) -> Resource:
+def _build_inline(owner: Resource, at: Pointer, kind: Kind, value: Mapping[str, Data]) -> Resource:
     """Build the asset that is written inline in its owner."""
     form = kind.form_of(value)
     address = own_address(kind, value) or Address(kind.name, "")

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files, masking, pointer, schema, source
 from mlctl.config import graph, rules
-from mlctl.config.document_kinds import (
-    DocumentKinds,
-    LeftOut,
-    Why,
-    has_kind,
-    named_paths,
-)
+from mlctl.config.document_kinds import DocumentKinds, LeftOut, Why, has_kind, named_paths
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.named_files import NamedFiles
 from mlctl.config.variables import Variables
@@ -102,7 +96,7 @@ class Loader:
         if self.overlays is not None:
             source_files = self.overlays.without_own(source_files)
         documents = [
-            (file, self._completed(document))
+            (file, self._complete(document))
             for file in source_files
             if file.path not in self.without
             for document in self._read(file)
@@ -113,7 +107,7 @@ class Loader:
         """Read one document of a file and apply overlays and variables; None if it is missing."""
         read = source.read(path, Report(), self.files)
         return next(
-            (self._completed(document) for document in read if document.index == index), None
+            (self._complete(document) for document in read if document.index == index), None
         )
 
     def check(
@@ -124,12 +118,12 @@ class Loader:
         kinds = DocumentKinds(self.report, self.kind, self.planning, self.notes, self.left_out)
         resources = [
             resource
-            for resource in (self._resource(*pair, kinds, named_files) for pair in documents)
+            for resource in (self._build_resource(*pair, kinds, named_files) for pair in documents)
             if resource is not None
         ]
         built = graph.build(resources, self.scope)
-        read = NamedFiles(self.report, _components(resources), self._filled, self.files)
-        script = _script if self.scripts else lambda _path: None
+        read = NamedFiles(self.report, _components_by_file(resources), self._fill, self.files)
+        script = _read_script if self.scripts else lambda _path: None
         context = rules.RuleContext(
             self.today, os.path.exists, self.planning, script, read.component, read.conda
         )
@@ -193,7 +187,7 @@ class Loader:
             self.left_out.add(file.path, Why.NO_MAPPING)
         return documents
 
-    def _completed(self, document: Document) -> Document:
+    def _complete(self, document: Document) -> Document:
         """Apply overlays and variables to a document.
 
         Files of other tools are left alone: GitHub also has `${{ env.NAME }}`.
@@ -216,21 +210,21 @@ class Loader:
             data = self.variables.fill(document, Report()).data
             document, notes = overlays.lay_over(document, own_address(kind, data), data)
             self.notes += notes
-        return self._filled(document)
+        return self._fill(document)
 
-    def _named(self, path: Path) -> Document | None:
+    def _read_named(self, path: Path) -> Document | None:
         """Read the first document of a file that another one names; None if it cannot be read."""
         try:
             content = self.files.read(path, source.MAX_BYTES)
         except (OSError, ValueError):
             return None
         documents = source.load(str(path), content, self.report)
-        return self._filled(documents[0]) if documents else None
+        return self._fill(documents[0]) if documents else None
 
-    def _filled(self, document: Document) -> Document:
+    def _fill(self, document: Document) -> Document:
         return self.variables.fill(document, self.report)
 
-    def _resource(
+    def _build_resource(
         self, file: SourceFile, document: Document, kinds: DocumentKinds, named_files: _NamedPaths
     ) -> Resource | None:
         """Build the resource of a document; None if it is left out or part of another document.
@@ -247,7 +241,7 @@ class Loader:
         if kind.content.job:
             from mlctl.config.scheduled_jobs import with_job  # noqa: PLC0415 - of schedules alone
 
-            document = with_job(document, kind.content.job, self._named)
+            document = with_job(document, kind.content.job, self._read_named)
         _hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
@@ -273,7 +267,7 @@ class _NamedPaths:
         return frozenset(named_paths(documents))
 
 
-def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
+def _components_by_file(resources: Sequence[Resource]) -> dict[Path, Document]:
     """Return the components among the resources, by file."""
     components: dict[Path, Document] = {}
     for resource in resources:
@@ -301,7 +295,7 @@ def _hide_secrets(document: Document, kind: Kind, secrets: Secrets) -> None:
         secrets.add(pieces)
 
 
-def _script(path: Path) -> str | None:
+def _read_script(path: Path) -> str | None:
     try:
         return files.read(path, _MAX_SCRIPT).decode("utf-8-sig")
     except (OSError, ValueError):

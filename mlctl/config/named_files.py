@@ -43,11 +43,11 @@ class NamedFiles:
 
     def component(self, path: Path) -> Document | None:
         """Read the component in a file; None if there is no such file or it cannot be read."""
-        real = self._real(path)
+        real = self._resolve_path(path)
         if real is None or real in self.given:
             return self.given[real] if real else None
         if real not in self._read:
-            document = self._document(path)
+            document = self._read_document(path)
             document = self._read[real] = self.filled(document) if document else None
             if document is not None:
                 self.new.append(document)
@@ -61,11 +61,11 @@ class NamedFiles:
 
         Its secrets are found when it is first read.
         """
-        real = self._real(path)
+        real = self._resolve_path(path)
         if real is None:
             return None
         if real not in self._read:
-            document = self._read[real] = self._document(path)
+            document = self._read[real] = self._read_document(path)
             secrets = masking.places(document.data) if document else ()
             self.report.extend(plain_secret(document, at) for at in secrets if document)
         return self._read[real]
@@ -89,14 +89,14 @@ class NamedFiles:
         return new_documents
 
     @staticmethod
-    def _real(path: Path) -> Path | None:
+    def _resolve_path(path: Path) -> Path | None:
         """Resolve a path, so that all names of a file agree; None if it does not exist."""
         try:
             return files.real(path)
         except (OSError, ValueError):
             return None
 
-    def _document(self, path: Path) -> Document | None:
+    def _read_document(self, path: Path) -> Document | None:
         """Read the only document of a file; rules of paths report those that cannot be read."""
         try:
             content = self.files.read(path, source.MAX_BYTES)

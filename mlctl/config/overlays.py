@@ -53,11 +53,11 @@ class Overlays:
         """
         notes = []
         for number, key, overlaid in self._addresses():
-            if address is None or not _names(overlaid, address):
+            if address is None or not _matches(overlaid, address):
                 continue
             self.used.add((number, key))
             patch = Part.of(self.documents[number], (key,))
-            changes = ", ".join(_changes(data, patch.data))
+            changes = ", ".join(_list_changes(data, patch.data))
             document = merge_patch(document, patch)
             span = patch.label().span
             notes.append(
@@ -107,26 +107,26 @@ def check_overlay(document: Document) -> Iterator[Diagnostic]:
                 )
 
 
-def _names(overlaid: Address, address: Address) -> bool:
+def _matches(overlaid: Address, address: Address) -> bool:
     """Whether an overlay's address matches a resource; without a version it matches any."""
     if overlaid.version is None and address.version is not None:
         address = Address(address.kind, address.name, address.parent)
     return overlaid == address
 
 
-def _changes(base: Data, patch: Data, at: Pointer = ()) -> Iterator[str]:
+def _list_changes(base: Data, patch: Data, at: Pointer = ()) -> Iterator[str]:
     """Describe what a patch changes: with values if both are numbers or truth values."""
     for key, value in patch.items():
         old_value = pointer.get(base, (*at, key))
         if isinstance(value, dict) and isinstance(old_value, dict):
-            yield from _changes(base, value, (*at, key))
+            yield from _list_changes(base, value, (*at, key))
         elif old_value != value:
             name = pointer.dotted((*at, key))
             plain = isinstance(value, bool | int | float) and isinstance(
                 old_value, bool | int | float
             )
-            yield f"{name} {_spelt(old_value)} -> {_spelt(value)}" if plain else name
+            yield f"{name} {_show(old_value)} -> {_show(value)}" if plain else name
 
 
-def _spelt(value: Data) -> str:
+def _show(value: Data) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

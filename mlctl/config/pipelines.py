@@ -157,7 +157,7 @@ def step_of(name: str, part: Part, graph: Graph, read: ReadDocument) -> Step:
         return Step(
             name, part, Part(document, (), document.data) if document else None, written=False
         )
-    return Step(name, part, _declared(component, graph), written=False)
+    return Step(name, part, _find_declared(component, graph), written=False)
 
 
 def steps(
@@ -177,7 +177,9 @@ def declared(part: Part, side: str) -> dict[str, Port]:
     If a job declares one by a value, it has the type of the value.
     """
     return {
-        str(name): Port(str(name), part, side, said if isinstance(said, dict) else _of(said))
+        str(name): Port(
+            str(name), part, side, said if isinstance(said, dict) else _get_mapping(said)
+        )
         for name, said in part.mapping(side).items()
     }
 
@@ -254,7 +256,7 @@ def component_file(folder: Path, value: Data) -> Path | None:
     return folder / local_path(value)
 
 
-def _of(value: Data) -> dict[str, Data]:
+def _get_mapping(value: Data) -> dict[str, Data]:
     if isinstance(value, bool):
         return {"type": "boolean", "value": value}
     if isinstance(value, int):
@@ -264,7 +266,7 @@ def _of(value: Data) -> dict[str, Data]:
     return {"value": value} if isinstance(value, str) else {}
 
 
-def _declared(component: Data, graph: Graph) -> Part | None:
+def _find_declared(component: Data, graph: Graph) -> Part | None:
     """Find the declared component that a reference names."""
     reference = Reference.parse(component, COMPONENT.name) if isinstance(component, str) else None
     if reference is None or reference.address is None:

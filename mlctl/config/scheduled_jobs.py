@@ -62,14 +62,14 @@ def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
     changes = {key: item for key, item in value.items() if key != "job"} if value != name else {}
     file = read(document.folder / local_path(name)) if is_local(name) else None
     if file is None:
-        return _with(document, at, {**changes, "job": name})
-    job = _rebased(file, os.path.relpath(file.folder, document.folder))
+        return _insert_job(document, at, {**changes, "job": name})
+    job = _rebase_paths(file, os.path.relpath(file.folder, document.folder))
     below = Within(
         *(file.source, pointer.nest({at: job}), file.index, file.line, file.begin, file.end),
         whole=file,
         root=at,
     )
-    return _with(document, at, _merged(job, changes), below)
+    return _insert_job(document, at, _merge(job, changes), below)
 
 
 def job_of(schedule: Resource) -> Resource | None:
@@ -81,7 +81,7 @@ def job_of(schedule: Resource) -> Resource | None:
     return build(Part.of(schedule.document, at), JOB)
 
 
-def _with(document: Document, at: Pointer, job: Data, *below: Document) -> Document:
+def _insert_job(document: Document, at: Pointer, job: Data, *below: Document) -> Document:
     data = copy.deepcopy(document.data)
     pointer.put(data, at, job)
     return OverlaidDocument(
@@ -90,13 +90,13 @@ def _with(document: Document, at: Pointer, job: Data, *below: Document) -> Docum
     )
 
 
-def _merged(base: Data, changes: Data) -> Data:
+def _merge(base: Data, changes: Data) -> Data:
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes
-    return base | {key: _merged(base.get(key), value) for key, value in changes.items()}
+    return base | {key: _merge(base.get(key), value) for key, value in changes.items()}
 
 
-def _rebased(job: Document, folder: str) -> dict[str, Data]:
+def _rebase_paths(job: Document, folder: str) -> dict[str, Data]:
     """Return a job with its local paths relative to the schedule's folder."""
     data = copy.deepcopy(job.data)
     resource = build(job, JOB) if folder != os.curdir else None

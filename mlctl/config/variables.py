@@ -116,7 +116,7 @@ class Variables:
             missing = [expression for expression in expressions if self._value(expression) is None]
             for expression in missing:
                 label = document.label(at)
-                report.add(self._unset(expression, label))
+                report.add(self._report_unset(expression, label))
                 label.span.source.unfilled |= {*range(label.span.line, label.span.end_line + 1)}
             if missing:
                 continue
@@ -129,9 +129,9 @@ class Variables:
             filled[at] = frozenset(expression.path[0] for expression in expressions)
             alone = only(text)
             if alone is not None:
-                _put(data, at, copy.deepcopy(self._value(alone)))
+                _set_value(data, at, copy.deepcopy(self._value(alone)))
             else:
-                _put(data, at, self._text(text, expressions, document.label(at), report))
+                _set_value(data, at, self._fill_text(text, expressions, document.label(at), report))
         if not filled:
             return document
         whole = (document.source, data, document.index, document.line, document.begin, document.end)
@@ -149,7 +149,9 @@ class Variables:
             self.secrets.add_variable(name, value)
         return value
 
-    def _text(self, text: str, expressions: list[Expression], label: Label, report: Report) -> str:
+    def _fill_text(
+        self, text: str, expressions: list[Expression], label: Label, report: Report
+    ) -> str:
         """Insert the values of its expressions into a text."""
         out, end = "", 0
         for expression in expressions:
@@ -166,7 +168,7 @@ class Variables:
             end = expression.end
         return out + text[end:]
 
-    def _unset(self, expression: Expression, label: Label) -> Diagnostic:
+    def _report_unset(self, expression: Expression, label: Label) -> Diagnostic:
         root, *names = expression.path
         name = ".".join(names)
         if root == _VAR and self.unchosen is not None and set(names[:1]) & self.unchosen.variables:
@@ -194,7 +196,7 @@ def _length(value: Data) -> int:
     return len(value) if isinstance(value, str) else len(json.dumps(value))
 
 
-def _put(data: Any, at: Pointer, value: Data) -> None:
+def _set_value(data: Any, at: Pointer, value: Data) -> None:
     *parents, last = at
     for step in parents:
         data = data[step]

@@ -46,7 +46,7 @@ _PRIORITY = ("properties", "properties", "vmPriority")
 
 
 class WorkspaceCloud:
-    """A `controller.Cloud` on top of a workspace's backend."""
+    """A `controller.Cloud` on a workspace's backend; undocumented methods do what it says."""
 
     def __init__(self, backend: Backend, jobs: Jobs, wall: Callable[[], float] = time.time) -> None:
         """Use `wall` (Unix seconds) if the backend has no virtual clock."""
@@ -66,7 +66,6 @@ class WorkspaceCloud:
         return backend.now() if isinstance(backend, SupportsVirtualTime) else self.wall()
 
     def find(self, run: str) -> RunState | None:
-        """Return the state of a run, or None if it does not exist."""
         return self.retry_transient(lambda: self._find(run))
 
     def _find(self, run: str) -> RunState | None:
@@ -102,11 +101,6 @@ class WorkspaceCloud:
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def upload(self, order: Order) -> None:
-        """Upload the files of the job to the folders of its shards.
-
-        Raises:
-            ServiceError: the service refuses, or the local files are missing.
-        """
         root = Path(order.source)
         for shard in range(len(order.sizes)):
             files = {name: root / name for name in order.names(shard)}
@@ -117,7 +111,6 @@ class WorkspaceCloud:
                 raise Permanent("ContentGone", text) from None
 
     def discard(self, order: Order) -> None:
-        """Remove the uploaded files, if any."""
         self.retry_transient(lambda: self._folders.remove(order.upload))
 
     @property
@@ -127,11 +120,7 @@ class WorkspaceCloud:
         return self.backend.folders
 
     def version(self, order: Order) -> str:
-        """Return a hash of what the deployment runs and of how it writes results.
-
-        Raises:
-            Permanent: the deployment no longer exists.
-        """
+        """Return a hash of what the deployment runs and of how it writes results."""
         address = Address("batch-deployment", order.deployment, order.endpoint)
         properties = self.retry_transient(lambda: self._read(address))["properties"]
         facts = json.dumps([properties.get(name) for name in _VERSION], sort_keys=True)
@@ -200,7 +189,6 @@ class WorkspaceCloud:
         body["properties"] = notes
 
     def saved_steps(self, order: Order, run: Run) -> int | None:
-        """Return the steps in the checkpoint that a run has left, or None if none is complete."""
         state = self.find(run.name)
         if state is None:
             return None
@@ -228,7 +216,6 @@ class WorkspaceCloud:
         }
 
     def watch(self, run: str, moment: float) -> RunState:
-        """Wait until a run has ended, or until `moment` if that comes first."""
         if self.jobs.simulated:
             for update in self.jobs.follow(run, max(moment - self.now(), 0.0), detail=False):
                 job = update.job
@@ -249,11 +236,6 @@ class WorkspaceCloud:
             self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
     def cancel(self, run: str) -> RunState:
-        """Cancel a run; one that has already ended is returned as it is.
-
-        Raises:
-            ServiceError: the service refuses.
-        """
 
         def cancelled() -> Job:
             try:
@@ -268,11 +250,6 @@ class WorkspaceCloud:
         return _to_run_state(job) if job.ended else self.watch(run, self.now() + 10 * POLL_S)
 
     def missing_twins(self, order: Order) -> Mapping[str, Any]:
-        """Return the bodies of the twin's cluster and deployment that do not exist yet, by address.
-
-        Raises:
-            Permanent: the deployment or its cluster no longer exists.
-        """
         if order.job is not None:
             if not order.deployment:
                 return {}
@@ -306,11 +283,9 @@ class WorkspaceCloud:
         return pointer.copied(body)
 
     def create(self, address: str, body: Any) -> None:
-        """Create a resource of the twin."""
         self.retry_transient(lambda: self.backend.put(Address.parse(address), body).wait())
 
     def remove(self, address: str) -> None:
-        """Delete a resource of the twin, if it exists."""
         try:
             self.retry_transient(lambda: self.backend.delete(Address.parse(address)).wait())
         except NotFound:

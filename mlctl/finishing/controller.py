@@ -71,7 +71,7 @@ class Cloud(Protocol):
         """Upload the files of the job to the folders of its shards.
 
         Raises:
-            ServiceError: the service refuses.
+            ServiceError: the service refuses, or the local files are missing.
         """
 
     def discard(self, order: Order) -> None:
@@ -101,7 +101,11 @@ class Cloud(Protocol):
         """Cancel a run; one that has already ended is returned as it is."""
 
     def missing_twins(self, order: Order) -> Mapping[str, Any]:
-        """Return the bodies of the twin's resources that do not exist yet, by address."""
+        """Return the bodies of the twin's resources that do not exist yet, by address.
+
+        Raises:
+            Permanent: the deployment or its cluster no longer exists.
+        """
 
     def create(self, address: str, body: Any) -> None:
         """Create a resource of the twin."""

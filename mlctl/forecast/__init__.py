@@ -1,3 +1,3 @@
-"""Forecasts: what a job takes and costs, as a distribution, from the files that will be applied."""
+"""Forecast the time and cost of jobs, as distributions, from the files that declare them."""
 
 DEFAULT_WEATHER = "aws-v100-2023"  # the only one that was measured

@@ -1,6 +1,6 @@
-"""What forecasts rest on, as data: by its name, with its source and why.
+"""The assumptions of forecasts as data: name, value, source and reason.
 
-S is stated by Microsoft or hi-ml, D documented, A assumed; F is of a file, W of the workspace.
+S is stated by Microsoft or hi-ml, D documented, A assumed; F is from a file, W from the workspace.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 def assumption(name: str, value: Data, source: str, why: str) -> AssumptionData:
-    """One of them."""
+    """Build an assumption."""
     return {"name": name, "value": value, "source": source, "why": why}
 
 
 def of_weathers(weathers: Iterable[Weather]) -> Iterator[AssumptionData]:
-    """What takes nodes away: each weather once."""
+    """Yield the weathers, each once."""
     distinct = list(dict.fromkeys(weathers))
     for weather in distinct:
         yield assumption(f"weather {weather.name}", weather.document(), "A", weather.source)
     for weather in [weather for weather in distinct if weather.has_gaps][:1]:
         moment = (
-            "with nodes to be had" if weather.available else "at any moment, with nodes or without"
+            "with nodes available" if weather.available else "at any moment, with nodes or without"
         )
         start = "available" if weather.available else "any"
         yield assumption("start", start, "A", f"when the job is submitted: {moment}")
 
 
 def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
-    """What nodes cost."""
+    """Yield the prices of nodes."""
     origin = scenario.price_list
     why = f"USD for an hour of a dedicated node; the price list is of {origin}, {prices.OF}"
     yield assumption("price", scenario.price_of(Tier.DEDICATED), "D", why)
@@ -57,7 +57,7 @@ def of_prices(scenario: JobScenario[Spec]) -> Iterator[AssumptionData]:
 
 
 def of_settings(settings: SimulationSettings, names: Iterable[str]) -> Iterator[AssumptionData]:
-    """How the simulated cloud behaves, as far as the job meets it."""
+    """Yield the settings of the simulated cloud that affect the job."""
     met = set(names)
     for parameter in assumptions(settings):
         if parameter.name in met:

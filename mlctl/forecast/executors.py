@@ -1,4 +1,4 @@
-"""Who carries histories out besides this process: others of this machine, or a Dask cluster."""
+"""Run histories in other processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlctl.version import __version__
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _SAFE_PATH = "PYTHONSAFEPATH"
-_PATIENCE_S = 10  # for a scheduler to answer
+_PATIENCE_S = 10  # seconds for a scheduler to answer
 
 
 class WorkersError(Exception):
@@ -26,20 +26,20 @@ class WorkersError(Exception):
 
 @contextmanager
 def processes(count: int) -> Iterator[Executor]:
-    """So many processes of this machine. At the end none is left, whatever it was doing.
+    """Start so many processes on this machine; none of them outlives the block.
 
     Raises:
         WorkersError: one of them was killed.
     """
     earlier_children = active_children()
     safe_before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"  # where they are new programs, they import nothing of this folder
+    os.environ[_SAFE_PATH] = "1"  # new programs do not import anything from this folder
     pool = _Processes(count, initializer=_begin)
     try:
         yield pool
     except BrokenExecutor:
         raise WorkersError(
-            "one of the processes at work was killed, maybe for want of memory: try fewer --workers"
+            "a worker process was killed, perhaps for lack of memory: try fewer --workers"
         ) from None
     finally:
         for child in active_children():
@@ -54,15 +54,15 @@ def processes(count: int) -> Iterator[Executor]:
 
 
 class _Processes(ProcessPoolExecutor):
-    """Processes whose work SIGINT ends, but which it does not kill while they send a result."""
+    """Processes whose work SIGINT interrupts, but not while they send a result."""
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """As every executor does."""
+        """Submit as every executor does."""
         return super().submit(_interruptible, fn, args, kwargs)
 
 
 class _State:
-    """What the handler of a signal knows of this worker."""
+    """What a signal handler knows of this worker."""
 
     working = False
     stopped = False
@@ -92,7 +92,7 @@ def _interruptible(
 
 
 def _end_with_parent() -> None:
-    """Do not outlive a parent that was killed: nobody would end this process."""
+    """End when the parent was killed, since nobody else would end this process."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -101,11 +101,11 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
-    """The workers of a Dask cluster, by the address of its scheduler: tcp://HOST:PORT.
+    """Connect to the workers of a Dask cluster by its scheduler's address: tcp://HOST:PORT.
 
     Raises:
         WorkersError: Dask is not installed, the scheduler does not answer, it has no workers, these
-            have not this version of mlctl, or one of them went away.
+            have another version of mlctl, or one of them went away.
     """
     try:
         from distributed import Client, KilledWorker  # noqa: PLC0415  # takes a second
@@ -128,7 +128,7 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 def _check_scheduler(address: str) -> None:
-    """Ask who is there: a Client would try for longer, and complain when it is collected."""
+    """Check the scheduler first: a Client would try for longer, and complain when collected."""
     import asyncio  # noqa: PLC0415  # only a cluster needs it
 
     from distributed import rpc  # noqa: PLC0415
@@ -140,11 +140,11 @@ def _check_scheduler(address: str) -> None:
     try:
         kind = asyncio.run(asyncio.wait_for(identity(), _PATIENCE_S))["type"]
     except (ValueError, TypeError) as error:
-        raise WorkersError(f"`{address}` is no address of a scheduler: {error}") from None
+        raise WorkersError(f"`{address}` is not the address of a scheduler: {error}") from None
     except OSError:
         raise WorkersError(f"no Dask scheduler answers at {address}") from None
     if kind != "Scheduler":
-        raise WorkersError(f"what answers at {address} is no scheduler but a {kind}")
+        raise WorkersError(f"{address} is not a scheduler but a {kind}")
 
 
 def _check_workers(address: str, versions: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""The fields of resources as forecasts read them, and the error that names their places."""
+"""The fields of resources that forecasts read, and errors with their places."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
 
 MOST_NODES = 100_000
-DEFAULT_REGION = "eastus"  # of what says none, in a workspace that is not asked
+DEFAULT_REGION = "eastus"  # for resources without one, if no workspace is read
 _MOST_NUMBER = 2**31 - 1
-_LIVE = re.compile("<([^<>]+/[^<>]+)>")  # what a document is called that was read in the workspace
+_LIVE = re.compile("<([^<>]+/[^<>]+)>")  # the name of documents read from the workspace
 
 
 class ForecastError(Exception):
-    """Something cannot be forecast; the text is one sentence, with the field's place if it has one.
+    """Something cannot be forecast; the message is a sentence, after the field's place if any.
 
     The place is `FILE:LINE:COLUMN`, or the address of a resource that no file declares.
     """
@@ -40,23 +40,23 @@ def _place(label: Label) -> str:
 
 
 def file_of(resource: Resource) -> str | None:
-    """The file that declares a resource; None where it was read in the workspace."""
+    """Return the file that declares a resource; None if it was read from the workspace."""
     name = resource.document.source.name
     return None if _LIVE.fullmatch(name) else name
 
 
 def field_of(resource: Resource, name: str) -> Field | None:
-    """The field of a name, wherever in its document the form has it."""
+    """Return the field of a name, wherever the form has it."""
     return next((field for field in resource.form.fields if field.at[-1] == name), None)
 
 
 def written(resource: Resource, field: Field) -> bool:
-    """Whether the document has the field, by whatever name."""
+    """Whether the document has the field, by any name."""
     return field.at in resource.values
 
 
 def value_of(resource: Resource, name: str) -> Data:
-    """The value of a field, wherever in its document the form has it: written, else the default."""
+    """Return the value of a field, wherever the form has it: written, else the default."""
     field = field_of(resource, name)
     return None if field is None else resource.effective(*map(str, field.at))
 
@@ -64,7 +64,7 @@ def value_of(resource: Resource, name: str) -> Data:
 def number_of(
     resource: Resource, name: str, default: int, least: int = 0, most: int = _MOST_NUMBER
 ) -> int:
-    """The value of a field that holds a whole number.
+    """Return the whole number in a field.
 
     Raises:
         ForecastError: it is out of the bounds of what can be forecast, whatever the rules say.
@@ -74,25 +74,24 @@ def number_of(
         return default
     if not least <= value <= most:
         raise ForecastError(
-            f"no forecast where `{name}` is not between {least} and {most}",
+            f"for a forecast, `{name}` must be between {least} and {most}",
             resource.label(field.at),
         )
     return int(value)
 
 
 def cores_of(size: str) -> int:
-    """The cores of a VM size; 1 where they are not known."""
+    """Return the cores of a VM size; 1 if unknown."""
     vm_size = catalog.size_of(size)
     return vm_size.vcpus if vm_size is not None else 1
 
 
 @dataclass(frozen=True, slots=True)
 class StatedPrices:
-    """What a user says of prices: that of a dedicated node-hour, what of it low priority costs.
+    """The user's prices: of a dedicated node-hour, and the ratio of low priority to it.
 
-    What is None is read in the list. `region` is where a cluster is that does not say it. The rate
-    of Spot may be said to lie between two `ends`, or be read in the list that `spot` gives for a
-    size and a region.
+    None is looked up in the list. `region` is that of clusters without one. The Spot price may lie
+    between two `ends`, or come from the list that `spot` gives for a size and a region.
     """
 
     price: float | None = None
@@ -104,34 +103,34 @@ class StatedPrices:
 
     @property
     def price_list(self) -> PriceList:
-        """The list that is read."""
+        """The list to look prices up in."""
         return self.prices or listed()
 
     def region_of(self, cluster: Resource | None) -> str:
-        """Where a cluster is, or without one the nodes that a job gets for itself."""
+        """Return a cluster's region, or that of serverless nodes."""
         location = None if cluster is None else value_of(cluster, "location")
         return str(location or self.region)
 
     def origin_for(self, cluster: Resource | None, size: str = "") -> str:
-        """The day and the source of the prices of a cluster's nodes, or of a job's own `size`."""
+        """Return date and source of the prices of a cluster's nodes, or of a job's own `size`."""
         own_size = size if cluster is None else str(value_of(cluster, "size") or "")
         return self.price_list.of(own_size, self.region_of(cluster)).origin
 
 
 def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tuple[float, SpotRate]:
-    """The prices of a node-hour in USD, dedicated and low priority: as stated, else of the list.
+    """Return the USD per node-hour, dedicated and low priority: as stated, else from the list.
 
-    A rate between two ends is the list's where that lies between them, else the nearer end, or the
-    higher one where the list has none. No rate is above the dedicated price.
+    Of a price between two ends, the list's counts if it lies between them, else the nearer end, or
+    the higher one if the list has none. No price is above the dedicated one.
 
     Raises:
-        ForecastError: one is not known, with the place of `label`.
+        ForecastError: one is unknown, with the place of `label`.
     """
     listed_price = stated.price_list.price(size, region)
     dedicated = listed_price.dedicated if stated.price is None else stated.price
     if dedicated is None:
         raise ForecastError(
-            f"the price of `{size}` is not known in {region}: say --price with USD for an hour of a"
+            f"the price of `{size}` is unknown in {region}: give --price with USD for an hour of a"
             " dedicated node",
             label,
         )
@@ -148,7 +147,7 @@ def prices_of(size: str, region: str, stated: StatedPrices, label: Label) -> tup
         return dedicated, SpotRate(high if rate is None else min(max(rate, low), high), (low, high))
     if rate is None:
         raise ForecastError(
-            f"the price of Spot for `{size}` is not known in {region}: say --spot-price with USD"
+            f"the Spot price of `{size}` is unknown in {region}: give --spot-price with USD"
             " for an hour, LOW..HIGH, or --low-priority-ratio with what it is of the dedicated"
             " price",
             label,

@@ -1,8 +1,8 @@
-"""Carries out many histories, and keeps what there is where Ctrl-C ends that.
+"""Run many histories, and keep those that exist if Ctrl-C ends that.
 
-A history depends on its number alone: a longer study begins with the shorter one, and neither the
-workers nor the order in which they carry histories out changes anything. A study splits into ranges
-of numbers, for any executor of `concurrent.futures`.
+A history depends only on its number: a longer study begins with the shorter one, and neither the
+workers nor their order change anything. A study splits into ranges of numbers, for any executor of
+`concurrent.futures`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _FIRST = 100  # histories of a row before those of the next one
 _TASKS, _MOST_TASKS = 32, 512  # so many, for workers to end at about the same time
-_AT_ONCE = 25  # histories between two notes of how far this process is
-_ENOUGH = 100  # histories of a task, where there are not too many of them: some take very long
+_AT_ONCE = 25  # histories between two progress notes of this process
+_ENOUGH = 100  # histories per task, unless there are too many: some take very long
 
 R = TypeVar("R")
 H = TypeVar("H")
@@ -28,10 +28,10 @@ H_co = TypeVar("H_co", covariant=True)
 
 
 class Histories(Protocol[H_co]):
-    """What can be carried out in ranges of histories, which are named tuples, in any process."""
+    """What can be run in ranges of histories, which are named tuples, in any process."""
 
     def histories(self, runs: range) -> Sequence[H_co]:
-        """The histories of these numbers."""
+        """Return the histories of these numbers."""
         ...
 
 
@@ -41,9 +41,9 @@ Part = tuple[Histories[H], range]
 def histories(
     parts: Sequence[Part[H]], executor: Executor | None = None
 ) -> Iterator[tuple[int, list[H]]]:
-    """The histories of each part, in order, piece by piece, with the number of the part.
+    """Yield the histories of each part, in order, in pieces, with the number of the part.
 
-    An executor carries the pieces of all parts out side by side.
+    An executor runs the pieces of all parts in parallel.
     """
     tasks = list(_tasks(parts))
     if executor is None:
@@ -60,7 +60,7 @@ def histories(
 def histories_of(
     studies: Sequence[Histories[H]], runs: int, executor: Executor | None = None
 ) -> list[list[H]]:
-    """So many histories of each study."""
+    """Return so many histories of each study."""
     results: list[list[H]] = [[] for _ in studies]
     for at, piece in histories([(study, range(runs)) for study in studies], executor):
         results[at].extend(piece)
@@ -68,7 +68,7 @@ def histories_of(
 
 
 def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
-    """The parts in pieces, of which short ones share a task, so that tasks are worth sending."""
+    """Split the parts into pieces; short ones share a task, so that tasks are worth sending."""
     total = sum(len(runs) for _, runs in parts)
     size = min(max(total // _TASKS, 1), max(total // _MOST_TASKS, _ENOUGH))
     task: list[tuple[int, range]] = []
@@ -85,8 +85,8 @@ def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
         yield task
 
 
-# Histories on their way between processes: their type, and a column for each field, which takes a
-# third of the time that pickling each history does.
+# Histories sent between processes: their type, and a column per field, which takes a third of the
+# time of pickling each history.
 _Table = tuple[Any, ...]
 
 
@@ -102,17 +102,17 @@ def _rows(table: _Table) -> list[Any]:
 
 @dataclass
 class Gathered(Generic[R, H]):
-    """Rows with their histories; not `complete` where Ctrl-C came before the end."""
+    """Rows with their histories; not `complete` if Ctrl-C came before the end."""
 
     rows: list[tuple[R, list[H]]] = field(default_factory=list)
     complete: bool = True
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:
-        """Let Ctrl-C end what is done within, not the program, once there are histories.
+        """Let Ctrl-C end the block, not the program, once there are histories.
 
         Raises:
-            KeyboardInterrupt: nothing has been learned yet.
+            KeyboardInterrupt: there are none yet.
         """
         try:
             yield
@@ -129,13 +129,13 @@ def gather(
     executor: Executor | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> Gathered[R, H]:
-    """The histories of each row's study, those of all rows side by side.
+    """Run the histories of each row's study, those of all rows in parallel.
 
-    `following` says which histories of a row come after those that there are, if any. `note` is
-    called with the number of new ones, as they come.
+    `following` returns a row's next histories after those it has, if any. `note` is called with the
+    number of new ones.
 
     Raises:
-        KeyboardInterrupt: nothing has been learned yet.
+        KeyboardInterrupt: there are none yet.
     """
     gathered: Gathered[R, H] = Gathered([(row, []) for row, _ in rows])
     unfinished = [
@@ -157,9 +157,9 @@ def gather(
 
 
 def growing(start: int, end: int, first: int = _FIRST) -> list[range]:
-    """The histories from number `done` up to `most`: a few, then more and more.
+    """Return the histories from number `start` to `end`: a few, then more and more.
 
-    So all rows have some soon, however many there will be.
+    So every row soon has some, however many there will be.
     """
     pieces = []
     while start < end:

@@ -1,7 +1,7 @@
-"""One history: a job run until it is done, as a policy has it, by the event engine.
+"""One history: a job run under a policy until it is done, with the event engine.
 
-A run that is cancelled is followed by the next one in the same cloud: nodes that were preparing are
-there, and an outage that took the first run's nodes goes on.
+A cancelled run is followed by the next one in the same cloud: nodes that were preparing still
+exist, and an outage that took the first run's nodes continues.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from mlctl.simulator.engine.model import HOUR, ClusterSpec, Tier
 from mlctl.simulator.engine.processes import OnOff, Poisson, Shock
 from mlctl.simulator.engine.state import World
 
-LONGEST_S = 90 * 24 * HOUR  # of one history: a job that stands still this long is not done
+LONGEST_S = 90 * 24 * HOUR  # of one history: a job without progress for this long is not done
 MOST_TRIES = 10_000
-_MOST_STARTS = 1000  # of a training job, which goes on where it was lost
+_MOST_STARTS = 1000  # of a training job, which resumes where it was lost
 _ROUNDING_S = 1e-6
 _SLICE_S = 6 * HOUR  # how often the starts of a job are counted
-TWIN = "-dedicated"  # the cluster that a policy falls back on
+TWIN = "-dedicated"  # the cluster that a policy falls back to
 
 
 class Try(NamedTuple):
@@ -48,9 +48,9 @@ class Try(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """Node-seconds: of the first run, and of all runs by tier; idle times at their ends too.
+    """Node-seconds: of the first run, and of all runs by tier; including final idle times.
 
-    `staying` is the part after the last run of nodes that stay then, as `min_instances` has it.
+    `staying` is the part after the last run of nodes that stay, because of `min_instances`.
     """
 
     first: float
@@ -59,47 +59,47 @@ class Bill(NamedTuple):
     staying: float = 0.0
 
 
-# Until when a run may go on that has done so many mini-batches.
+# How long a run may continue that has done so many mini-batches.
 Extension = Callable[[int], float]
 
 
 class Cloud(Protocol):
-    """Runs jobs one after the other in one history."""
+    """Runs jobs in turn in one history."""
 
     @property
     def scenario(self) -> Scenario:
-        """What is carried out, with processes that begin as this history has it."""
+        """The scenario, with processes that begin as this history has them."""
         ...
 
     @property
     def now(self) -> float:
-        """Seconds since the history began."""
+        """Return the seconds since the history began."""
         ...
 
     def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
         """Submit the job with so many files now, and let it run to its end, or to `until`.
 
-        By then what it has done may give it more time (`extension`).
+        Its progress by then may give it more time (`extension`).
         """
         ...
 
     def bill(self) -> Bill:
-        """What the runs cost, once no node is up for them any more."""
+        """Return the cost of the runs, once no node is billed to them any more."""
         ...
 
 
 class EngineCloud:
-    """A `Cloud` by the event engine, which knows every rule."""
+    """A `Cloud` on the event engine, which knows every rule."""
 
     def __init__(self, scenario: Scenario, seed: str) -> None:
         self.scenario = placed(scenario, seed)
         self.world = prepared(self.scenario, seed)
         self.jobs: list[str] = []
-        self.away_s = 0.0  # how long runs on the twin left the nodes that stay without work
+        self.away_s = 0.0  # how long runs on the twin left permanent nodes without work
 
     @property
     def now(self) -> float:
-        """Seconds since the history began."""
+        """Return the seconds since the history began."""
         return self.world.now
 
     def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
@@ -114,23 +114,23 @@ class EngineCloud:
             until = later
             given_up = not engine.finish(world, name, until)
         if given_up:
-            engine.run(world, max(until, world.now))  # it may stand still for good
+            engine.run(world, max(until, world.now))  # it may never move on
             cluster_commands.carry_out(world, CancelJob(name))
         if tier is not self.scenario.cluster.tier:
             self.away_s += max(world.now - began - self.scenario.cluster.idle_s, 0.0)
         return self.result(world.jobs[name], given_up=given_up)
 
     def seen(self, job: AnyJob) -> int:
-        """What is seen of the progress of a run that goes on: mini-batches that are done."""
+        """Return the visible progress of a running job: mini-batches that are done."""
         assert isinstance(job, BatchJob)
         return job.done
 
     def result(self, job: AnyJob, *, given_up: bool) -> Try:
-        """What came of a run."""
+        """Return the result of a run."""
         return _result(job, given_up=given_up)
 
     def submit(self, files: int, tier: Tier) -> str:
-        """Submit the job with so many files, to the cluster or to its dedicated twin; its name."""
+        """Submit the job with so many files to the cluster or its twin; return its name."""
         world, spec_ = self.world, self.scenario.cluster
         cluster = spec_ if tier is spec_.tier else self._twin(tier)
         if cluster.name not in world.clusters:
@@ -146,11 +146,11 @@ class EngineCloud:
         return replace(spec, name=spec.name + TWIN, tier=tier, min_instances=0)
 
     def command(self, name: str, cluster: ClusterSpec, files: int) -> SubmitBatch | SubmitTraining:
-        """What submits a run of so many files."""
+        """Build the command that submits a run of so many files."""
         return SubmitBatch(replace(self.scenario.job, name=name, cluster=cluster.name, files=files))
 
     def bill(self) -> Bill:
-        """What the runs cost, once no node is up for them any more."""
+        """Return the cost of the runs, once no node is billed to them any more."""
         world, ended = self.world, self.world.now
         settle(world)
         staying = sum(
@@ -170,7 +170,7 @@ class EngineCloud:
 
 
 def has_no_memory(scenario: JobScenario[Spec]) -> bool:
-    """Whether losses come as they came before, at any age of a node and at any hour."""
+    """Whether losses are independent of the past, of a node's age and of the hour."""
     return all(
         isinstance(process, Poisson | Shock | OnOff) and process.by_hour is None
         for process in scenario.processes
@@ -178,9 +178,9 @@ def has_no_memory(scenario: JobScenario[Spec]) -> bool:
 
 
 def finish_training(world: World, name: str, until: float) -> bool:
-    """Let time pass until a training job ends, or until then; whether it has ended.
+    """Run until a training job ends, or until `until`; return whether it has ended.
 
-    One that has begun `_MOST_STARTS` times without an end has none.
+    A job that has started `_MOST_STARTS` times without an end never ends.
     """
     job = world.jobs[name]
     while world.now < until:
@@ -189,13 +189,13 @@ def finish_training(world: World, name: str, until: float) -> bool:
             return True
         if isinstance(job, TrainingJob) and job.runs > _MOST_STARTS:
             return False
-        if world.now == previous:  # nothing happens any more
+        if world.now == previous:  # nothing is scheduled any more
             engine.run(world, until)
     return False
 
 
 def settle(world: World) -> None:
-    """Let time pass until no node is billed to a job any more."""
+    """Run until no node is billed to a job any more."""
     while any(
         node.billed_until is not None and node.payer
         for cluster in world.clusters.values()
@@ -208,7 +208,7 @@ def settle(world: World) -> None:
 
 
 def prepared(scenario: JobScenario[Spec], seed: str) -> World:
-    """A cloud with the cluster, whose minimum of nodes has come, and the scenario's processes."""
+    """Create a cloud with the cluster, its minimum of nodes, and the scenario's processes."""
     world, settings = World(seed, settings=scenario.settings), scenario.settings
     cluster = scenario.cluster
     cluster_commands.carry_out(world, AddCluster(cluster))
@@ -222,7 +222,7 @@ def prepared(scenario: JobScenario[Spec], seed: str) -> World:
 
 
 def placed(scenario: Scenario, seed: str) -> Scenario:
-    """A scenario whose processes begin where those of a history do."""
+    """Return the scenario with processes that begin where a history's do."""
     placed_processes = weather.placed(scenario.processes, seed)
     if placed_processes == scenario.processes:
         return scenario

@@ -1,4 +1,4 @@
-"""Whether a quota of cores is large enough for a cluster, by the rule of `mlctl plan` (MLC405)."""
+"""Check whether core quotas suffice for a cluster, by the rule of `mlctl plan` (MLC405)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlctl.planning.preflight import quota
 from mlctl.pointer import Data, Pointer
 from mlctl.simulator.engine.model import ClusterSpec, Tier
 
-_REGION = "eastus"  # where no workspace says which
+_REGION = "eastus"  # if no workspace has any
 _NOWHERE = Scope("none", "none", "none")
 _LOW, _FULL = limits.LOW_PRIORITY_CORES, limits.DEDICATED_CORES
 _DOCUMENTED = (
@@ -29,16 +29,16 @@ _DOCUMENTED = (
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """The quotas that the cluster of a subject has, and where they are from, in words."""
+    """The quotas of a subject's cluster, and their source, in words."""
 
     subject: Subject
     state: LiveState
     source: str
 
     def shortage(self, cluster: ClusterSpec, settings: Mapping[str, Data] = {}) -> str | None:
-        """What the quota allows, where that is too little for the cluster as `cluster` has it.
+        """Return what the quota allows, if that is too little for the cluster.
 
-        Of another size or region (`settings`) nothing is known: None, too.
+        None also for another size or region (`settings`), whose quota is unknown.
         """
         if not self.knows(settings):
             return None
@@ -48,12 +48,12 @@ class Quotas:
         return next((finding.message for finding in quota.exceeded([change], self.state)), None)
 
     def knows(self, settings: Mapping[str, Data]) -> bool:
-        """Whether the quotas are those of a cluster with these settings."""
+        """Whether the quotas apply to a cluster with these settings."""
         return not {"size", "location"} & settings.keys()
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:
-    """The quotas of a workspace; None where its backend knows none."""
+    """Read the quotas of a workspace; None if its backend has none."""
     if not isinstance(backend, SupportsUsage):
         return None
     address = subject.cluster.address
@@ -73,7 +73,7 @@ def live(subject: Subject, backend: Backend) -> Quotas | None:
 
 
 def documented(subject: Subject) -> Quotas:
-    """The largest quotas that a subscription begins with, where no workspace tells its own."""
+    """Return the largest default quotas of a subscription, if no workspace has its own."""
     low, full = _LOW[1], _FULL[1]
     size = catalog.size_of(str(subject.cluster.get("size") or ""))
     limits_ = [Usage(limits.LOW_PRIORITY_QUOTA, 0, low), Usage(limits.DEDICATED_QUOTA, 0, full)]
@@ -86,7 +86,7 @@ def documented(subject: Subject) -> Quotas:
 
 
 def _quotas(subject: Subject, location: str) -> dict[str, set[str]]:
-    """The quotas of both tiers, by region."""
+    """Return the quotas of both tiers, by region."""
     names_by_region: dict[str, set[str]] = {}
     resource, cluster = subject.cluster, subject.scenario.cluster
     for tier in Tier:

@@ -1,4 +1,4 @@
-"""What is forecast: a job on its cluster, and what takes the cluster's nodes away."""
+"""Scenarios: a job on its cluster, and what takes the cluster's nodes away."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Spec = TypeVar("Spec", BatchSpec, TrainingSpec)
 
 @dataclass(frozen=True, slots=True)
 class SpotRate:
-    """USD for an hour of a low-priority node; between which ends it may move, where that is said.
+    """The USD per hour of a low-priority node, and the ends of its range, if stated.
 
-    It is known since the day `as_of`; None: it is as a user stated it.
+    It is known as of `as_of`; None: as stated by the user.
     """
 
     usd: float
@@ -34,9 +34,9 @@ class SpotRate:
 class JobScenario(Generic[Spec]):
     """A job on a cluster, with the processes that take low-priority nodes away.
 
-    The cluster's price is that of a node-hour of a dedicated node, `low_priority_price` that of a
-    low-priority one; `price_ratio` is what of the former a user said that it is,
-    `price_list` is where the prices are from, and `spot_rate` is how well that of Spot is known.
+    The cluster's price is per dedicated node-hour, `low_priority_price` per low-priority one;
+    `price_ratio` is their ratio as stated by the user, `price_list` the source of the prices, and
+    `spot_rate` how well the Spot price is known.
     """
 
     cluster: ClusterSpec
@@ -49,21 +49,21 @@ class JobScenario(Generic[Spec]):
     spot_rate: SpotRate | None = None
 
     def on(self, tier: Tier, processes: tuple[PreemptionProcess, ...] = ()) -> Self:
-        """The same on a tier, where these processes take nodes away."""
+        """Return the scenario on a tier, with these processes."""
         return replace(self, cluster=replace(self.cluster, tier=tier), processes=processes)
 
     def price_of(self, tier: Tier) -> float:
-        """The price of a node-hour of a tier, in USD."""
+        """Return the USD per node-hour of a tier."""
         return (self.cluster.price or 0.0) if tier is Tier.DEDICATED else self.low_priority_price
 
     @property
     def nodes_are_certain(self) -> bool:
-        """Whether nothing takes a node away, and each comes when it comes in any history."""
+        """Whether nothing takes a node away, and each arrives at the same time in every history."""
         return not (self.processes or self.settings.delay_cv or self.settings.p_unusable)
 
     @property
     def price(self) -> float:
-        """The price of a node-hour of its tier, in USD."""
+        """The USD per node-hour of its tier."""
         return self.price_of(self.cluster.tier)
 
 
@@ -73,27 +73,27 @@ class Scenario(JobScenario[BatchSpec]):
 
     @property
     def mini_batches(self) -> int:
-        """How many mini-batches the job has."""
+        """The number of mini-batches of the job."""
         return self.job.mini_batches
 
     @property
     def nodes(self) -> int:
-        """R2: the nodes that the job seeks."""
+        """R2: the number of nodes that the job asks for."""
         job = self.job
         useful = rules.useful_nodes(self.mini_batches, job.concurrency, job.instance_count)
         return min(useful, self.cluster.max_instances)
 
     @property
     def is_certain(self) -> bool:
-        """Whether nothing is left to chance, so that all histories are the same."""
+        """Whether nothing is random, so that all histories are the same."""
         work = self.job.workload
         return self.nodes_are_certain and not (work.cv or work.fail_probability)
 
     @property
     def dedicated(self) -> Scenario:
-        """The same on a dedicated cluster, whose nodes nothing takes."""
+        """Return the scenario on a dedicated cluster, whose nodes nothing takes."""
         return self.on(Tier.DEDICATED)
 
     def under(self, processes: tuple[PreemptionProcess, ...]) -> Scenario:
-        """The same on a low-priority cluster whose nodes these processes take."""
+        """Return the scenario on a low-priority cluster with these processes."""
         return self.on(Tier.LOW_PRIORITY, processes)

@@ -1,4 +1,4 @@
-"""The forecast of a batch job as data, typed: what `schemas/output/forecast.schema.json` says."""
+"""The types of a batch forecast as data: `schemas/output/forecast.schema.json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mlctl.pointer import Data
 
 
 class EstimateData(TypedDict):
-    """A number and its interval of 95 %; None where there is no bound."""
+    """A number and its 95 % interval; None if there is no bound."""
 
     value: float
     low: float | None
@@ -16,7 +16,7 @@ class EstimateData(TypedDict):
 
 
 class QuantilesData(TypedDict):
-    """How long first runs took that completed."""
+    """The times of first runs that completed."""
 
     p5: EstimateData
     p50: EstimateData
@@ -24,25 +24,25 @@ class QuantilesData(TypedDict):
 
 
 class CostData(TypedDict):
-    """What the first run costs, in USD."""
+    """The cost of the first run, in USD."""
 
     mean: EstimateData
     p95: EstimateData
 
 
 class StartData(TypedDict):
-    """The means of the histories that began with nodes to be had; None where none did."""
+    """The means of the histories that began with nodes available; None if none did."""
 
     cost: EstimateData | None
     time_s: EstimateData | None
 
 
 class UntilDoneData(TypedDict):
-    """All runs that the policy makes; means are of the histories in which the job is done.
+    """All runs under the policy; means are of the histories in which the job is done.
 
     What is never done is later than any quantile; `spent` is what was paid for it, in USD. The
-    means rest on `carried_by` histories: few, where a few of them are far from the others. Those
-    that are `hopeless` were given up before day 90.
+    means rest on `carried_by` histories: few, if a few of them are far from the others. Those that
+    are `hopeless` were given up before day 90.
     """
 
     cost: EstimateData | None
@@ -68,14 +68,14 @@ class BarData(TypedDict):
 
 
 class CurveData(TypedDict):
-    """By when a share of the jobs is done; None where it never is."""
+    """By when a share of the jobs is done; None if it never is."""
 
     share: float
     time_s: float | None
 
 
 class SummaryData(TypedDict):
-    """What the histories of a row come to."""
+    """The summary of a row's histories."""
 
     runs: int
     completed: int
@@ -106,7 +106,7 @@ class RowData(SummaryData):
 
 
 class ScenarioData(TypedDict):
-    """What is forecast."""
+    """The scenario of the forecast."""
 
     deployment: str
     cluster: str
@@ -165,14 +165,14 @@ class OutlookData(TypedDict):
 
 
 class RateEndData(TypedDict):
-    """A rate of Spot that may be, in USD an hour, and what the main row costs until done at it."""
+    """A possible Spot price, in USD per hour, and the main row's cost until done at it."""
 
     usd: float
     cost: float | None
 
 
 class RateData(TypedDict):
-    """The rate of Spot by which the main row is billed; None is "not said"."""
+    """The Spot price of the main row; None if not stated."""
 
     usd: float
     as_of: str | None
@@ -181,7 +181,7 @@ class RateData(TypedDict):
 
 
 class SentenceData(TypedDict):
-    """The numbers of the one sentence."""
+    """The numbers of the summary sentence."""
 
     row: str | None
     low_priority: OutlookData | None
@@ -190,7 +190,7 @@ class SentenceData(TypedDict):
 
 
 class AssumptionData(TypedDict):
-    """What the forecast rests on; `source` is explained in the schema."""
+    """An assumption of the forecast; `source` is explained in the schema."""
 
     name: str
     value: Data
@@ -199,7 +199,7 @@ class AssumptionData(TypedDict):
 
 
 class SideData(TypedDict):
-    """What another value of an assumption makes."""
+    """The effect of another value of an assumption."""
 
     value: Data
     cancelled: EstimateData

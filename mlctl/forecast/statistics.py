@@ -1,10 +1,10 @@
-"""Intervals of 95 % for chances, quantiles, means and differences; the standard library alone.
+"""95 % intervals for chances, quantiles, means and differences, with the standard library.
 
-Chances: Clopper and Pearson (Biometrika 26, 1934), which covers at least what it says. Quantiles:
+Chances: Clopper and Pearson (Biometrika 26, 1934), with at least the stated coverage. Quantiles:
 order statistics, whose ranks are binomial. Means and paired differences: Student's t, its scale
-bent by the skewness of the values (Hall, J. R. Statist. Soc. B 54, 1992), for times and costs until
-done have a long tail. All of them are quantiles of the beta distribution, whose function is the
-continued fraction of Lentz (Numerical Recipes, 6.4; DLMF 8.17.22).
+adjusted for skewness (Hall, J. R. Statist. Soc. B 54, 1992), since times and costs until done have
+a long tail. All of them are quantiles of the beta distribution, computed by Lentz's continued
+fraction (Numerical Recipes, 6.4; DLMF 8.17.22).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _BINS, _SHOWN = 20, 0.9
-_SYMMETRIC = 1e-6  # a skewness below which nothing is bent
+_SYMMETRIC = 1e-6  # a skewness below which nothing is adjusted
 _TINY, _PRECISION, _MOST_TERMS = 1e-300, 1e-15, 10_000
 _CLOSE = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and the interval that holds the true one, with a confidence of 95 %."""
+    """A number and the interval with the true one, with a confidence of 95 %."""
 
     value: float
     low: float
@@ -36,12 +36,12 @@ class Estimate:
 
 
 def exactly(value: float) -> Estimate:
-    """A number that is certain, such as that of the one history that there can be."""
+    """Return a number that is certain, such as that of the only possible history."""
     return Estimate(value, value, value)
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """The chance that a beta variable of shapes `a` and `b` (both positive) is at most `x`."""
+    """Return the chance that a beta variable of shapes `a` and `b` (positive) is at most `x`."""
     if x <= 0:
         return 0.0
     if x >= 1:
@@ -53,7 +53,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function."""
+    """Compute the continued fraction of the incomplete beta function."""
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1)
     d = 1.0 / (d or _TINY)
     value = d
@@ -72,7 +72,7 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The x at which `beta_cdf` is `p`: bisection, to a relative precision of 1e-13."""
+    """Return the x at which `beta_cdf` is `p`: bisection, to a relative precision of 1e-13."""
     low, high = 0.0, 1.0
     while high - low > _CLOSE * high + _TINY:
         middle = (low + high) / 2
@@ -84,13 +84,13 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 
 def student_quantile(p: float, degrees: float) -> float:
-    """The quantile of Student's t for `p` of at least one half, by the beta distribution."""
+    """Return the quantile of Student's t for `p` of at least one half, by the beta distribution."""
     x = beta_quantile(2 * (1 - p), degrees / 2, 0.5)
     return sqrt(degrees * (1 - x) / x) if x > 0 else inf
 
 
 def chance(hits: int, runs: int, confidence: float = CONFIDENCE) -> Estimate:
-    """A chance of which `hits` in `runs` are known. With no hit at all the interval is one-sided.
+    """Estimate a chance from `hits` in `runs`. Without hits the interval is one-sided.
 
     Of 1000 runs without a hit the upper bound is 0.0030: 1 - 0.05 ** (1 / 1000).
     """
@@ -106,14 +106,14 @@ def chance(hits: int, runs: int, confidence: float = CONFIDENCE) -> Estimate:
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
-    """The smallest value that at least a share `q` of `ordered` (ascending) does not exceed."""
+    """Return the smallest value that at least a share `q` of `ordered` does not exceed."""
     return ordered[max(ceil(q * len(ordered) - 1e-9), 1) - 1] if ordered else nan
 
 
 def quantile_interval(
     ordered: Sequence[float], q: float, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """A quantile between two order statistics; infinite where there are too few values for one.
+    """Estimate a quantile between two order statistics; infinite if there are too few values.
 
     The number of values at or below the true quantile is binomial with the chance `q`.
     """
@@ -128,19 +128,19 @@ def quantile_interval(
 
 @lru_cache(maxsize=1024)
 def _ranks(count: int, q: float, confidence: float) -> tuple[int, int]:
-    """The ranks of the order statistics about a quantile: from 0, none, to one too many."""
+    """Return the ranks of the order statistics around a quantile: from 0, none, to one too many."""
     tail = (1 - confidence) / 2
     below = _first(count, lambda k: _at_most(k, count, q) > tail)
     return below, _first(count, lambda k: _at_most(k, count, q) >= 1 - tail) + 1
 
 
 def _at_most(k: int, count: int, q: float) -> float:
-    """The chance that a binomial variable is at most `k`."""
+    """Return the chance that a binomial variable is at most `k`."""
     return 1.0 if k >= count else 1.0 - beta_cdf(q, k + 1, count - k)
 
 
 def _first(count: int, holds: Callable[[int], bool]) -> int:
-    """The first of 0..`count` at which a monotone condition holds."""
+    """Return the first of 0..`count` at which a monotone condition holds."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -152,18 +152,18 @@ def _first(count: int, holds: Callable[[int], bool]) -> int:
 
 
 def average(values: Collection[float]) -> float:
-    """A mean without an interval."""
+    """Return a mean without an interval."""
     return fsum(values) / len(values) if values else nan
 
 
 def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
-    """A mean; its interval knows skewness and kurtosis, and has no bounds for a single value.
+    """Estimate a mean; its interval uses skewness and kurtosis, without bounds for one value.
 
-    Student's quantile is that of the degrees of freedom that the variance has: 2 n / (kurtosis - 1)
-    of n values (Satterthwaite 1946), which are n for normal ones, and few where few stand far out.
-    What skewness says of the variance is in Hall's transformation, too: half of it is taken off the
-    kurtosis (with none of it, intervals of rare losses are too wide, with all, of long tails too
-    narrow: `python -m bench.coverage`).
+    Student's quantile uses the degrees of freedom of the variance: 2 n / (kurtosis - 1) for n
+    values (Satterthwaite 1946), which are n for normal ones, and few if few values are far out.
+    Hall's transformation already accounts for part of the variance through skewness: half of it is
+    subtracted from the kurtosis (without that, intervals of rare losses are too wide, with all of
+    it, those of long tails too narrow: `python -m bench.coverage`).
     """
     numbers = list(values)
     count = len(numbers)
@@ -175,20 +175,20 @@ def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
     squares = [(value - middle) ** 2 for value in numbers]
     variance = fsum(squares) / (count - 1)
     if variance <= (1e-12 * middle) ** 2:
-        return Estimate(middle, middle, middle)  # all the same: rounding alone spreads them
+        return Estimate(middle, middle, middle)  # all the same: only rounding separates them
     cubes = [square * (value - middle) for square, value in zip(squares, numbers, strict=True)]
     skewness = fsum(cubes) / count / variance**1.5
     kurtosis = fsum([square * square for square in squares]) / count / variance**2
     spread = max(kurtosis - 1 - skewness**2 / 2, _SYMMETRIC)  # of the variance
     degrees = min(max(2 * count / spread, 1.0), count - 1)
-    # Two digits are plenty: few quantiles are computed that way.
+    # Two digits are enough: few quantiles are computed that way.
     t, error = _student(confidence, float(f"{degrees:.2g}")), sqrt(variance / count)
     low, high = (_bent(sign * t, skewness, count) for sign in (1, -1))
     return Estimate(middle, middle - low * error, middle - high * error)
 
 
 def _bent(t: float, skewness: float, count: int) -> float:
-    """The standardized mean T of which Hall's transformation is `t`.
+    """Return the standardized mean T whose Hall transformation is `t`.
 
     That is T + g T**2 / 3 + g**2 T**3 / 27 + g / 6, of g = skewness / sqrt(count).
     """
@@ -199,9 +199,9 @@ def _bent(t: float, skewness: float, count: int) -> float:
 
 
 def carried(values: Sequence[float]) -> int:
-    """How many of the values carry their variance: fewer, the more it hangs on the far ones.
+    """Return how many of the values carry their variance: fewer, the more outliers matter.
 
-    The number of values over their kurtosis: of values alike all, of a rare event its number.
+    The number of values over their kurtosis: all for similar values, their number for rare events.
     """
     middle = average(values)
     squares = [(value - middle) ** 2 for value in values]
@@ -215,34 +215,34 @@ def _student(confidence: float, degrees: float) -> float:
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
-    """The mean of `ours` minus that of `theirs`, pair by pair: the same run on the same draws.
+    """Estimate the mean of `ours` minus that of `theirs`, pair by pair, on the same draws.
 
-    Pairs of which one is infinite have no difference: what is never done has no cost until done.
+    Pairs with an infinite value have no difference: what is never done has no cost until done.
 
     Raises:
-        ValueError: they are not equally many.
+        ValueError: their numbers differ.
     """
     pairs = zip(ours, theirs, strict=True)
     return mean([our - their for our, their in pairs if isfinite(our) and isfinite(their)])
 
 
 def finite(values: Iterable[float]) -> list[float]:
-    """Those of the values that are finite: what is never done has no cost and no time."""
+    """Return the finite values: what is never done has no cost and no time."""
     return [value for value in values if isfinite(value)]
 
 
 def finite_mean(values: Iterable[float]) -> shape.EstimateData | None:
-    """The mean of the values that are finite, as data; None where none is."""
+    """Return the mean of the finite values as data; None if there are none."""
     return known(mean(finite(values)))
 
 
 def known(estimate: Estimate) -> shape.EstimateData | None:
-    """An estimate as data; None where it is no finite number."""
+    """Return an estimate as data; None if it is not finite."""
     return as_data(estimate) if isfinite(estimate.value) else None
 
 
 def as_data(estimate: Estimate) -> shape.EstimateData:
-    """An estimate as data; null where there is no bound."""
+    """Return an estimate as data; null if there is no bound."""
     return {
         "value": estimate.value,
         "low": estimate.low if estimate.low > -inf else None,
@@ -251,7 +251,7 @@ def as_data(estimate: Estimate) -> shape.EstimateData:
 
 
 def curve(values: Iterable[float]) -> list[shape.CurveData]:
-    """The values that shares of them do not exceed, from 1 to 99 %; None is infinite."""
+    """Return the values that shares of them do not exceed, from 1 to 99 %; None is infinite."""
     ordered = sorted(values)
     shares = (0.01, *(at / 20 for at in range(1, 20)), 0.99)
     points = [(share, quantile(ordered, share)) for share in shares] if ordered else []
@@ -259,9 +259,9 @@ def curve(values: Iterable[float]) -> list[shape.CurveData]:
 
 
 def histogram(ordered: Sequence[float]) -> list[shape.BarData]:
-    """How many values, which ascend, are in each of equally wide ranges; empty without values.
+    """Count ascending values in equally wide ranges; empty without values.
 
-    The last tenth, which may lie far out, is in a range of its own.
+    The last tenth, which may be far out, is in its own range.
     """
     if not ordered:
         return []

@@ -188,7 +188,7 @@ class Reference:
         if bare[:1] == "/" and (bare is not text or kind == "compute"):
             arm = re.fullmatch(_ARM_ID, bare, re.IGNORECASE)
             if arm:
-                return cls._of_arm_id(text, arm, kind)
+                return cls._parse_arm_id(text, arm, kind)
         if kind == "compute" and text and not set(text) & set("/@ \t:"):
             return cls(text, Address(kind, text))
         short = _SHORT.fullmatch(text)
@@ -199,7 +199,7 @@ class Reference:
         return cls(text, Address(kind, short["name"], None, short["version"]), None, short["label"])
 
     @classmethod
-    def _of_arm_id(cls, text: str, arm: re.Match[str], kind: str) -> Reference | None:
+    def _parse_arm_id(cls, text: str, arm: re.Match[str], kind: str) -> Reference | None:
         if _kinds_by_collection().get(arm["collection"].casefold()) != kind:
             return None
         scope = Scope(arm["subscription"], arm["group"], arm["workspace"])

@@ -15,7 +15,7 @@ ANONYMOUS = "azureml_anonymous"  # the name of every anonymous component
 def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
     """Return a new body with the hash of the definition that the SDK adds to named components."""
     properties = dict(body["properties"])
-    spec = properties["componentSpec"] = _with_defaults(properties["componentSpec"])
+    spec = properties["componentSpec"] = _add_defaults(properties["componentSpec"])
     if not anonymous and "jobs" not in spec:
         properties_without_hash = {
             **(properties.get("properties") or {}),
@@ -34,7 +34,7 @@ def anonymous_version(body: Mapping[str, Data]) -> str:
     return _hash(body["properties"]["componentSpec"], "name", "id", "version", "_source")
 
 
-def _with_defaults(spec: Mapping[str, Data]) -> dict[str, Data]:
+def _add_defaults(spec: Mapping[str, Data]) -> dict[str, Data]:
     """Return the definition with the one default that the SDK writes."""
     distribution = spec.get("distribution")
     if not isinstance(distribution, Mapping) or distribution.get("type") != "tensorflow":

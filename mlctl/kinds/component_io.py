@@ -21,7 +21,7 @@ _LIMITS = ("default", "min", "max")
 
 def decode_scalar(value: Data, field: Field, _scope: Scope) -> Data:
     """Decode a number or truth value from the service's text."""
-    return _typed(value, str(field.schema.get("type")))
+    return _parse_typed(value, str(field.schema.get("type")))
 
 
 def canonical_scalar(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -31,18 +31,18 @@ def canonical_scalar(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def encode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
     """Encode inputs or outputs as the SDK does: limits and defaults as texts."""
-    return _each(value, _encoded)
+    return _map_each(value, _encode_port)
 
 
 def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
     """Decode inputs or outputs to the types of YAML."""
-    return _each(value, _decoded)
+    return _map_each(value, _decode_port)
 
 
 def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
     """Return inputs or outputs with all values as texts, without the default `optional: false`."""
     sent = encode_ports(decode_ports(value or {}, field, scope), field, scope)
-    ports = _each(
+    ports = _map_each(
         sent,
         lambda port: {key: entry for key, entry in port.items() if entry not in (None, "", False)},
     )
@@ -80,7 +80,7 @@ def canonical_texts(value: Data, _field: Field, _scope: Scope) -> Data:
     return json.dumps({key: str(entry).casefold() for key, entry in value.items()}, sort_keys=True)
 
 
-def _each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
+def _map_each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
     if not isinstance(value, Mapping):
         return value
     return {
@@ -88,31 +88,31 @@ def _each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
     }
 
 
-def _encoded(port: Mapping[str, Data]) -> Data:
+def _encode_port(port: Mapping[str, Data]) -> Data:
     kind = str(port.get("type")).casefold()
     sent = {**port, "type": kind}
     for key in _LIMITS:
         if port.get(key) is not None:
-            sent[key] = _text(port[key], kind)
+            sent[key] = _format_text(port[key], kind)
     for key in ("optional", "early_available"):
         if port.get(key) is not None:
-            sent[key] = _typed(port[key], "boolean")
+            sent[key] = _parse_typed(port[key], "boolean")
     return sent
 
 
-def _decoded(port: Mapping[str, Data]) -> Data:
+def _decode_port(port: Mapping[str, Data]) -> Data:
     kind = str(port.get("type")).casefold()
     decoded = {**port, "type": kind}
     for key in _LIMITS:
         if port.get(key) is not None:
-            decoded[key] = _typed(port[key], kind)
+            decoded[key] = _parse_typed(port[key], kind)
     for key in ("optional", "early_available"):
         if port.get(key) is not None:
-            decoded[key] = _typed(port[key], "boolean")
+            decoded[key] = _parse_typed(port[key], "boolean")
     return decoded
 
 
-def _text(value: Data, kind: str) -> str:
+def _format_text(value: Data, kind: str) -> str:
     """Return the text of an input's value by its type, as the SDK writes it.
 
     A bare number counts as a float before the type is looked at, which is why 3 is `3.0` for a
@@ -133,7 +133,7 @@ def _text(value: Data, kind: str) -> str:
         return str(value)
 
 
-def _typed(value: Data, kind: str) -> Data:
+def _parse_typed(value: Data, kind: str) -> Data:
     if not isinstance(value, str):
         return value
     try:

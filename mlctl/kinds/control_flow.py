@@ -52,7 +52,7 @@ def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) ->
         return dict(steps)
     plain = {name: _copy(step) for name, step in steps.items() if name not in control}
     loops = {
-        name: _target(name, step.get("body"), plain)
+        name: _find_target(name, step.get("body"), plain)
         for name, step in control.items()
         if kind_of(step) != "if_else"
     }
@@ -65,22 +65,22 @@ def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) ->
             raise ControlFlowError(name, f"`{body}` is the body of another loop")
         step, inside = control[name], plain.pop(body)
         if kind_of(step) == "do_while":
-            rounds = dict(_turns(name, step, body, inside))
+            rounds = dict(_unroll_while(name, step, body, inside))
             results[body] = tuple(rounds), LAST
         else:
-            rounds = dict(_copies(name, step, body, inside, text_of))
+            rounds = dict(_unroll_for(name, step, body, inside, text_of))
             results[name] = tuple(rounds), EVERY
         clash = sorted(rounds.keys() & steps.keys())
         if clash:
             raise ControlFlowError(name, f"`{clash[0]}` is the name of a round: rename the step")
         plain |= rounds
-    return {name: _rewritten(step, results) for name, step in plain.items()}
+    return {name: _replace_loops(step, results) for name, step in plain.items()}
 
 
 def kept(steps: Mapping[str, Data], names: Callable[[str], bool]) -> dict[str, Data]:
     """Return the steps that have run, without their references to steps that have not."""
     without = {name: ((), LAST) for name in steps if not names(name)}
-    return {name: _rewritten(steps[name], without) for name in steps if name not in without}
+    return {name: _replace_loops(steps[name], without) for name in steps if name not in without}
 
 
 def rounds_of(text: str) -> tuple[bool, list[tuple[str, ...]]] | None:
@@ -92,7 +92,7 @@ def rounds_of(text: str) -> tuple[bool, list[tuple[str, ...]]] | None:
     return words == {EVERY}, [expression.path for expression in expressions]
 
 
-def _turns(
+def _unroll_while(
     name: str, step: Any, body: str, inside: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Unroll `do_while`: each round reads from the one before it, while its condition holds."""
@@ -109,17 +109,17 @@ def _turns(
             previous = f"{body}-{number - 1}"
             for output, ports in mapping.items() if isinstance(mapping, Mapping) else ():
                 for port in ports if isinstance(ports, list) else [ports]:
-                    value = spelt(PARENT, JOBS, previous, OUTPUTS, _port(output))
-                    turn[INPUTS] = {**(turn.get(INPUTS) or {}), _port(port): value}
+                    value = spelt(PARENT, JOBS, previous, OUTPUTS, _parse_port(output))
+                    turn[INPUTS] = {**(turn.get(INPUTS) or {}), _parse_port(port): value}
             said = str(True if step.get(CONDITION) is None else step[CONDITION]).strip()
             if said.casefold() not in ("true", "false"):
-                said = spelt(PARENT, JOBS, previous, OUTPUTS, _port(said))
-            _guard(turn, "true", said)
+                said = spelt(PARENT, JOBS, previous, OUTPUTS, _parse_port(said))
+            _add_guard(turn, "true", said)
         turn |= {LOOP: LAST, BODY: body}
         yield f"{body}-{number}", turn
 
 
-def _copies(
+def _unroll_for(
     name: str,
     step: Any,
     body: str,
@@ -127,7 +127,7 @@ def _copies(
     text_of: Callable[[str], str | None],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Unroll `parallel_for`: one round per item, whose values become inputs."""
-    items = _items(name, step.get("items"), text_of)
+    items = _parse_items(name, step.get("items"), text_of)
     outputs = step.get(OUTPUTS)
     for key, item in items.items():
         if not isinstance(item, Mapping):
@@ -147,7 +147,7 @@ def _copies(
         yield f"{body}-{re.sub(_NO_NAME, '_', str(key))}", turn
 
 
-def _items(name: str, items: Data, text_of: Callable[[str], str | None]) -> dict[Any, Data]:
+def _parse_items(name: str, items: Data, text_of: Callable[[str], str | None]) -> dict[Any, Data]:
     """Return the items of a loop, by number or key."""
     if isinstance(items, str):
         expression = only(items)
@@ -177,16 +177,18 @@ def _guard_blocks(name: str, step: Any, plain: dict[str, Any], loops: Mapping[st
         raise ControlFlowError(name, "it has neither `true_block` nor `false_block`")
     for key, block in blocks.items():
         for target in block if isinstance(block, list) else [block] if block else []:
-            _guard(plain[_target(name, target, plain, loops)], _BLOCKS[key], str(condition))
+            _add_guard(
+                plain[_find_target(name, target, plain, loops)], _BLOCKS[key], str(condition)
+            )
 
 
-def _guard(step: dict[str, Any], expected: str, text: str) -> None:
+def _add_guard(step: dict[str, Any], expected: str, text: str) -> None:
     texts = {key: list(values) for key, values in step.get(CONDITION, {}).items()}
     texts.setdefault(expected, []).append(text)
     step[CONDITION] = texts
 
 
-def _target(
+def _find_target(
     name: str, text: Data, plain: Mapping[str, Data], loops: Mapping[str, str] | None = None
 ) -> str:
     """Return the step that `${{parent.jobs.NAME}}` names, or a loop's body."""
@@ -198,7 +200,7 @@ def _target(
     return target
 
 
-def _port(text: Data) -> str:
+def _parse_port(text: Data) -> str:
     """Return the name of an input or output, which may be written as an expression."""
     expression = only(str(text))
     return expression.path[-1] if expression is not None else str(text)
@@ -208,7 +210,7 @@ def _copy(step: Data) -> dict[str, Any]:
     return dict(step) if isinstance(step, Mapping) else {}
 
 
-def _rewritten(data: Any, loops: Mapping[str, tuple[tuple[str, ...], str]]) -> Any:
+def _replace_loops(data: Any, loops: Mapping[str, tuple[tuple[str, ...], str]]) -> Any:
     """Replace loops by their rounds; references to loops without rounds are dropped."""
 
     def rounds(match: re.Match[str]) -> str:
@@ -221,5 +223,5 @@ def _rewritten(data: Any, loops: Mapping[str, tuple[tuple[str, ...], str]]) -> A
     if isinstance(data, str):
         return re.sub(_OF_STEP, rounds, data)
     if isinstance(data, Mapping):
-        return {key: _rewritten(value, loops) for key, value in data.items()}
-    return [_rewritten(value, loops) for value in data] if isinstance(data, list) else data
+        return {key: _replace_loops(value, loops) for key, value in data.items()}
+    return [_replace_loops(value, loops) for value in data] if isinstance(data, list) else data

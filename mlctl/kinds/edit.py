@@ -103,8 +103,8 @@ def edit_of(resource: Resource, at: Pointer, value: Data) -> FieldEdit:
     Raises:
         CannotEdit: it cannot be written, or a variable sets it; the message says why.
     """
-    whole = (*resource.root, *_spelling(resource, at))
-    document, place = _holder(resource, whole, value)
+    whole = (*resource.root, *_find_alias(resource, at))
+    document, place = _find_holder(resource, whole, value)
     depth = len(place) - len(whole) + len(resource.root)
     prefixes = (pointer.get(document.data, place[:length]) for length in range(depth, len(place)))
     if any(isinstance(above, str) and "${{" in above for above in prefixes):
@@ -127,24 +127,24 @@ def rewritten(
         by_source[field_edit.document.source].append(field_edit)
     rewrites, refused = [], []
     for old, changes in by_source.items():
-        text = _new_text(old, [change.edit(change.document) for change in changes])
+        text = _apply_edits(old, [change.edit(change.document) for change in changes])
         documents = _read(old.name, old.text)
         if not _says(text, old.name, documents, changes):
-            text, why = _one_by_one(old, changes)
+            text, why = _apply_one_by_one(old, changes)
             refused += why
         if text != old.text:
             rewrites.append(Rewrite(old, text))
     return rewrites, refused
 
 
-def _spelling(resource: Resource, at: Pointer) -> Pointer:
+def _find_alias(resource: Resource, at: Pointer) -> Pointer:
     """Return where the document has a field, which may be under an alias."""
     aliases = (field.at for field in resource.form.aliases if field.alias_of == at)
     alias = next((place for place in aliases if resource.get(*map(str, place)) is not None), at)
     return at if resource.get(*map(str, at)) is not None else alias
 
 
-def _holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, Pointer]:
+def _find_holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, Pointer]:
     """Find the document of a file to edit, and where in it."""
     data = resource.document.data
     if pointer.get(data, whole) is not None:
@@ -166,11 +166,11 @@ def _holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, 
     raise CannotEdit("there is no mapping to write it in")
 
 
-def _new_text(old: SourceText, edits: Iterable[Edit]) -> str:
+def _apply_edits(old: SourceText, edits: Iterable[Edit]) -> str:
     return edited(edits).get(Path(old.name), old.text)
 
 
-def _one_by_one(
+def _apply_one_by_one(
     old: SourceText, changes: Iterable[FieldEdit]
 ) -> tuple[str, list[tuple[FieldEdit, str]]]:
     """Apply each change after which the text reads as intended; return the others."""
@@ -179,7 +179,7 @@ def _one_by_one(
         documents = _read(old.name, text)
         try:
             document = documents[change.document.index]
-            new = _new_text(document.source, [change.edit(document)])
+            new = _apply_edits(document.source, [change.edit(document)])
         except CannotEdit as error:
             refused.append((change, str(error)))
             continue
@@ -206,11 +206,11 @@ def _says(text: str, name: str, before: dict[int, Document], changes: Iterable[F
             pointer.put(data, change.at, change.value)
     report = Report()
     documents = source.load(name, text, report)
-    return not report.failed and _spelt(meant) == _spelt(
+    return not report.failed and _spell_distinctly(meant) == _spell_distinctly(
         {document.index: document.data for document in documents}
     )
 
 
-def _spelt(data: dict[int, Data]) -> str:
+def _spell_distinctly(data: dict[int, Data]) -> str:
     """Return plain data as text in which `1`, `1.0` and `true` differ."""
     return json.dumps(data, sort_keys=True)

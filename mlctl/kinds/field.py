@@ -298,10 +298,10 @@ def read_forms(root: Schema) -> Iterator[Form]:
     """Read the forms of a kind from its schema."""
     for (condition, written), (_, whole) in zip(forms(root), forms(resolved(root)), strict=True):
         name = str(written.get("$ref", "")).rpartition("/")[2].removesuffix(".schema.json")
-        yield _form(name, whole, condition)
+        yield _read_form(name, whole, condition)
 
 
-def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
+def _read_form(name: str, whole: Schema, condition: Schema | None) -> Form:
     parts = list(_walk(whole, ()))
     fields = [part for part in parts if isinstance(part, Field)]
     return Form(
@@ -330,12 +330,12 @@ def _walk(schema: Schema, at: Pointer) -> Iterator[Field | tuple[Pointer, Mappin
             yield read_field(inner, (*at, name))
         if "x-mlctl-wire-under" in inner:
             under = pointer.parse(inner["x-mlctl-wire-under"])
-            yield from _moved(_walk(inner, (*at, name)), under)
+            yield from _move_under(_walk(inner, (*at, name)), under)
         elif "x-mlctl-alias" not in inner and inner.get("x-mlctl-wire") != _WITHIN:
             yield from _walk(inner, (*at, name))
 
 
-def _moved(
+def _move_under(
     parts: Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]], under: Pointer
 ) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
     """Return the fields of a document sent within another, with `properties` at `under`.

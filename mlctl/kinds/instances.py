@@ -32,10 +32,10 @@ def decode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def encode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
     """Encode the schedules that start and stop an instance."""
-    return [_schedule(item) for item in value] if isinstance(value, list) else value
+    return [_encode_schedule(item) for item in value] if isinstance(value, list) else value
 
 
-def _schedule(item: Mapping[str, Data]) -> Data:
+def _encode_schedule(item: Mapping[str, Data]) -> Data:
     trigger = item.get("trigger") or {}
     kind = str(trigger.get("type", "cron")).capitalize()
     moments = {wire: trigger[ours] for ours, wire in _TRIGGER.items() if trigger.get(ours)}
@@ -129,10 +129,10 @@ def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def encode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
     """Encode the applications of an instance, each in a container."""
-    return [_application(item) for item in value] if isinstance(value, list) else value
+    return [_encode_application(item) for item in value] if isinstance(value, list) else value
 
 
-def _application(item: Mapping[str, Data]) -> Data:
+def _encode_application(item: Mapping[str, Data]) -> Data:
     variables = item.get("environment_variables") or {}
     return {
         "name": item.get("name"),

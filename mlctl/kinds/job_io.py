@@ -31,22 +31,22 @@ _MODELS = ("custom_model", "mlflow_model")  # as azure-ai-ml has them (_resolve_
 
 def encode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Encode a job's inputs; a value becomes text, as the SDK writes it."""
-    return _each(value, partial(_encoded_input, scope=scope))
+    return _map_each(value, partial(_encode_input, scope=scope))
 
 
 def decode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Decode a job's inputs; a value stays the text that it is on the wire."""
-    return _each(value, partial(decode, sort="jobInputType", scope=scope))
+    return _map_each(value, partial(decode, sort="jobInputType", scope=scope))
 
 
 def encode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Encode a job's outputs."""
-    return _each(value, partial(encode, sort="jobOutputType", scope=scope))
+    return _map_each(value, partial(encode, sort="jobOutputType", scope=scope))
 
 
 def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Decode a job's outputs."""
-    return _each(value, partial(decode, sort="jobOutputType", scope=scope))
+    return _map_each(value, partial(decode, sort="jobOutputType", scope=scope))
 
 
 def with_paths(value: Data, scope: Scope) -> Data:
@@ -57,31 +57,31 @@ def with_paths(value: Data, scope: Scope) -> Data:
             return entry
         return {**entry, "path": datastore_uri.canonical(entry["path"], scope)}
 
-    return _each(value, one)
+    return _map_each(value, one)
 
 
 def canonical_inputs(value: Data, field: Field, scope: Scope) -> Data:
     """Return the wire form of a job's inputs, without what the service adds."""
     sent = encode_inputs(with_paths(value, scope), field, scope)
-    return _each(sent, partial(_without_added, mode="ReadOnlyMount"))
+    return _map_each(sent, partial(_drop_added, mode="ReadOnlyMount"))
 
 
 def canonical_outputs(value: Data, field: Field, scope: Scope) -> Data:
     """Return the wire form of a job's outputs, without what the service adds."""
     sent = encode_outputs(with_paths(value, scope), field, scope)
-    return _each(sent, partial(_without_added, mode="ReadWriteMount"))
+    return _map_each(sent, partial(_drop_added, mode="ReadWriteMount"))
 
 
-def _without_added(port: Data, mode: str) -> Data:
+def _drop_added(port: Data, mode: str) -> Data:
     added = {"mode": mode}
     return {key: item for key, item in port.items() if item != added.get(key)}
 
 
-def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+def _map_each(value: Data, spelt: Callable[[Data], Data]) -> Data:
     return {name: spelt(port) for name, port in value.items()} if isinstance(value, dict) else value
 
 
-def _encoded_input(value: Data, scope: Scope) -> Data:
+def _encode_input(value: Data, scope: Scope) -> Data:
     if isinstance(value, dict) and "value" not in value:
         return encode(value, "jobInputType", scope)
     literal = value["value"] if isinstance(value, dict) else value
@@ -106,7 +106,9 @@ def encode(value: Data, sort: str, scope: Scope) -> dict[str, Data]:
         if declared.get(key) is not None:
             body[wire] = declared[key]
     if "uri" in body:
-        body["uri"] = _asset(body["uri"], scope, "models" if body[sort] in _MODELS else "data")
+        body["uri"] = _resolve_asset(
+            body["uri"], scope, "models" if body[sort] in _MODELS else "data"
+        )
     if declared.get("version") is not None:
         body["assetVersion"] = str(declared["version"])
     if declared.get("mode") is not None:
@@ -124,13 +126,13 @@ def decode(value: Data, sort: str, scope: Scope) -> Data:
     wires = {**_KEYS, "version": "assetVersion"}
     decoded |= {key: value[wire] for key, wire in wires.items() if value.get(wire) is not None}
     if "path" in decoded:
-        decoded["path"] = _short(str(decoded["path"]), scope)
+        decoded["path"] = _shorten_path(str(decoded["path"]), scope)
     if value.get("mode") is not None:
         decoded["mode"] = word(value["mode"])
     return decoded
 
 
-def _asset(path: Data, scope: Scope, collection: str) -> Data:
+def _resolve_asset(path: Data, scope: Scope, collection: str) -> Data:
     """Return a registered asset's ARM id; other paths stay as they are."""
     name, colon, version = str(path).removeprefix(_ASSET).partition(":")
     if not str(path).startswith(_ASSET) or name.startswith("/") or not (name and colon and version):
@@ -138,7 +140,7 @@ def _asset(path: Data, scope: Scope, collection: str) -> Data:
     return f"{scope.id}/{collection}/{name}/versions/{version}"
 
 
-def _short(path: str, scope: Scope) -> str:
+def _shorten_path(path: str, scope: Scope) -> str:
     collection, _, asset = path.removeprefix(f"{scope.id}/").partition("/")
     name, slash, version = asset.partition("/versions/")
     is_own = collection in ("data", "models") and slash

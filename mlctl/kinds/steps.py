@@ -41,12 +41,12 @@ def inner_fields(field: Field, value: Data) -> Iterator[Field]:
 
 def encode(value: Data, _field: Field, scope: Scope) -> Data:
     """Encode steps as nodes."""
-    return _each(value, lambda name, step: _node(name, step, scope))
+    return _map_each(value, lambda name, step: _encode_step(name, step, scope))
 
 
 def decode(value: Data, _field: Field, scope: Scope) -> Data:
     """Decode steps from nodes."""
-    return _each(value, lambda _name, node: _step(node, scope))
+    return _map_each(value, lambda _name, node: _decode_step(node, scope))
 
 
 def canonical(value: Data, field: Field, scope: Scope) -> Data:
@@ -55,7 +55,7 @@ def canonical(value: Data, field: Field, scope: Scope) -> Data:
     return json.dumps(plain, sort_keys=True)
 
 
-def _each(value: Data, spelt: Callable[[str, Mapping[str, Data]], Data]) -> Data:
+def _map_each(value: Data, spelt: Callable[[str, Mapping[str, Data]], Data]) -> Data:
     if not isinstance(value, Mapping):
         return value
     return {
@@ -64,7 +64,7 @@ def _each(value: Data, spelt: Callable[[str, Mapping[str, Data]], Data]) -> Data
     }
 
 
-def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+def _encode_step(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     kind = str(step.get("type", "command")).casefold()
     node: dict[str, Data] = {key: entry for key, entry in step.items() if key not in _OWN}
     node |= {"name": name, "type": kind}
@@ -75,7 +75,7 @@ def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
             pointer.put(node, wire, _id(step[key], "component", scope))
             node[SOURCE] = step.get(SOURCE) or _source(step[key])
     if isinstance(step.get("task"), Mapping):
-        node["task"] = _node_task(step["task"], scope)
+        node["task"] = _encode_task(step["task"], scope)
     if kind == "parallel" and step.get("mini_batch_size") is not None:
         node["mini_batch_size"] = component_io.size(step["mini_batch_size"])
     if isinstance(step.get("partition_keys"), list):
@@ -83,9 +83,11 @@ def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     for key, spelt in _NODE.items():
         if isinstance(node.get(key), Mapping):
             node[key] = spelt(node[key], kind)
-    inputs = {key: _input(binding, scope) for key, binding in _mapping(step.get("inputs")).items()}
+    inputs = {
+        key: _encode_input(binding, scope) for key, binding in _mapping(step.get("inputs")).items()
+    }
     outputs = {
-        key: _output(binding, scope)
+        key: _encode_output(binding, scope)
         for key, binding in _mapping(step.get("outputs")).items()
         if binding is not None
     }
@@ -94,7 +96,7 @@ def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     return {key: entry for key, entry in node.items() if entry not in (None, {}, [])}
 
 
-def _step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+def _decode_step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     wires = ("componentId", "computeId", "trial")
     step = {key: entry for key, entry in node.items() if key not in (*_OWN, *wires)}
     for key, wire in _COMPONENT.items():
@@ -108,7 +110,7 @@ def _step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
             step[key] = spelt(step[key])
     for key in ("inputs", "outputs"):
         if isinstance(node.get(key), Mapping):
-            step[key] = {name: _value(binding, scope) for name, binding in node[key].items()}
+            step[key] = {name: _decode_value(binding, scope) for name, binding in node[key].items()}
     return step
 
 
@@ -140,7 +142,7 @@ def _source(path: str) -> str:
     return FILE if path.startswith(f"azureml:{ANONYMOUS}:") else "REMOTE.WORKSPACE.COMPONENT"
 
 
-def _input(value: Data, scope: Scope) -> Data:
+def _encode_input(value: Data, scope: Scope) -> Data:
     path = value.get("path") if isinstance(value, Mapping) else None
     if isinstance(value, Mapping) and "value" not in value and not _binds(path):
         return {_SNAKE.get(k, k): v for k, v in job_io.encode(value, "jobInputType", scope).items()}
@@ -151,7 +153,7 @@ def _input(value: Data, scope: Scope) -> Data:
     return sent
 
 
-def _output(value: Data, scope: Scope) -> Data:
+def _encode_output(value: Data, scope: Scope) -> Data:
     if not isinstance(value, Mapping):
         return {"value": value, "type": "literal"}
     if _binds(value.get("path")):
@@ -160,7 +162,7 @@ def _output(value: Data, scope: Scope) -> Data:
     return {_SNAKE.get(k, k): v for k, v in job_io.encode(value, "jobOutputType", scope).items()}
 
 
-def _value(wire: Data, scope: Scope) -> Data:
+def _decode_value(wire: Data, scope: Scope) -> Data:
     if not isinstance(wire, Mapping):
         return wire
     body = {_CAMEL.get(key, key): entry for key, entry in wire.items()}
@@ -186,7 +188,7 @@ _SNAKE = {
 _CAMEL = {snake: camel for camel, snake in _SNAKE.items()}
 
 
-def _node_task(value: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+def _encode_task(value: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     references = {key: _id(value[key], kind, scope) for key, kind in _TASK.items() if key in value}
     ids = {
         key: f"azureml:{reference}" if str(reference).startswith("/") else reference
@@ -195,13 +197,13 @@ def _node_task(value: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     return {**value, **ids}
 
 
-def _node_distribution(value: Data, _kind: str) -> Data:
+def _encode_distribution(value: Data, _kind: str) -> Data:
     settings = {key: entry for key, entry in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
     return {**settings, "distribution_type": _DISTRIBUTIONS.get(kind, kind)}
 
 
-def _node_limits(value: Data, kind: str) -> Data:
+def _encode_limits(value: Data, kind: str) -> Data:
     if kind == "sweep":
         return value
     timeout = value.get("timeout")
@@ -209,18 +211,18 @@ def _node_limits(value: Data, kind: str) -> Data:
     return {**value, **spelt, "job_limits_type": "Command"}
 
 
-def _node_policy(value: Data, _kind: str) -> Data:
+def _encode_policy(value: Data, _kind: str) -> Data:
     settings = {key: entry for key, entry in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
     return {"delay_evaluation": 0, **settings, "policy_type": sweeps.POLICIES.get(kind, kind)}
 
 
-def _step_distribution(value: Data) -> Data:
+def _decode_distribution(value: Data) -> Data:
     settings = {key: entry for key, entry in value.items() if key != "distribution_type"}
     return {"type": str(value.get("distribution_type")).casefold(), **settings}
 
 
-def _step_limits(value: Data) -> Data:
+def _decode_limits(value: Data) -> Data:
     settings = {key: entry for key, entry in value.items() if key != "job_limits_type"}
     try:
         if isinstance(settings.get("timeout"), str):
@@ -230,21 +232,21 @@ def _step_limits(value: Data) -> Data:
     return settings
 
 
-def _step_policy(value: Data) -> Data:
+def _decode_policy(value: Data) -> Data:
     settings = {key: entry for key, entry in value.items() if key != "policy_type"}
     words = {wire: word for word, wire in sweeps.POLICIES.items()}
     return {"type": words.get(str(value.get("policy_type")), value.get("policy_type")), **settings}
 
 
 _NODE: Mapping[str, Callable[[Data, str], Data]] = {
-    "distribution": _node_distribution,
-    "limits": _node_limits,
-    "early_termination": _node_policy,
+    "distribution": _encode_distribution,
+    "limits": _encode_limits,
+    "early_termination": _encode_policy,
 }
 _STEP: Mapping[str, Callable[[Data], Data]] = {
-    "distribution": _step_distribution,
-    "limits": _step_limits,
-    "early_termination": _step_policy,
+    "distribution": _decode_distribution,
+    "limits": _decode_limits,
+    "early_termination": _decode_policy,
 }
 
 

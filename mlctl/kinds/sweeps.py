@@ -47,12 +47,12 @@ _OF_RANDOM = ("rule", "seed", "logbase")  # other algorithms have no parameters
 
 def encode_space(value: Data, _field: Field, _scope: Scope) -> Data:
     """Encode the search space: `{"lr": ["uniform", [0.1, 1]]}`."""
-    return _each(value, _encoded)
+    return _map_each(value, _encode_distribution)
 
 
 def decode_space(value: Data, _field: Field, _scope: Scope) -> Data:
     """Decode the search space."""
-    return _each(value, _decoded)
+    return _map_each(value, _decode_distribution)
 
 
 def encode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -97,31 +97,31 @@ def decode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
     return {"type": words.get(str(type_name), type_name), **settings}
 
 
-def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+def _map_each(value: Data, spelt: Callable[[Data], Data]) -> Data:
     return (
         {name: spelt(entry) for name, entry in value.items()} if isinstance(value, dict) else value
     )
 
 
-def _encoded(value: Data) -> Data:
+def _encode_distribution(value: Data) -> Data:
     """Encode a distribution; the values of a choice may be mappings with distributions."""
     kind = str(value.get("type")).casefold() if isinstance(value, Mapping) else ""
     if kind not in DISTRIBUTIONS:
         return value
     arguments = [value.get(key) for key in DISTRIBUTIONS[kind]]
-    return [kind, [_choices(argument, _encoded) for argument in arguments]]
+    return [kind, [_map_choices(argument, _encode_distribution) for argument in arguments]]
 
 
-def _decoded(value: Data) -> Data:
+def _decode_distribution(value: Data) -> Data:
     """Decode a distribution, if it has the number of arguments of its type."""
     match value:
         case [str(kind), [*arguments]] if kind.casefold() in DISTRIBUTIONS:
             keys = DISTRIBUTIONS[kind.casefold()]
             if len(keys) == len(arguments):
-                decoded = (_choices(argument, _decoded) for argument in arguments)
+                decoded = (_map_choices(argument, _decode_distribution) for argument in arguments)
                 return {"type": kind.casefold(), **dict(zip(keys, decoded, strict=True))}
     return value
 
 
-def _choices(value: Data, spelt: Callable[[Data], Data]) -> Data:
-    return [_each(choice, spelt) for choice in value] if isinstance(value, list) else value
+def _map_choices(value: Data, spelt: Callable[[Data], Data]) -> Data:
+    return [_map_each(choice, spelt) for choice in value] if isinstance(value, list) else value

@@ -80,7 +80,7 @@ def cron(expression: str) -> Cron:
         names = ", ".join(field.name for field in _FIELDS)
         raise ValueError(f"it has {len(texts)} fields; a cron line has 5: {names}")
     minutes, hours, days, months, week_days = (
-        _numbers(text.casefold(), field) for text, field in zip(texts, _FIELDS, strict=True)
+        _parse_numbers(text.casefold(), field) for text, field in zip(texts, _FIELDS, strict=True)
     )
     whole = {"days": len(days) == 31, "months": len(months) == 12}  # noqa: PLR2004
     return Cron(
@@ -91,7 +91,7 @@ def cron(expression: str) -> Cron:
     )
 
 
-def _numbers(text: str, field: CronField) -> set[int]:
+def _parse_numbers(text: str, field: CronField) -> set[int]:
     numbers: set[int] = set()
     for item in text.split(","):
         match = _ITEM.fullmatch(item)
@@ -101,15 +101,15 @@ def _numbers(text: str, field: CronField) -> set[int]:
         if first is None:
             low, high = field.least, field.greatest
         else:
-            low = _number(first, field)
-            high = _number(last, field) if last else field.greatest if step else low
+            low = _parse_number(first, field)
+            high = _parse_number(last, field) if last else field.greatest if step else low
         if low > high or step == "0":
             raise ValueError(f"`{item}` is not a value of the {field.name}")
         numbers |= set(range(low, high + 1, int(step or 1)))
     return numbers
 
 
-def _number(text: str, field: CronField) -> int:
+def _parse_number(text: str, field: CronField) -> int:
     number = field.words.index(text[:3]) if text[:3] in field.words else None
     if number is None and text.isdecimal():
         number = int(text)
@@ -140,10 +140,10 @@ def moment(text: Data, place: tzinfo) -> datetime | None:
         moment = datetime.fromisoformat(str(text)) if text else None
     except ValueError:
         return None
-    return (moment if moment.tzinfo else _in_utc(moment, place)).astimezone(UTC) if moment else None
+    return (moment if moment.tzinfo else _to_utc(moment, place)).astimezone(UTC) if moment else None
 
 
-def _in_utc(local: datetime, place: tzinfo) -> datetime:
+def _to_utc(local: datetime, place: tzinfo) -> datetime:
     return local.replace(tzinfo=place).astimezone(UTC)
 
 
@@ -161,7 +161,7 @@ def firings(trigger: Mapping[str, Data], after: datetime) -> Iterator[datetime]:
     origin = (start or after).astimezone(place).replace(tzinfo=None)
     last_day = (first + timedelta(days=366 * _YEARS)).astimezone(place).date()
     for local in _local_moments(trigger, first.astimezone(place).date(), origin, last_day):
-        utc = _in_utc(local, place)
+        utc = _to_utc(local, place)
         if end is not None and utc > end:
             return
         if utc > first:
@@ -181,7 +181,7 @@ def _local_moments(
         line = cron(str(trigger["expression"]))
         while day <= last:
             if day.weekday() in line.week_days:
-                yield from _of_day(day, line.hours, line.minutes)
+                yield from _moments_of_day(day, line.hours, line.minutes)
             day += timedelta(days=1)
         return
     unit, interval = str(trigger.get("frequency")).casefold(), int(trigger.get("interval") or 1)
@@ -201,7 +201,7 @@ def _local_moments(
     )
     while day <= last:
         if _is_day(day, origin.date(), unit, interval, times):
-            yield from _of_day(day, hours, minutes)
+            yield from _moments_of_day(day, hours, minutes)
         day += timedelta(days=1)
 
 
@@ -219,7 +219,7 @@ def _is_day(day: date, origin: date, unit: str, interval: int, pattern: Mapping[
     return months % interval == 0 and day.day in by_day
 
 
-def _of_day(
+def _moments_of_day(
     day: date, hours: list[int] | tuple[int, ...], minutes: list[int] | tuple[int, ...]
 ) -> Iterator[datetime]:
     for hour in hours:

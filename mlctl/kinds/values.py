@@ -103,7 +103,7 @@ def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
         if not fields or not fields.isdisjoint(values):
             for wire, value in constants.items():
                 pointer.put(body, wire, value)
-    return _onto(body, encode_fields(values, form, scope))
+    return _merge_onto(body, encode_fields(values, form, scope))
 
 
 def encode_fields(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
@@ -190,26 +190,28 @@ def overlay(
     body: Mapping[str, Data], top: Mapping[str, Data], excluded: Iterable[Pointer]
 ) -> dict[str, Data]:
     """Lay `top` over a body without its nulls and without the pointers `excluded`."""
-    base = _without_nulls(body)
+    base = _drop_nulls(body)
     for at in excluded if base else ():
         pointer.drop(base, at)
-    return _onto(base, pointer.copied(dict(top)))
+    return _merge_onto(base, pointer.copied(dict(top)))
 
 
-def _without_nulls(body: Mapping[str, Data]) -> dict[str, Data]:
+def _drop_nulls(body: Mapping[str, Data]) -> dict[str, Data]:
     """Return a copy of a body without keys whose value is null."""
     return {
-        key: _without_nulls(value) if isinstance(value, dict) else pointer.copied(value)
+        key: _drop_nulls(value) if isinstance(value, dict) else pointer.copied(value)
         for key, value in body.items()
         if value is not None
     }
 
 
-def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
+def _merge_onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
     for key, value in top.items():
         inner = base.get(key)
         base[key] = (
-            _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+            _merge_onto(inner, value)
+            if isinstance(inner, dict) and isinstance(value, dict)
+            else value
         )
     return base
 

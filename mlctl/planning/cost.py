@@ -86,7 +86,7 @@ class PlanCost:
 
 def of_plan(plan: Plan) -> PlanCost:
     """Compute the cost of what the plan declares, changes and destroys."""
-    costs = (_of_change(change, plan) for change in plan.changes)
+    costs = (_cost_of_change(change, plan) for change in plan.changes)
     return PlanCost(tuple(cost for cost in costs if cost is not None), plan.prices)
 
 
@@ -112,7 +112,7 @@ def monthly(nodes: NodeRange | None, price: Price) -> Monthly:
     return Monthly(_amount(nodes.least, amount), _amount(nodes.most, amount))
 
 
-def _of_change(change: Change, plan: Plan) -> CostChange | None:
+def _cost_of_change(change: Change, plan: Plan) -> CostChange | None:
     kind = kind_of(change.address)
     if kind.quota.nodes is None:
         return None
@@ -125,7 +125,7 @@ def _of_change(change: Change, plan: Plan) -> CostChange | None:
             return None
         return CostChange(change.address, live_nodes, region, before, before, pending=False)
     deleted = change.action is Action.DELETE
-    planned_nodes = None if deleted else kind.quota.nodes(_planned(change, live))
+    planned_nodes = None if deleted else kind.quota.nodes(_planned_fields(change, live))
     nodes = planned_nodes or live_nodes
     if nodes is None:
         return None
@@ -145,7 +145,7 @@ def _price(plan: Plan, nodes: NodeRange | None, region: str) -> Price:
     return UNKNOWN if nodes is None else (plan.prices or listed()).price(nodes.size, region)
 
 
-def _planned(change: Change, live: Effective | None) -> Effective:
+def _planned_fields(change: Change, live: Effective | None) -> Effective:
     """Return a field lookup after the change: as written, else as live, else the default."""
     form = change.resource.form if change.resource else kind_of(change.address).forms[-1]
     values = effective(change.values, form)

@@ -40,7 +40,7 @@ def differences(
         ):
             continue  # most are equal
         if not (field.when and _ignored(field, {**live_values, **desired})):
-            changes.extend(_difference(field, live_value, desired_value, scope))
+            changes.extend(_compare_field(field, live_value, desired_value, scope))
     return changes
 
 
@@ -91,7 +91,7 @@ def failed_operation(live: Live) -> list[FieldChange]:
     return [FieldChange(PROVISIONING_STATE, state_word, "Succeeded")]
 
 
-def _difference(
+def _compare_field(
     field: Field, live_value: Data, desired_value: Data, scope: Scope
 ) -> Iterable[FieldChange]:
     forces = field.mutability is Mutability.REPLACE
@@ -103,11 +103,11 @@ def _difference(
         return
     if codec.differ(live_value, desired_value, field, scope):
         if field.codec == "identities":
-            live_value = _respelt(live_value or [], desired_value or [], field, scope) or None
+            live_value = _align_items(live_value or [], desired_value or [], field, scope) or None
         yield FieldChange(field.at, live_value, desired_value, forces)
 
 
-def _respelt(
+def _align_items(
     live_items: list[Data], desired_items: list[Data], field: Field, scope: Scope
 ) -> list[Data]:
     """Return a set's live items; those that stay are ordered and spelt as desired."""

@@ -64,7 +64,7 @@ def refresh(
     project_owned = owned(every.values(), of)
     undeclared = [resource for resource in project_owned if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
-    deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
+    deleting = destroying or bool(undeclared or superseded) or _will_replace(graph, live, decoded)
     beneath = find_children(backend, every.values() if listed else None) if deleting else {}
     above = {resource.address.up for resource in undeclared if resource.address.up in every}
     around = {
@@ -76,15 +76,15 @@ def refresh(
         backend.scope,
         backend.location,
         {**around, **live},
-        {} if destroying else _usage(graph, live, backend, decoded),
-        {} if destroying else _taken(graph, live, backend),
+        {} if destroying else _read_usage(graph, live, backend, decoded),
+        {} if destroying else _read_taken(graph, live, backend),
         users_of(beneath.values(), backend.scope),
         deleting_now,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
         project_owned,
         _remaining(unfinished, live),
         decoded,
-        {} if destroying else _versions_of_labels(graph, live, backend, decoded),
+        {} if destroying else _resolve_labels(graph, live, backend, decoded),
     )
 
 
@@ -116,10 +116,10 @@ def _read(
         unread = {address for address in unread if not address.parent}
     resources |= backend.read(unread)
     resources |= _assets_in_use(graph, resources, backend)
-    return resources | _code(graph, resources, backend)
+    return resources | _find_code(graph, resources, backend)
 
 
-def _versions_of_labels(
+def _resolve_labels(
     graph: Graph, live: Mapping[Address, Live], backend: Backend, decoded: DecodedBodies
 ) -> dict[Address, dict[Pointer, Data]]:
     """Resolve each `azureml://registries/R/models/M/labels/latest` in the files.
@@ -140,12 +140,12 @@ def _versions_of_labels(
     for resource, at, text in labels:
         version = decoded.version_of_label(live.get(resource.address), resource, at)
         if version is None and text not in newest:
-            newest[text] = _newest_of_registry(text, backend)
+            newest[text] = _resolve_label(text, backend)
         versions[resource.address][at] = version or newest[text]
     return versions
 
 
-def _newest_of_registry(label: str, backend: Backend) -> str:
+def _resolve_label(label: str, backend: Backend) -> str:
     """Return the URI of a label's version; the label itself if the registry does not say."""
     match = re.fullmatch(_OF_REGISTRY, label)
     if match is None or not isinstance(backend, SupportsRegistries):
@@ -164,7 +164,9 @@ def _newest_of_registry(label: str, backend: Backend) -> str:
 
 def owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
     """Return what has the project's tag and is not being deleted."""
-    return tuple(resource for resource in every if owner(resource) == project and _stays(resource))
+    return tuple(
+        resource for resource in every if owner(resource) == project and _is_kept(resource)
+    )
 
 
 def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict[Address, Live]:
@@ -174,10 +176,10 @@ def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict
     """
     if every is None:
         every = backend.list_all(kind.name for kind in KINDS.values() if kind.parent)
-    return {child.address: child for child in every if child.address.parent and _stays(child)}
+    return {child.address: child for child in every if child.address.parent and _is_kept(child)}
 
 
-def _stays(live: Live) -> bool:
+def _is_kept(live: Live) -> bool:
     return state(live.body) != "deleting"
 
 
@@ -206,7 +208,7 @@ def _assets_in_use(
     return assets
 
 
-def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
+def _find_code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
     """Find uploaded code with the same content under another name, to avoid uploading it again."""
     if not isinstance(backend, SupportsCode):
         return {}
@@ -224,7 +226,7 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
     }
 
 
-def _replaces(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBodies) -> bool:
+def _will_replace(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBodies) -> bool:
     """Whether something will be replaced, which deletes its children and affects others."""
     for address, resource in graph.resources.items():
         live_resource = None if resource.kind.versioned else live.get(address)
@@ -240,7 +242,7 @@ def _replaces(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBodies
     return False
 
 
-def _usage(
+def _read_usage(
     graph: Graph, live: Mapping[Address, Live], backend: Backend, decoded: DecodedBodies
 ) -> dict[str, list[Usage]]:
     if not isinstance(backend, SupportsUsage):
@@ -273,7 +275,7 @@ def _asks_for_more(resource: Resource, live: Live, decoded: DecodedBodies) -> bo
     return False
 
 
-def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
+def _read_taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
     if not isinstance(backend, SupportsNames):
         return {}
     regions = {}

@@ -26,7 +26,7 @@ def removal(
     `neighbours` are the live resources around it: its parent, its children.
     """
     changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
-    changes += _children(changes, users)
+    changes += _drop_children(changes, users)
     live_state = LiveState(scope, "", neighbours, used_by=users)
     rejections = checks.deletion_findings(changes, live_state)
     refusals = protection.findings(changes, live_state, ownership)
@@ -44,12 +44,14 @@ def delete_declared(resources: Iterable[Resource], live_state: LiveState) -> Ite
             change = Change(live.address, Action.DELETE, (), resource, {}, live, reason)
             declared[change.address] = change
     yield from declared.values()
-    for change in _children(declared.values(), live_state.used_by):
+    for change in _drop_children(declared.values(), live_state.used_by):
         if change.address not in declared:
             yield change
 
 
-def _children(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
+def _drop_children(
+    changes: Iterable[Change], users: Mapping[Address, list[Address]]
+) -> list[Change]:
     """Yield the live, undeclared children of deleted parents, which are deleted too."""
     reason = ActionReason.PARENT_DELETED
     return [

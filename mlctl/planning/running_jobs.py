@@ -35,7 +35,9 @@ def with_running_jobs(
     try:
         unfinished = backend.jobs.unfinished()
     except ServiceError as error:
-        warnings = (_unknown(change, str(error)) for change in hit if not _goes_with(change, hit))
+        warnings = (
+            _warn_unknown(change, str(error)) for change in hit if not _goes_with(change, hit)
+        )
         changes = [
             replace(change, jobs=None) if change in hit else change for change in plan.changes
         ]
@@ -59,24 +61,24 @@ def _jobs_of(
 
 def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
     """Whether a body names a resource or, if it names none of its kind, one of its users."""
-    names = set(_named(job.body["properties"], kind_of(address).plan.named_in_jobs))
+    names = set(_names_at(job.body["properties"], kind_of(address).plan.named_in_jobs))
     if not names:
         return any(_is_on(job, user) for user in users)
     is_named = address.name.casefold() in names
     return is_named and (address.up is None or _is_on(job, address.up))
 
 
-def _named(value: Data, keys: Collection[str]) -> Iterator[str]:
+def _names_at(value: Data, keys: Collection[str]) -> Iterator[str]:
     """Yield the names (last parts of ids) at any of the keys, anywhere in a body."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in keys and isinstance(inner, str):
                 yield inner.rpartition("/")[2].casefold()
             else:
-                yield from _named(inner, keys)
+                yield from _names_at(inner, keys)
     elif isinstance(value, list):
         for inner in value:
-            yield from _named(inner, keys)
+            yield from _names_at(inner, keys)
 
 
 def _warnings(changes: Sequence[Change]) -> Iterator[Diagnostic]:
@@ -121,7 +123,7 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
     return Diagnostic(RUNNING_JOBS, text, change.cause, hint, address=str(address))
 
 
-def _unknown(change: Change, why: str) -> Diagnostic:
+def _warn_unknown(change: Change, why: str) -> Diagnostic:
     return Diagnostic(
         RUNNING_JOBS,
         f"{change.address} would be {_done(change)}, but it is unknown if jobs run on it: {why}",

@@ -39,10 +39,10 @@ def check_files(
                 yield from _by_schema(policy, resource, address)
             elif policy.kinds and policy.kinds[0] is resource.kind:
                 values = _shown_values(policy, resource.values, resource.form)
-                sides = _roots_of(policy, values, resource, graph)
+                sides = _find_roots(policy, values, resource, graph)
                 base: _Roots = {ENVIRONMENT: environment}
                 if not _holds(policy, base, sides):
-                    yield _finding(policy, resource, address)
+                    yield _report(policy, resource, address)
 
 
 def check_plan(
@@ -71,7 +71,7 @@ def check_plan(
             if policy.waivers and policy.waived(str(change.address), today):
                 continue
             about = {**base, CHANGE: _change_values(change)}
-            if not _holds(policy, about, _roots_of_change(policy, change, plan, graph)):
+            if not _holds(policy, about, _find_roots_of_change(policy, change, plan, graph)):
                 yield _change_finding(policy, change)
 
 
@@ -125,7 +125,7 @@ def _holds(policy: Policy, base: _Roots, sides: Iterable[Sequence[_Roots]]) -> b
     return True
 
 
-def _roots_of(
+def _find_roots(
     policy: Policy, values: Mapping[str, Data], resource: Resource | None, graph: Graph
 ) -> Iterator[Sequence[_Roots]]:
     """Return, for each kind that a rule names, the values that it may stand for.
@@ -152,14 +152,14 @@ def _referred_resources(kind: Kind, resource: Resource, graph: Graph) -> Iterato
                 yield graph.resources[address]
 
 
-def _roots_of_change(
+def _find_roots_of_change(
     policy: Policy, change: Change, plan: Plan, graph: Graph
 ) -> Iterable[Sequence[_Roots]]:
     if not policy.kinds:
         return []
     if kind_of(change.address) is not policy.kinds[0]:
         return [[]]
-    return _roots_of(policy, _values_of(policy, change, plan.scope), change.resource, graph)
+    return _find_roots(policy, _values_after(policy, change, plan.scope), change.resource, graph)
 
 
 def _change_values(change: Change) -> dict[str, Data]:
@@ -173,7 +173,7 @@ def _change_values(change: Change) -> dict[str, Data]:
     }
 
 
-def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
+def _values_after(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
     """Return the values after a change; before it, if the resource is deleted."""
     if change.resource is not None and change.action is not Action.DELETE:
         values = {**change.resource.values, **change.values}
@@ -182,7 +182,7 @@ def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
         return {}
     kind = kind_of(change.address)
     form = form_of_body(kind, change.live.body, scope)
-    return _nested(decode(change.live.body, form, scope))
+    return _nest(decode(change.live.body, form, scope))
 
 
 def _plan_values(plan: Plan) -> dict[str, Data]:
@@ -224,10 +224,10 @@ def _shown_values(policy: Policy, values: Values, form: Form) -> dict[str, Data]
             value = codec.decode(codec.encode(value, field, _NOWHERE), field, _NOWHERE)
         if value is not None:
             fields[field.at] = value
-    return _nested(fields)
+    return _nest(fields)
 
 
-def _nested(values: Values) -> dict[str, Data]:
+def _nest(values: Values) -> dict[str, Data]:
     data: dict[str, Data] = {}
     for at, value in sorted(values.items(), key=lambda item: len(item[0])):
         pointer.put(data, at, value)
@@ -246,13 +246,13 @@ def _by_schema(policy: Policy, resource: Resource, address: str) -> Iterator[Dia
         yield Diagnostic(policy.finding, message, label, policy.hint, address=address)
 
 
-def _finding(policy: Policy, resource: Resource, address: str) -> Diagnostic:
+def _report(policy: Policy, resource: Resource, address: str) -> Diagnostic:
     """Report at the last field that the rule names and the document sets; else at the document."""
-    label = _label(policy, resource)
+    label = _find_label(policy, resource)
     return Diagnostic(policy.finding, policy.message, label, policy.hint, address=address)
 
 
-def _label(policy: Policy, resource: Resource) -> Label:
+def _find_label(policy: Policy, resource: Resource) -> Label:
     paths = policy.rule.paths if policy.rule else ()
     for path in reversed(paths):
         if kind_named(path.root) is resource.kind and resource.get(*map(str, path.at)) is not None:
@@ -265,7 +265,7 @@ def _change_finding(policy: Policy, change: Change) -> Diagnostic:
     forcing = (change.label_of(field) for field in change.fields if field.forces_replacement)
     label = next((candidate for candidate in forcing if candidate is not None), None)
     if label is None and change.resource is not None:
-        label = _label(policy, change.resource)
+        label = _find_label(policy, change.resource)
     message = f"{change.address}: {policy.message}"
     at = label or _own_label(policy)
     return Diagnostic(policy.finding, message, at, policy.hint, address=str(change.address))

@@ -117,7 +117,7 @@ def parse(text: str) -> Condition:
     if not text.strip():
         raise ExpressionError("the rule is empty", 0, 1)
     try:
-        names = list(_names(text))
+        names = list(_find_names(text))
         compiled = jmespath.compile(text)
     except ParseError as error:
         raise _syntax_error(text, error) from None
@@ -138,7 +138,7 @@ class _Name:
     end: int
 
 
-def _names(text: str) -> Iterator[_Name]:
+def _find_names(text: str) -> Iterator[_Name]:
     """Return the names of fields and functions, in order."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an old spelling of texts, which is refused below
@@ -207,10 +207,7 @@ class _Reader:
         elif kind in _PROJECTIONS:
             base, *following = node["children"]
             yield from self.paths(base, depth=depth + 1, inner=inner)
-            for child in (
-                *following[1:],
-                *following[:1],
-            ):  # in the order of the text
+            for child in (*following[1:], *following[:1]):  # in the order of the text
                 yield from self.paths(child, depth=depth + 1, inner=True)
         elif kind in _OPERATORS:
             for child in node["children"]:

@@ -132,7 +132,7 @@ def read(paths: Iterable[Path], report: Report) -> list[Policy]:
             violations = list(schema.check(document, schema.load("policy")))
             report.extend(violations)
             if not violations:
-                policies += _policies(document, report)
+                policies += _read_policies(document, report)
     names: dict[str, Policy] = {}
     for policy in policies:
         earlier = names.setdefault(policy.name, policy)
@@ -155,26 +155,26 @@ def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
                 yield Diagnostic(EXPIRED_WAIVER, message, waiver.at, "remove it, or extend it")
 
 
-def _policies(document: Document, report: Report) -> Iterator[Policy]:
+def _read_policies(document: Document, report: Report) -> Iterator[Policy]:
     for number, body in enumerate(document.data["policies"]):
-        policy = _policy(document, ("policies", number), body, report)
+        policy = _read_policy(document, ("policies", number), body, report)
         if policy is not None:
             yield policy
 
 
-def _policy(
+def _read_policy(
     document: Document, at: Pointer, body: Mapping[str, Data], report: Report
 ) -> Policy | None:
     errors = len(report)
     rule, on = None, None
     if "rule" in body:
-        rule = _rule(document, (*at, "rule"), body["rule"], report)
+        rule = _read_rule(document, (*at, "rule"), body["rule"], report)
     else:
         on = kind_named(body["kind"])
         if on is None:
             report.add(_unknown(document.label((*at, "kind")), "kind", body["kind"], list(KINDS)))
-        report.extend(_broken_schema(document, (*at, "schema"), body["schema"]))
-    waivers = tuple(_waivers(document, (*at, "waive"), body.get("waive", ()), report))
+        report.extend(_check_schema(document, (*at, "schema"), body["schema"]))
+    waivers = tuple(_read_waivers(document, (*at, "waive"), body.get("waive", ()), report))
     if len(report) > errors:
         return None
     message = body.get("message") or (
@@ -196,7 +196,7 @@ def _policy(
     )
 
 
-def _rule(document: Document, at: Pointer, text: str, report: Report) -> Condition | None:
+def _read_rule(document: Document, at: Pointer, text: str, report: Report) -> Condition | None:
     from mlctl.policies.expression import ExpressionError, parse  # noqa: PLC0415  # JMESPath
 
     try:
@@ -206,7 +206,7 @@ def _rule(document: Document, at: Pointer, text: str, report: Report) -> Conditi
         report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
         return None
     for path in rule.paths:
-        finding = _wrong(path, partial(place, document, at, text, path.start, path.end))
+        finding = _check_path(path, partial(place, document, at, text, path.start, path.end))
         if finding is not None:
             report.add(finding)
     if not rule.paths:
@@ -242,7 +242,7 @@ def _kind(path: RulePath) -> Kind | None:
     return kind_named(path.root)
 
 
-def _wrong(path: RulePath, label: Callable[[], Label]) -> Diagnostic | None:
+def _check_path(path: RulePath, label: Callable[[], Label]) -> Diagnostic | None:
     """Report a path of a rule whose root or field does not exist."""
     kind = _kind(path)
     if kind is not None:
@@ -292,7 +292,7 @@ def _unknown(label: Label, noun: str, name: str, names: list[str]) -> Diagnostic
     return Diagnostic(BROKEN_POLICY, f"`{name}` is not a {noun}", label, hint)
 
 
-def _broken_schema(
+def _check_schema(
     document: Document, at: Pointer, body: Mapping[str, Data]
 ) -> Iterator[Diagnostic]:
     from mlctl.schema import foreign  # noqa: PLC0415  # most policies are rules
@@ -304,7 +304,7 @@ def _broken_schema(
         yield Diagnostic(BROKEN_POLICY, message, label, "see json-schema.org")
 
 
-def _waivers(
+def _read_waivers(
     document: Document, at: Pointer, bodies: Iterable[Mapping[str, Data]], report: Report
 ) -> Iterator[Waiver]:
     for number, body in enumerate(bodies):

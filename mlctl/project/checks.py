@@ -24,15 +24,15 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 def findings(document: Document) -> Iterator[Diagnostic]:
     """Report rules, kinds and files that do not exist."""
-    yield from _wrong_environments(document)
-    yield from _unknown_rules(document)
-    yield from _unknown_kinds(document)
-    yield from _absent_files(document)
-    yield from _unusable_prices(document)
-    yield from _wrong_moves(document)
+    yield from _check_environments(document)
+    yield from _check_rules(document)
+    yield from _check_kinds(document)
+    yield from _check_files(document)
+    yield from _check_prices(document)
+    yield from _check_moves(document)
 
 
-def _wrong_environments(document: Document) -> Iterator[Diagnostic]:
+def _check_environments(document: Document) -> Iterator[Diagnostic]:
     """Report names of environments that `--env` would misread."""
     for name in document.data.get(ENVIRONMENTS, {}):
         if name == ALL or not _NAME.fullmatch(name):
@@ -42,7 +42,7 @@ def _wrong_environments(document: Document) -> Iterator[Diagnostic]:
             yield Diagnostic(VALUE_NOT_ALLOWED, message, label, hint)
 
 
-def _wrong_moves(document: Document) -> Iterator[Diagnostic]:
+def _check_moves(document: Document) -> Iterator[Diagnostic]:
     """Report moves without addresses, or to another kind or parent."""
     for at, number, entry in _items(document, "moved"):
         label = document.label((*at, number))
@@ -57,7 +57,7 @@ def _wrong_moves(document: Document) -> Iterator[Diagnostic]:
             yield Diagnostic(VALUE_NOT_ALLOWED, message, label, hint)
 
 
-def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
+def _check_rules(document: Document) -> Iterator[Diagnostic]:
     items = [*_items(document, "ignore")]
     if not items:
         return
@@ -99,7 +99,7 @@ def _own_rules(document: Document) -> set[str] | None:
     return policies | {word for rule in plugins.rules for word in (rule.code, rule.name)}
 
 
-def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
+def _check_kinds(document: Document) -> Iterator[Diagnostic]:
     """Report patterns of addresses that match no kind: they would protect nothing."""
     for at, number, pattern in _items(document, "protect"):
         kind = pattern.partition("/")[0].casefold()
@@ -114,7 +114,7 @@ def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
             yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label((*at, number)), hint)
 
 
-def _unusable_prices(document: Document) -> Iterator[Diagnostic]:
+def _check_prices(document: Document) -> Iterator[Diagnostic]:
     """Report price lists that cannot be used."""
     environments = document.data.get(ENVIRONMENTS, {})
     places: dict[Pointer, Data] = {("prices",): document.data.get("prices")}
@@ -134,7 +134,7 @@ def _unusable_prices(document: Document) -> Iterator[Diagnostic]:
             yield Diagnostic(UNREADABLE, message, document.label(at), hint)
 
 
-def _absent_files(document: Document) -> Iterator[Diagnostic]:
+def _check_files(document: Document) -> Iterator[Diagnostic]:
     for key in ("policies", "overlays"):
         for at, number, name in _items(document, key):
             path = document.folder / name

@@ -74,7 +74,7 @@ class Project:
             suggestion = f"; did you mean `{near}`?" if near else f"; {has}"
             raise UnknownEnvironment(f"there is no environment `{environment}`{suggestion}")
         chosen = self.values[ENVIRONMENTS][environment] or {}
-        values = _laid_over(self.values, chosen)
+        values = _overlay_values(self.values, chosen)
         return replace(self, values=values, chosen=chosen, environment=environment)
 
     def text(self, key: str) -> str | None:
@@ -151,7 +151,7 @@ class Project:
             return None
         from mlctl.config.overlays import Overlays
 
-        documents = _overlays(self._below(self.values.get("overlays", ())), files)
+        documents = _read_overlays(self._below(self.values.get("overlays", ())), files)
         return Overlays(documents, frozenset(file.resolve() for file in self._overlay_files))
 
     @property
@@ -161,7 +161,7 @@ class Project:
 
     def every_overlay(self) -> tuple[Document, ...]:
         """Return the overlays of all environments."""
-        return _overlays(self._overlay_files)
+        return _read_overlays(self._overlay_files)
 
     @property
     def _overlay_files(self) -> list[Path]:
@@ -175,7 +175,7 @@ class Project:
         return [folder / name for name in names]
 
 
-def _overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, ...]:
+def _read_overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, ...]:
     from mlctl.config.overlays import check_overlay
 
     report, documents = Report(strict=True), list[Document]()
@@ -188,13 +188,13 @@ def _overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, 
     return tuple(documents)
 
 
-def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
+def _overlay_values(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
     """Lay `top` over `base`: mappings are merged, lists are extended, the rest is replaced."""
     merged = dict(base)
     for key, value in top.items():
         below = merged.get(key)
         if isinstance(below, dict) and isinstance(value, dict):
-            merged[key] = _laid_over(below, value)
+            merged[key] = _overlay_values(below, value)
         elif isinstance(below, list) and isinstance(value, list):
             merged[key] = [*below, *value]
         else:

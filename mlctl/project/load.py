@@ -54,7 +54,7 @@ def load_project(path: Path) -> Project:
         from mlctl.project.checks import findings
 
         report.extend(findings(documents[0]))
-        report.extend(map(_second, documents[1:]))
+        report.extend(map(_report_second, documents[1:]))
     if report.failed:
         raise ProjectError(report)
     return Project(documents[0].data, documents[0])
@@ -105,17 +105,17 @@ def variables(
     """
     values = dict(project.variables)
     declared = list(values)
-    for layer in (*map(_of_file, files), given):
+    for layer in (*map(_read_variables, files), given):
         _check(layer, declared)
         values |= layer
     return Variables(
         *(values, environment or {}, secrets),
         plain=frozenset(project.values.get("plain_env", ())),
-        unchosen=_unchosen(project),
+        unchosen=_find_unchosen(project),
     )
 
 
-def _unchosen(project: Project) -> Unchosen | None:
+def _find_unchosen(project: Project) -> Unchosen | None:
     """Return the environments of a project, if they set variables and none is chosen."""
     environments = project.values.get(ENVIRONMENTS) or {}
     declared = [(values or {}).get("variables") or {} for values in environments.values()]
@@ -127,7 +127,7 @@ def _unchosen(project: Project) -> Unchosen | None:
     )
 
 
-def _of_file(path: str) -> dict[str, Data]:
+def _read_variables(path: str) -> dict[str, Data]:
     report = Report(ignore=frozenset({EMPTY.code}))
     documents = source.read(Path(path), report)
     if report.failed:
@@ -144,7 +144,7 @@ def _check(names: Iterable[str], declared: list[str]) -> None:
             raise VariableError(f"mlctl.yml declares no variable `{name}`: {hint}")
 
 
-def _second(document: Document) -> Diagnostic:
+def _report_second(document: Document) -> Diagnostic:
     message = "mlctl.yml must be one document, but this is a second one"
     from mlctl.schema.rules import VALUE_NOT_ALLOWED
 

@@ -27,7 +27,7 @@ def project_file(paths: Iterable[str | Path]) -> Path | None:
     """
     projects: dict[str, str] = {}
     for path in paths:
-        for project in _projects_of(str(path)):
+        for project in _find_projects(str(path)):
             projects.setdefault(os.path.realpath(project), project)
     if len(projects) > 1:
         first, second, *_ = (os.path.normpath(project) for project in projects.values())
@@ -45,12 +45,12 @@ def nearest(folder: str) -> str | None:
         now = os.getcwd()
     except OSError:  # the current folder no longer exists
         return None
-    files = (os.path.join(place, PROJECT_FILE) for place in _up(start, now))
+    files = (os.path.join(place, PROJECT_FILE) for place in _walk_up(start, now))
     file = next((file for file in files if os.path.lexists(file)), None)
     return file if file is None or os.path.isabs(folder) else os.path.relpath(file, now)
 
 
-def _projects_of(path: str) -> Iterator[str]:
+def _find_projects(path: str) -> Iterator[str]:
     for entry in () if path == STDIN else expanded(path):
         is_folder = os.path.isdir(entry)
         above = nearest(entry if is_folder else os.path.dirname(entry) or os.curdir)
@@ -60,7 +60,7 @@ def _projects_of(path: str) -> Iterator[str]:
             yield from projects_below(entry)
 
 
-def _up(start: str, now: str) -> Iterator[str]:
+def _walk_up(start: str, now: str) -> Iterator[str]:
     """Yield a folder and those above it that may have its `mlctl.yml`, as seen from here."""
     every = [start]
     while (above := os.path.dirname(every[-1])) != every[-1]:

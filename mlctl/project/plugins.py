@@ -67,14 +67,14 @@ class Plugins:
                 rules = plugins.load(plugins.RULES, name)
                 files = plugins.load(plugins.POLICIES, name)
                 if rules is not None:
-                    rule_sets.append(RuleSet(rules, _rules(rules), at))
+                    rule_sets.append(RuleSet(rules, _read_rules(rules), at))
                 if files is not None:
-                    policies += _files(files)
+                    policies += _list_files(files)
             except BrokenPlugin as error:
                 report.add(Diagnostic(BROKEN_PLUGIN, str(error), at, _HINT))
                 continue
             if rules is None and files is None:
-                report.add(_absent(name, at))
+                report.add(_report_missing(name, at))
         if report.failed:
             raise ProjectError(report)
         return cls(tuple(rule_sets), tuple(policies))
@@ -90,7 +90,7 @@ class Plugins:
             yield from rule_set.check(graph, today)
 
 
-def _rules(plugin: Plugin) -> tuple[Rule, ...]:
+def _read_rules(plugin: Plugin) -> tuple[Rule, ...]:
     """Return a plug-in's rules."""
     rules = getattr(plugin.value, "RULES", None)
     if not isinstance(rules, tuple | list) or not callable(getattr(plugin.value, "check", None)):
@@ -103,7 +103,7 @@ def _rules(plugin: Plugin) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _files(plugin: Plugin) -> list[Path]:
+def _list_files(plugin: Plugin) -> list[Path]:
     """Return a plug-in's policy files."""
     value = plugin.value
     listed = list(value) if isinstance(value, tuple | list) else [value]
@@ -116,7 +116,7 @@ def _files(plugin: Plugin) -> list[Path]:
     return paths
 
 
-def _absent(name: str, at: Label | None) -> Diagnostic:
+def _report_missing(name: str, at: Label | None) -> Diagnostic:
     names = sorted({*plugins.names(plugins.RULES), *plugins.names(plugins.POLICIES)})
     near = nearest(name, names)
     choices = f"there is {', '.join(names)}" if names else "install the package that provides it"

@@ -63,7 +63,5 @@ class Policies:
         errors = tuple(finding for finding in findings if finding.is_error)
         warnings = tuple(finding for finding in findings if not finding.is_error)
         return replace(
-            plan,
-            refusals=(*plan.refusals, *errors),
-            warnings=(*plan.warnings, *warnings),
+            plan, refusals=(*plan.refusals, *errors), warnings=(*plan.warnings, *warnings)
         )

@@ -152,12 +152,12 @@ def with_places(
         resource = resources.get(event.step.change)
         if event.error is not None and resource is not None:
             event.error.properties = tuple(
-                _placed(error, resource) for error in event.error.properties
+                _locate_error(error, resource) for error in event.error.properties
             )
         yield event
 
 
-def _placed(error: PropertyError, resource: Resource) -> PropertyError:
+def _locate_error(error: PropertyError, resource: Resource) -> PropertyError:
     field = field_of(resource.form, error.name)
     if field is None:
         return error

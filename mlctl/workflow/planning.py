@@ -83,7 +83,7 @@ class _Planning:
         left_out, loaded = self._load(report, files, again=bool(successors))
         successors = successors or self._moved(loaded.graph)
         prune = self._pruning(loaded, files)
-        targets = [_declared(loaded.graph, target) for target in options.targets]
+        targets = [_find_declared(loaded.graph, target) for target in options.targets]
         journals = None if options.destroying or options.comparing else self.context.journals
         unfinished = tuple(journals.changes().values()) if journals else ()
         live_state = self._refresh(loaded.graph, successors, unfinished)
@@ -275,19 +275,19 @@ def plan_loaded(
         new_plan = policies.over(new_plan, graph, report)
     warnings = Report(report.ignore, report.select)
     warnings.extend(new_plan.warnings)
-    rejections = [finding for finding in new_plan.rejections if not _waived(finding, report)]
+    rejections = [finding for finding in new_plan.rejections if not _is_waived(finding, report)]
     new_plan = replace(new_plan, warnings=tuple(warnings), rejections=tuple(rejections))
     return Planned(new_plan, graph, report.strict, ownership.project)
 
 
-def _waived(finding: Diagnostic, report: Report) -> bool:
+def _is_waived(finding: Diagnostic, report: Report) -> bool:
     """Whether a finding is an ignored error about names, which only Azure can check."""
     asked = Report(report.ignore, report.select)
     asked.add(finding)
     return finding.rule is NAME_TAKEN and not len(asked)
 
 
-def _declared(graph: Graph, target: str) -> Address:
+def _find_declared(graph: Graph, target: str) -> Address:
     try:
         address = Address.parse(target)
     except ValueError as error:

@@ -81,7 +81,7 @@ def with_new_names(
         message = f"{outside} cannot be written: a link leads out of the folder"
         hint = "name the target file, or replace in place"
         raise CannotRename(Diagnostic(NO_SUCCESSOR, message, None, hint))
-    for note in _untouched(context, paths, renames, texts) if texts else ():
+    for note in _note_untouched(context, paths, renames, texts) if texts else ():
         context.note(clean(f"note: {note}"))
     return replace(
         planned,
@@ -98,7 +98,7 @@ def _is_taken(backend: Backend, address: Address) -> bool:
     return address in backend.taken({address: backend.location})
 
 
-def _untouched(
+def _note_untouched(
     context: PlanContext, paths: Sequence[str], renames: Successors, texts: Mapping[Path, str]
 ) -> Iterator[str]:
     """Yield notes on other files that the new names affect, or do not."""

@@ -53,7 +53,7 @@ def wait_until_settled(
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
-    states = _in_motion(live)
+    states = _find_moving(live)
     for address, now in states.items():
         note(clean(f"{address} is {now}: waiting for it to end..."))
     waited = 0.0
@@ -63,11 +63,11 @@ def wait_until_settled(
             raise Permanent(TIMED_OUT, f"{address} is still {now} after {waited:g} seconds")
         backend.wait(_POLL_S)
         waited += _POLL_S
-        states = _in_motion(backend.read(states.keys()))
+        states = _find_moving(backend.read(states.keys()))
     return waited > 0.0
 
 
-def _in_motion(live: Mapping[Address, Live]) -> dict[Address, str]:
+def _find_moving(live: Mapping[Address, Live]) -> dict[Address, str]:
     """Return the states of resources with a running operation."""
     return {
         address: state(resource.body) for address, resource in live.items() if moving(resource.body)

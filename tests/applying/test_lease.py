@@ -134,7 +134,7 @@ def test_a_paused_holder_writes_nothing_after_another_has_acquired_it() -> None:
     assert outcome.lease_lost is not None
     text = summary(outcome)
     assert text.startswith("Apply was stopped.")
-    assert "Not started:\n  the lease of `scoring` is lost: another has taken it" in text
+    assert "Not started:\n  the lease of `scoring` is lost: another process has taken it" in text
     assert "mlctl lock show" in text
     assert [one.holder for one in backend.leases.held()] == [CI]
 

@@ -35,7 +35,7 @@ def test_a_cancelled_job_is_not_cancelled_again(backend: Backend) -> None:
     jobs = staged(backend)
     name = invoke(jobs).name
     assert jobs.cancel(name).status == "Canceled"
-    with pytest.raises(Permanent, match="has ended"):
+    with pytest.raises(Permanent, match="has already ended"):
         jobs.cancel(name)
     *_, last = jobs.follow(name, 60.0, detail=False)
     assert last.job.ended

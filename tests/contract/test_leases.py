@@ -172,7 +172,7 @@ def test_a_paused_holder_writes_nothing_after_another_has_acquired(
     under = workspace.backend.under(workspace.mine.acquire("scoring", ANA))
     workspace.later(61)
     workspace.theirs.acquire("scoring", CI)
-    with pytest.raises(LeaseLost, match="`scoring` is lost: another has taken it"):
+    with pytest.raises(LeaseLost, match="`scoring` is lost: another process has taken it"):
         under.delete(CPU) if verb == "delete" else under.put(CPU, OTHER)
     assert workspace.backend.read([CPU]) == before
 

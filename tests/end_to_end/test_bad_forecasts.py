@@ -27,8 +27,8 @@ def refused(mlctl: Run, *flags: str | Path) -> str:
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("--files", "0", "--seconds-per-file", "8"), "there is nothing to score"),
-        (("--files", "10", "--seconds-per-file", "0"), "how long the work takes"),
+        (("--files", "0", "--seconds-per-file", "8"), "the number of files must be 1 or more"),
+        (("--files", "10", "--seconds-per-file", "0"), "the duration of the work"),
         (("--files", "10", "--seconds-per-file", "inf"), "`seconds_per_file` must"),
         (("--files", "10", "--seconds-per-file", "1e300"), "no job is forecast for more than 90"),
         ((*WORK, "--price", "inf"), "the price of an hour must be a number, not inf"),
@@ -82,10 +82,10 @@ def test_weather_that_cannot_be_is_a_sentence(
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("--seconds-per-step", "1"), "no file says how much work there is: give --steps"),
-        (("--steps", "10"), "no file says how long a step takes"),
+        (("--seconds-per-step", "1"), "the amount of work is unknown: give --steps"),
+        (("--steps", "10"), "the duration of a step is unknown"),
         ((*STEPS, "--override", "job.limits.timeout=60"), "limits.timeout ends the job after 60 s"),
-        ((*STEPS, "--override", "job.resources.instance_count=99"), "it would wait for ever"),
+        ((*STEPS, "--override", "job.resources.instance_count=99"), "it would never start"),
         ((*STEPS, "--seconds-to-restore", "1e300"), "no job is forecast for more than 90 days"),
         ((*STEPS, "--price", "inf"), "the price of an hour must be a number"),
         ((*STEPS, "--delay-cv", "inf"), "delay_cv must be between 0 and 1000"),

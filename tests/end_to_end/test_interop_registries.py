@@ -181,7 +181,7 @@ def test_the_same_is_sent_to_share_a_model(
     assert mine.writes == writes(theirs.transport.seen)
     again = mine(*line, *target)
     assert again.code == 1
-    assert f"model/{name}:{version} exists in registry ours" in again.err
+    assert f"model/{name}:{version} already exists in registry ours" in again.err
 
 
 REGISTRIES: dict[str, dict[str, Data]] = {

@@ -97,7 +97,9 @@ def test_a_scheduler_that_is_none_is_told_in_a_sentence(monkeypatch: pytest.Monk
         there = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         assert refused(there) == f"no Dask scheduler answers at {there}"
     assert refused(there) == f"no Dask scheduler answers at {there}"
-    assert refused("nowhere").startswith("`nowhere` is no address of a scheduler: missing port")
+    assert refused("nowhere").startswith(
+        "`nowhere` is not the address of a scheduler: missing port"
+    )
     assert "unknown address scheme 'carrier'" in refused("carrier://pigeon:1")
 
 

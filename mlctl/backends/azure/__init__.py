@@ -1,6 +1,6 @@
 """The azure backend: Azure Machine Learning through the resource manager's REST API.
 
-The only package that imports azure.*; it is imported only where this backend is selected.
+This is the only package that imports azure.*; it is only imported if this backend is selected.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ __all__ = ["ArmClient", "AzureBackend", "Clock", "Cloud", "connect", "identified
 def connect(
     scope: Scope, environment: Mapping[str, str], options: ConnectionOptions
 ) -> AzureBackend:
-    """A workspace of the cloud that the options or the environment name.
+    """Connect to a workspace of the cloud in the options or the environment.
 
-    No request is sent, except to look up the id of a subscription that is given by its name.
+    No request is sent, except to look up the id of a subscription given by name.
     """
     arm, cloud = manager(environment, options)
     return AzureBackend(arm, identified(scope, arm), cloud)
 
 
 def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple[ArmClient, Cloud]:
-    """A client of the resource manager of the cloud that the options or the environment name."""
+    """Return a client of the resource manager of the cloud in the options or the environment."""
     method = auth_method(options.auth)
     cloud = choose_cloud(options.cloud, environment, fetch)
     token_credential = credential(method, cloud, environment.get("AZURE_CLIENT_ID"))
@@ -40,7 +40,7 @@ def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple
 
 
 def identified(scope: Scope, arm: ArmClient) -> Scope:
-    """The scope with the id of its subscription; an unknown name stays as it is."""
+    """Return the scope with its subscription's id; an unknown name is kept."""
     if _ID.fullmatch(scope.subscription):
         return scope
     for subscription in arm.pages("/subscriptions", _SUBSCRIPTIONS):

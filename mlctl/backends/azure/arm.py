@@ -26,17 +26,17 @@ from mlctl.service_errors import NotFound
 from mlctl.version import __version__
 
 VERSION = API_VERSION  # of the machine learning provider, unless a kind needs another one
-WORKERS = 16  # reads at once
+WORKERS = 16  # concurrent reads
 _CONNECTIONS = 64  # kept open: apply may work on as many resources
-_POLL = 5.0  # seconds between two looks at an operation, where the service does not say
+_POLL = 5.0  # seconds between two polls of an operation, if the service does not say
 _OK, _CREATED, _NO_CONTENT = 200, 201, 204
-_WEAK = "W/"  # what an etag begins with that no If-Match ever matches
+_WEAK = "W/"  # the prefix of an etag that no If-Match ever matches
 
-logging.getLogger("azure").addHandler(logging.NullHandler())  # mlctl reports an error, once
+logging.getLogger("azure").addHandler(logging.NullHandler())  # mlctl reports an error once
 
 
 class ArmClient:
-    """A client of one resource manager, with one credential. Methods raise only ServiceError.
+    """A client of one resource manager, with one credential. Methods only raise ServiceErrors.
 
     Paths begin with a slash; absolute URLs from answers (the next page) are used as they are.
     """
@@ -67,41 +67,41 @@ class ArmClient:
         self._options: dict[str, Any] = {} if uses_tls(self.base) else {"enforce_https": False}
 
     def at_host(self, base: str, audience: str) -> ArmClient:
-        """A client with the same credential for another host, whose tokens are for `audience`."""
+        """Return a client with the same credential for another host, with tokens for `audience`."""
         return ArmClient(base, self.credential, self.transport, self.clock, audience=audience)
 
     def get(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data]:
-        """The object at a path, with the `etag` that the service gives in it or in the header.
+        """Return the object at a path, with the `etag` from its body or header.
 
         Raises:
-            NotFound: there is none.
+            NotFound: it does not exist.
         """
         data, headers = self.send("GET", path, version, query)
         if not isinstance(data, dict):
-            raise errors.malformed_response(f"GET {path} answered with no object")
+            raise errors.malformed_response(f"the answer to GET {path} is not an object")
         etag = headers.get("etag")
         if etag and not etag.startswith(_WEAK):
             data.setdefault("etag", etag)
         return data
 
     def find(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data] | None:
-        """The object at a path; None where there is none."""
+        """Return the object at a path; None if it does not exist."""
         try:
             return self.get(path, version, **query)
         except NotFound:
             return None
 
     def pages(self, path: str, version: str = VERSION, **query: str) -> Iterator[dict[str, Data]]:
-        """The objects of a list, page after page."""
+        """Yield the objects of a list, page by page."""
         return self.pages_after(self.get(path, version, **query), path=path)
 
     def pages_after(
         self, body: dict[str, Data], key: str = "value", path: str = ""
     ) -> Iterator[dict[str, Data]]:
-        """The objects of a list that begins with a page, and of the pages after it.
+        """Yield the objects of a list, from its first page on.
 
         Raises:
-            ServiceError: a page is none, or leads back to one before it.
+            ServiceError: a page is invalid, or leads back to an earlier one.
         """
         read: set[str] = set()
         while True:
@@ -110,17 +110,17 @@ class ArmClient:
             if link is None:
                 return
             if link in read:
-                raise errors.malformed_response(f"the pages of {path or key} go in a circle")
+                raise errors.malformed_response(f"the pages of {path or key} are circular")
             read.add(link)
             body = self.get(link, "")
 
     def post(self, path: str, body: Data, version: str = VERSION) -> dict[str, Data]:
-        """The answer to a POST that only reads, and so may be retried."""
+        """Return the answer to a POST that only reads, and so may be retried."""
         data, _ = self.send("POST", path, version, body=body, again=True)
         return data if isinstance(data, dict) else {}
 
     def date(self, path: str, version: str = VERSION) -> str | None:
-        """The `Date` header of an answer: the server's clock."""
+        """Return the `Date` header of an answer: the server's clock."""
         _, headers = self.send("GET", path, version)
         return headers.get("date")
 
@@ -134,7 +134,7 @@ class ArmClient:
         version: str = VERSION,
         **query: str,
     ) -> AzureOperation:
-        """Start a write; of a resource that has an `etag`, only while it is that one."""
+        """Start a write; if the resource has an `etag`, only while that is current."""
         deadline = self.clock.deadline()
         with errors.sdk_errors_decoded():
             answer = self._run(
@@ -155,7 +155,7 @@ class ArmClient:
         again: bool = False,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[Data, Mapping[str, str]]:
-        """The JSON and the headers of an answer; `headers` are sent too."""
+        """Return the JSON and the headers of an answer; `headers` are sent too."""
         options: dict[str, Any] = {"again": True} if again else {}
         options |= {"headers": headers} if headers else {}
         with errors.sdk_errors_decoded():
@@ -167,7 +167,7 @@ class ArmClient:
     def look(
         self, path: str, version: str, query: Mapping[str, str] | None = None
     ) -> tuple[int, Mapping[str, str], Data]:
-        """Status, headers and JSON (None: no JSON) of an answer to a GET, refusals included."""
+        """Return status, headers and JSON (None: not JSON) of a GET, including refusals."""
         with errors.sdk_errors_decoded():
             answer = self._run(
                 "GET", path, version, query or {}, None, deadline=self.clock.deadline()
@@ -211,9 +211,9 @@ class AzureOperation:
 
     @property
     def created(self) -> bool | None:
-        """Whether the write made the resource: 201, and not 200; other statuses do not say.
+        """Whether the write created the resource: 201, rather than 200; other statuses do not say.
 
-        A PUT over a cluster is 201, too, but by its body it was changed after it was made.
+        A PUT over a cluster is 201, too, but its body shows a change after its creation.
         """
         answer = self._answer.http_response
         body = errors.checked_json(answer)
@@ -226,7 +226,7 @@ class AzureOperation:
 
     @property
     def about_nothing(self) -> bool:
-        """Whether there was nothing to delete: the resource manager answers that with 204."""
+        """Whether there was nothing to delete, which the resource manager answers with 204."""
         return bool(self._answer.http_response.status_code == _NO_CONTENT)
 
     @errors.answers_decoded()
@@ -234,7 +234,7 @@ class AzureOperation:
         """Poll until it has ended, in any of ARM's four styles; then check the resource's state.
 
         Raises:
-            ServiceError: it failed, or was cancelled, or its resource says so.
+            ServiceError: it failed or was cancelled, or its resource says so.
         """
         with errors.sdk_errors_decoded():
             ended = self._polled()
@@ -243,23 +243,21 @@ class AzureOperation:
         data = errors.checked_json(ended.http_response)
         properties = data.get("properties") if isinstance(data, dict) else None
         state = str((properties or {}).get("provisioningState")).casefold()
-        if state in ("failed", "canceled"):  # although the operation says that it succeeded
+        if state in ("failed", "canceled"):  # although the operation reports success
             raise errors.error_of(ended.http_response)
 
     def _polled(self) -> Any:
-        """The last answer about the resource; None where there is no such answer."""
+        """Return the last answer about the resource; None if there is none."""
         try:
             self._polling.initialize(self._client, self._answer, _identity)
             self._polling.run()
             return self._polling.resource()
         except (AttributeError, TypeError):  # the SDK expects any JSON to be an object
-            raise errors.malformed_response(
-                f"{self._what} is said to be something strange"
-            ) from None
+            raise errors.malformed_response(f"{self._what} has an unexpected answer") from None
 
 
 def fetch(url: str) -> Data:
-    """The JSON of a URL that needs no token."""
+    """Return the JSON of a URL that needs no token."""
     uses_tls(url)
     with open_public(Clock()) as fetch_next:
         return fetch_next(url)
@@ -267,9 +265,9 @@ def fetch(url: str) -> Data:
 
 @contextmanager
 def open_public(clock: Clock, transport: Any = None) -> Iterator[Callable[[str], Data]]:
-    """A function like `fetch` for many URLs, on connections that stay open.
+    """Yield a function like `fetch` for many URLs, on connections that stay open.
 
-    The function raises a ServiceError where a URL cannot be read.
+    The function raises a ServiceError if a URL cannot be read.
     """
     transport = transport or _pooled_transport()
     policies: Any = [
@@ -290,7 +288,7 @@ def open_public(clock: Clock, transport: Any = None) -> Iterator[Callable[[str],
 
 
 def path_of(*parts: str) -> str:
-    """A path of these segments, percent-encoded."""
+    """Build a path of these segments, percent-encoded."""
     return "".join("/" + quote(part, safe="") for part in parts)
 
 
@@ -299,7 +297,7 @@ def _identity(answer: Any) -> Any:
 
 
 def _pooled_transport() -> Any:
-    """A transport with a pool of connections and the proxies of the environment."""
+    """Return a transport with a connection pool and the environment's proxies."""
     session = requests.Session()
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=0)
     session.mount("https://", adapter)

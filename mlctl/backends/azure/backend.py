@@ -56,7 +56,7 @@ _TRIGGER_VERSION = "2024-01-01-preview"  # the only one that has it
 class AzureBackend:
     """A workspace of Azure Machine Learning, through the resource manager's REST API.
 
-    Methods without a word of their own do what their port says.
+    Methods without a docstring do what their port says.
     """
 
     name = "azure"
@@ -71,14 +71,14 @@ class AzureBackend:
         self._uploader = Uploader(arm, scope, cloud)
         store = partial(Datastore, arm, scope, cloud)
         self._leases = BlobLeases(store, arm.clock.elapsed, arm.clock.wall)
-        self._lease: Lease | None = None  # the one that writes are made under
+        self._lease: Lease | None = None  # the lease under which writes are made
         self._location: str | None = None
         self._asking = Lock()
 
     @property
     @answers_decoded()
     def location(self) -> str:
-        """In ARM's spelling; read once."""
+        """The region in ARM's spelling; read once."""
         if self._location is None:
             with self._asking:
                 if self._location is None:
@@ -89,7 +89,7 @@ class AzureBackend:
 
     @answers_decoded()
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
-        """Fails without the workspace: all would seem absent."""
+        """Read resources; fails if the workspace is missing, since all would seem absent."""
         if not addresses:
             return {}
         _refuse_retired({address.kind for address in addresses})
@@ -106,19 +106,19 @@ class AzureBackend:
 
     @answers_decoded()
     def list_all(self, kinds: Iterable[str]) -> builtins.list[Live]:
-        """Parents are listed once."""
+        """List kinds; parents are listed once."""
         return self._reader.all_of([kind for kind in kinds if not ALL[kind].retired_service])
 
     @answers_decoded()
     def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
-        """A change that a PATCH may name is patched if a PUT would lose something."""
+        """Put a resource; what a PATCH supports is patched if a PUT would lose something."""
         _refuse_retired([address.kind])
         self._check_lease()
         return self._writer.put(address, body, lambda: self.location)
 
     @answers_decoded()
     def delete(self, address: Address) -> DeleteOperation:
-        """Of a cluster the nodes are deleted, too: never `Detach`."""
+        """Delete a resource, including a cluster's nodes: never `Detach`."""
         _refuse_retired([address.kind])
         self._check_lease()
         return self._writer.delete(address)
@@ -140,7 +140,7 @@ class AzureBackend:
         location: str,
         families: Collection[str] = (),
     ) -> builtins.list[Usage]:
-        """All that Azure has: of cores, and of clusters."""
+        """Return all that Azure has: cores and clusters."""
         return capacity.usage(self.arm, self.scope, location, families)
 
     def registry(self, name: str) -> AzureRegistry:
@@ -151,20 +151,20 @@ class AzureBackend:
 
     @answers_decoded()
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
-        """Return when that is done."""
+        """Create a registry, and return when that is done."""
         sent = {**body, "location": location, "identity": {"type": "SystemAssigned"}}
         self.arm.begin("PUT", self._registry_path(name), sent).wait()
 
     @answers_decoded()
     def delete_registry(self, name: str) -> None:
-        """Return when it is gone."""
+        """Delete a registry, and return when it is gone."""
         at = self._registry_path(name)
         self.arm.get(at)
         DeleteOperation(self.arm, at, self.arm.begin("DELETE", at)).wait()
 
     @answers_decoded()
     def share(self, address: Address, registry: str, target: Address) -> None:
-        """Return when that is done."""
+        """Copy an asset to a registry, and return when that is done."""
         workspace = self.workspace(self.scope.workspace)
         guid = pointer.get(workspace, ("properties", "workspaceId"))
         place = f"azureml://locations/{workspace['location']}/workspaces/{guid}"
@@ -174,7 +174,7 @@ class AzureBackend:
 
     @answers_decoded()
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
-        """As azure-ai-ml does it."""
+        """Download a model as azure-ai-ml does."""
         silent = redirect_stdout(io.StringIO())
         with (
             sdk.quiet_client(
@@ -194,7 +194,7 @@ class AzureBackend:
         return path_of(*group, "providers", PROVIDER, "registries", *name)
 
     def quota_refuses(self) -> QuotaRefusal:
-        """As was recorded."""
+        """What the service was recorded to refuse."""
         return QuotaRefusal.MIN
 
     @answers_decoded()
@@ -203,7 +203,7 @@ class AzureBackend:
 
     @answers_decoded()
     def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
-        """By the other workspaces that the caller may see."""
+        """Return the names that other visible workspaces have."""
         owners = [(at, self._neighbours.owner(at, region)) for at, region in regions.items()]
         return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
 
@@ -226,19 +226,19 @@ class AzureBackend:
         interval: float | None = None,
         span: float | None = None,
     ) -> builtins.list[Series]:
-        """Of the last hour, unless a span is given."""
+        """Return metrics of the last hour, unless a span is given."""
         return monitor.of_cluster(
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
 
     @answers_decoded()
     def activity(self, address: Address) -> builtins.list[Activity]:
-        """Of the last 89 days, newest first."""
+        """Return the activity of the last 89 days, newest first."""
         return monitor.of_resource(self.arm, self.scope, address)
 
     @answers_decoded()
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """Of the last 89 days."""
+        """Return the last writes of the last 89 days."""
         return monitor.last_writes(self.arm, self.scope, addresses)
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
@@ -271,7 +271,7 @@ class AzureBackend:
 
     @answers_decoded()
     def regenerate_key(self, endpoint: Address, key_type: str) -> AzureOperation:
-        """202 with a Location alone, as recorded."""
+        """Regenerate a key: 202 with only a Location, as recorded."""
         at = f"{resource_path(endpoint, self.scope)}/regenerateKeys"
         return self.arm.begin("POST", at, {"keyType": key_type})
 
@@ -283,7 +283,7 @@ class AzureBackend:
 
     @answers_decoded()
     def trigger(self, schedule: Address) -> str:
-        """As azure-ai-ml 1.35.2 asks for it."""
+        """Trigger a schedule as azure-ai-ml 1.35.2 does."""
         body = {"scheduleTime": datetime.now(UTC).isoformat()}
         at = resource_path(schedule, self.scope) + "/trigger"
         answer, _ = self.arm.send("POST", at, _TRIGGER_VERSION, body=body)
@@ -291,7 +291,7 @@ class AzureBackend:
 
     @answers_decoded()
     def find_code(self, sha256: str) -> Address | None:
-        """Whoever uploaded it."""
+        """Find code with this hash, whoever uploaded it."""
         return self._uploader.find_code(sha256)
 
     @answers_decoded()
@@ -303,19 +303,19 @@ class AzureBackend:
 
     @property
     def leases(self) -> BlobLeases:
-        """In the workspace's own storage."""
+        """The leases, in the workspace's own storage."""
         return self._leases
 
     @property
     def journals(self) -> BlobJournals:
-        """Beside the leases."""
+        """The journals, next to the leases."""
         from mlctl.backends.azure.leases import BlobJournals
 
         return BlobJournals(self._leases, self._lease)
 
     @property
     def folders(self) -> BlobFolders:
-        """In the workspace's own storage."""
+        """The folders, in the workspace's own storage."""
         from mlctl.backends.azure.datastore import BlobFolders
 
         return BlobFolders(self, self._check_lease)
@@ -349,7 +349,7 @@ def _refuse_retired(kinds: Iterable[str]) -> None:
             title = str(kind.schema["title"])
             raise Permanent(
                 "ServiceRetired",
-                f"Azure has no {title}s any more: {kind.retired_service}. `mlctl convert` writes"
+                f"Azure no longer has {title}s: {kind.retired_service}. `mlctl convert` writes"
                 " what takes the place of one, and `--backend local` simulates it.",
                 status=410,
             )

@@ -1,4 +1,4 @@
-"""Quotas and VM sizes of a region, and the names taken in it."""
+"""Read quotas and VM sizes of a region, and the names taken in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 
-_MOST_WORKSPACES = 32  # workspaces of a region that are looked at; names in others count as free
+_MOST_WORKSPACES = 32  # workspaces of a region that are read; names in others count as free
 # Type of a usage -> the quota (recorded: api-version 2024-04-01, card usages-list).
 _TOTALS = {
     "totalclusters": limits.COMPUTES_QUOTA,
@@ -28,10 +28,10 @@ _DEDICATED, _LOW_PRIORITY = "vmfamily/dedicatedcores", "vmfamily/lowprioritycore
 
 
 def usage(arm: ArmClient, scope: Scope, location: str, names: Collection[str] = ()) -> list[Usage]:
-    """Cores and clusters in use in a region, and their limits.
+    """Return cores and clusters in use in a region, and their limits.
 
-    A workspace may have a lower limit of its own for a VM family (recorded: card quotas-list). It
-    is asked for where one of the quotas `names` is of a family's dedicated cores, or none is named.
+    A workspace may have its own lower limit for a VM family (recorded: card quotas-list). It is
+    read if one of the quotas `names` is a family's dedicated cores, or none is named.
     """
     of_families = [name for name in names if not _is_of_subscription(name)]
     collections = ("usages", "quotas") if of_families or not names else ("usages",)
@@ -57,7 +57,7 @@ def usage(arm: ArmClient, scope: Scope, location: str, names: Collection[str] = 
 
 
 def _is_of_subscription(name: str) -> bool:
-    """Whether a quota is a total or of low-priority cores: workspaces have none of their own."""
+    """Whether a quota is a total or low-priority: workspaces have none of their own."""
     return name in _TOTALS.values() or name.startswith(limits.low_priority_of(""))
 
 
@@ -67,11 +67,11 @@ def _rows(arm: ArmClient, scope: Scope, location: str, collection: str) -> list[
     except ServiceError:
         if collection == "usages":
             raise
-        return []  # quotas of workspaces: who may not read them has those of the subscription
+        return []  # without permission, the subscription's quotas count
 
 
 def sizes(arm: ArmClient, scope: Scope, location: str) -> list[Size]:
-    """The VM sizes of a region that clusters can have."""
+    """Return the VM sizes of a region that clusters can have."""
     return [
         _size(body)
         for body in arm.pages(_place(scope, location, "vmSizes"))
@@ -80,7 +80,7 @@ def sizes(arm: ArmClient, scope: Scope, location: str) -> list[Size]:
 
 
 class OtherWorkspaces:
-    """The other workspaces of a subscription that the caller may see, each read at most once."""
+    """The other visible workspaces of a subscription, each read at most once."""
 
     def __init__(self, arm: ArmClient, scope: Scope) -> None:
         self._arm = arm
@@ -90,7 +90,7 @@ class OtherWorkspaces:
         self._looking = Lock()
 
     def owner(self, address: Address, location: str) -> str | None:
-        """The workspace that has a name in a region; None where none that is visible has it."""
+        """Return the workspace that has a name in a region; None if no visible one has it."""
         with self._looking:
             key = (address.kind, location)
             if key not in self._names:
@@ -98,7 +98,7 @@ class OtherWorkspaces:
             return self._names[key].get(address.name.casefold())
 
     def _taken(self, kind: str, location: str) -> Mapping[str, str]:
-        """Name -> workspace, of all that another workspace has in a region."""
+        """Return name -> workspace for everything that other workspaces have in a region."""
         if self._workspaces is None:
             path = path_of(
                 "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
@@ -130,7 +130,7 @@ class OtherWorkspaces:
         return str(body.get("id")).casefold() != self._scope.id.casefold()
 
     def _quietly(self, path: str) -> Iterable[Mapping[str, Data]]:
-        """The items of a list; none where the caller may not read it."""
+        """Return the items of a list; none if the caller may not read it."""
         try:
             return list(self._arm.pages(path))
         except ServiceError:
@@ -143,7 +143,7 @@ def _place(scope: Scope, location: str, collection: str) -> str:
 
 
 def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
-    """A row of the list: a total, or the cores of a VM family; a limit of -1 is none of its own."""
+    """Yield a total, or the cores of a VM family; a limit of -1 means no own limit."""
     sort = str(body.get("type")).partition("/")[2].casefold().removesuffix("/usages")
     limit, used = body.get("limit"), int(body.get("currentValue") or 0)
     allowed = limit if isinstance(limit, int) and limit >= 0 else None
@@ -158,7 +158,7 @@ def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
 
 def _size(body: Mapping[str, Data]) -> Size:
     name = str(body.get("name"))
-    size = catalog.find_size(name)  # the service does not say which GPUs they are
+    size = catalog.find_size(name)  # the service does not say which GPUs they have
     prices = get(body, ("estimatedVMPrices", "values"), []) or []
     usual = [
         float(price["retailPrice"])

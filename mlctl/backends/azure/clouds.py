@@ -17,7 +17,7 @@ METADATA_URL_VARIABLE = "ARM_CLOUD_METADATA_URL"  # the variable that az and azu
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A cloud by az's name: where one logs in (`authority`), what blob hosts end in (`storage`)."""
+    """A cloud by az's name: its login (`authority`), and the suffix of blob hosts (`storage`)."""
 
     name: str
     manager: str
@@ -55,12 +55,12 @@ CLOUDS = {
 def choose_cloud(
     name: str | None, environment: Mapping[str, str], fetch: Callable[[str], Data]
 ) -> Cloud:
-    """The cloud of that name, else the one that the metadata URL describes, else the public one.
+    """Return the cloud of that name, else the one at the metadata URL, else the public one.
 
     `fetch` gets the JSON of a URL.
 
     Raises:
-        Permanent: there is no such cloud, or the metadata cannot be used.
+        Permanent: the cloud does not exist, or the metadata cannot be used.
     """
     url = environment.get(METADATA_URL_VARIABLE)
     described = _described(_fetched(url, fetch), url) if url else ()
@@ -69,7 +69,7 @@ def choose_cloud(
     clouds = {**CLOUDS, **{cloud.name.casefold(): cloud for cloud in described}}
     if name.casefold() not in clouds:
         names = ", ".join(cloud.name for cloud in clouds.values())
-        raise Permanent("UnknownCloud", f"there is no cloud `{name}`; there is: {names}")
+        raise Permanent("UnknownCloud", f"there is no cloud `{name}`; choose one of: {names}")
     return clouds[name.casefold()]
 
 
@@ -84,7 +84,7 @@ def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
 
 
 def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
-    """Of several clouds the one whose resource manager served the metadata."""
+    """Return the cloud whose resource manager served the metadata."""
     host = links.split(url).netloc
     for cloud in described:
         if links.split(cloud.manager).netloc == host or len(described) == 1:
@@ -97,12 +97,12 @@ def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
 
 
 def _described(data: Data, url: str) -> tuple[Cloud, ...]:
-    """An object since version 2022-09-01, before that an array of them."""
+    """Parse the metadata: an object since version 2022-09-01, before that an array."""
     clouds = data if isinstance(data, list) else [data]
     try:
         clouds_found = tuple(_cloud(entry) for entry in clouds if _is_cloud(entry))
     except Permanent as error:
-        message = f"{url} ({METADATA_URL_VARIABLE}) gives a resourceManager that is none: {error}"
+        message = f"{url} ({METADATA_URL_VARIABLE}) has an invalid resourceManager: {error}"
         raise Permanent(error.code, message) from None
     if not clouds_found:
         raise Permanent("UnknownCloud", f"{url} ({METADATA_URL_VARIABLE}) describes no cloud")
@@ -136,22 +136,22 @@ class AuthMethod(Enum):
 
 
 def auth_method(name: str | None) -> AuthMethod:
-    """The way to log in of that name.
+    """Return the way to log in of that name.
 
     Raises:
-        Permanent: there is none.
+        Permanent: it does not exist.
     """
     try:
         return AuthMethod(name or AuthMethod.DEFAULT.value)
     except ValueError:
         methods = ", ".join(method.value for method in AuthMethod)
         raise Permanent(
-            "UnknownAuth", f"there is no --auth `{name}`; there is: {methods}"
+            "UnknownAuth", f"there is no --auth `{name}`; choose one of: {methods}"
         ) from None
 
 
 def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
-    """A credential of azure-identity; it sends nothing before its first token is needed.
+    """Return a credential of azure-identity; it sends nothing before its first token is needed.
 
     `client_id` is that of a user-assigned managed identity.
 

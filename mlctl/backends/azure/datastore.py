@@ -1,6 +1,6 @@
-"""The datastore that the service makes with every workspace, and folders of blobs in any.
+"""The default datastore of every workspace, and folders of blobs in any datastore.
 
-Its own datastore is a container for blobs; jobs can name folders of blobs in all of them.
+The default datastore is a container for blobs; jobs can name folders of blobs in any of them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ NAME = "workspaceblobstore"  # the first default; it can be neither renamed nor 
 
 
 class Datastore:
-    """A container, as its datastore describes it when it is first asked for; the workspace's own.
+    """A container, as its datastore describes it on first use; by default the workspace's own.
 
     Raises:
-        NotFound: there is no such datastore.
+        NotFound: the datastore does not exist.
     """
 
     def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud, name: str = NAME) -> None:
@@ -54,15 +54,15 @@ class Datastore:
         return f"{self.account}/{self._properties['containerName']}"
 
     def container(self) -> Any:
-        """A client of the container, with the secret that the workspace has for it."""
+        """Return a client of the container, with the workspace's secret for it."""
         return container(self.url, self._secret(), self._arm)
 
     def own_container(self) -> Any:
-        """A client of the container, with the caller's own credential."""
+        """Return a client of the container, with the caller's own credential."""
         return container(self.url, self._arm.credential, self._arm)
 
     def _secret(self) -> Any:
-        """A SAS token or an account key; without either, the caller's own credential."""
+        """Return a SAS token or an account key; if there is neither, the caller's credential."""
         if pointer.get(self._properties, ("credentials", "credentialsType"), "None") == "None":
             return self._arm.credential
         query = {"expirableSecret": True, "expireAfterHours": 1}
@@ -71,7 +71,7 @@ class Datastore:
 
 
 def container(url: str, secret: Any, arm: ArmClient) -> Any:
-    """A client of a container; what fails is tried again by its callers alone."""
+    """Return a client of a container; only its callers retry failures."""
     from azure.storage.blob import ContainerClient
 
     options: dict[str, Any] = {"transport": arm.transport, "retry_total": 0}
@@ -80,14 +80,14 @@ def container(url: str, secret: Any, arm: ArmClient) -> Any:
 
 _URI = re.compile(r"azureml://datastores/([^/]+)/paths/(.*)", re.DOTALL)
 _ASSET = re.compile(r"azureml:([^/@:]+)(?:@latest|:([^/:@]+))?")
-_AT_ONCE = 8  # files that are sent, or removed, at the same time
+_AT_ONCE = 8  # files that are sent or removed in parallel
 
 
 class BlobFolders(Folders):
-    """The folders of one workspace: each method as its port says."""
+    """The folders of one workspace; each method does what its port says."""
 
     def __init__(self, backend: Any, check: Callable[[], None]) -> None:
-        """`backend` is the AzureBackend; `check` raises where nothing may be written any more."""
+        """`backend` is the AzureBackend; `check` raises if nothing may be written any more."""
         self._backend = backend
         self._check = check
 
@@ -100,14 +100,14 @@ class BlobFolders(Folders):
         if live is None:
             raise NotFound("NoSuchData", f"there is no data asset `{text}`", status=404)
         if pointer.get(live.body, ("properties", "dataType")) != "uri_folder":
-            raise Permanent("NoFolder", f"the data asset `{text}` is no uri_folder")
+            raise Permanent("NoFolder", f"the data asset `{text}` is not a uri_folder")
         return str(pointer.get(live.body, ("properties", "dataUri")))
 
     def files(self, uri: str) -> dict[str, int]:
         match = _URI.fullmatch(canonical(uri, self._backend.scope))
         if match is None:
-            why = f"`{uri}` is in none of this workspace's datastores"
-            raise Permanent("NotListed", f"{why}, so that mlctl cannot list its files")
+            why = f"`{uri}` is not in any of this workspace's datastores"
+            raise Permanent("NotListed", f"{why}, so mlctl cannot list its files")
         prefix = f"{match[2].strip('/')}/".lstrip("/")
         with sdk_errors_decoded():
             sizes = {
@@ -145,6 +145,6 @@ class BlobFolders(Folders):
             list(pool.map(drop, [str(blob.name) for blob in blobs]))
 
     def _container(self, name: str) -> Any:
-        """A client of the container of a datastore; its secret is good for an hour."""
+        """Return a client of a datastore's container; its secret is valid for an hour."""
         store = Datastore(self._backend.arm, self._backend.scope, self._backend.cloud, name)
         return store.container()

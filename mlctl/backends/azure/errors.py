@@ -1,7 +1,7 @@
-"""Decoding: Azure's error answers and the SDK's exceptions become errors of `service_errors`.
+"""Decode Azure's error answers and the SDK's exceptions to errors of `service_errors`.
 
-Only the service's code and message are kept: no header of the request, and no token that an
-answer repeats.
+Only the service's code and message are kept: no request headers, and no token that an answer
+repeats.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from mlctl.service_errors import (
 )
 
 _UNAUTHORIZED = 401
-# Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are those of the
-# resource manager's and the machine learning service's documentation, unverified.
+# Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are from the
+# documentation of the resource manager and the machine learning service, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
-# Codes and words of a 409 at or under an endpoint that passes: `Conflict` is documented
+# Codes and words of a transient 409 at or under an endpoint: `Conflict` is documented
 # (how-to-troubleshoot-online-endpoints), the others were reported (azure-sdk-for-net#36961).
 _ENDPOINT_BUSY = ("Conflict", "ResourceConflict", "ResourceNotReady", "EndpointNotReady")
 _IN_MOTION = "provisioning state"
@@ -58,7 +58,7 @@ CONNECTION_ERRORS = (ServiceRequestError, ServiceResponseError, IncompleteReadEr
 
 
 def checked_json(response: Any) -> Data:
-    """The JSON of a successful response (None: there is no body).
+    """Return the JSON of a successful response (None: no body).
 
     Raises:
         ServiceError: the response is an error; a 200 whose body is an error counts as one.
@@ -71,7 +71,7 @@ def checked_json(response: Any) -> Data:
 
 
 def error_of(response: Any) -> ServiceError:
-    """The error that a response describes."""
+    """Return the error that a response describes."""
     body = _error_object(response)
     status = int(response.status_code)
     code = str(body.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}")
@@ -101,15 +101,15 @@ def error_of(response: Any) -> ServiceError:
 
 
 def name_in_use(error: NotFound) -> ServiceError:
-    """What the 404 of a write means: the endpoints' own service still knows a deleted endpoint.
+    """Explain the 404 of a write: the endpoints' own service still knows a deleted endpoint.
 
-    The name is free again some time after the delete has ended (Azure/azure-cli-extensions#7660).
+    The name is free some time after the delete has ended (Azure/azure-cli-extensions#7660).
     """
     if not any(detail.startswith(f"({_ENDPOINTS_SAY})") for detail in error.details):
         return error
     return Transient(
         error.code,
-        f"{error.message} An endpoint of this name that was deleted may not be gone yet",
+        f"{error.message} A deleted endpoint of this name may still be going away",
         status=error.status,
         details=error.details,
         request_id=error.request_id,
@@ -118,7 +118,7 @@ def name_in_use(error: NotFound) -> ServiceError:
 
 
 def endpoint_is_busy(error: ServiceError) -> bool:
-    """Whether a write at or under an endpoint was refused because of another one that goes on."""
+    """Whether a write at or under an endpoint was refused because another one is running."""
     if error.status != CONFLICT:
         return False
     busy = error.code in _ENDPOINT_BUSY or _IN_MOTION in error.message
@@ -127,7 +127,7 @@ def endpoint_is_busy(error: ServiceError) -> bool:
 
 @contextmanager
 def sdk_errors_decoded() -> Iterator[None]:
-    """Within it, exceptions of the SDK are raised as ServiceErrors."""
+    """Raise the SDK's exceptions as ServiceErrors within the block."""
     try:
         yield
     except HttpResponseError as error:
@@ -140,33 +140,35 @@ def sdk_errors_decoded() -> Iterator[None]:
 
 @contextmanager
 def answers_decoded() -> Iterator[None]:
-    """Within it, answers of another shape than the documented one are raised as ServiceErrors."""
+    """Raise answers of an undocumented shape as ServiceErrors within the block."""
     try:
         yield
     except (AttributeError, TypeError, LookupError, ValueError, ArithmeticError) as error:
-        why = f"it is not of the documented shape ({type(error).__name__}: {redact(str(error))})"
+        why = (
+            f"it does not have the documented shape ({type(error).__name__}: {redact(str(error))})"
+        )
         raise malformed_response(why) from error
 
 
 def malformed_response(why: str) -> Transient:
-    """An answer that cannot be read; the request may have been carried out."""
+    """Report an answer that cannot be read; the request may have been carried out."""
     return Transient("GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True)
 
 
 def objects(value: Data, path: str) -> list[dict[str, Data]]:
-    """The objects of a list (None: an empty one).
+    """Return the objects of a list (None: an empty one).
 
     Raises:
-        Transient: it is no list, or one of other things.
+        Transient: it is not a list, or one of other things.
     """
     items = [] if value is None else value
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise malformed_response(f"the list of {path} is none of objects")
+        raise malformed_response(f"the list of {path} is not a list of objects")
     return items
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, as a response says: in seconds, milliseconds or as a date."""
+    """Return the seconds to wait from a response: in seconds, milliseconds or as a date."""
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):
         if headers.get(name):
             wait = _number(headers[name])
@@ -179,7 +181,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def redact(text: str) -> str:
-    """A message without what looks like a token, a key or a signature, and not too long."""
+    """Shorten a message, and remove what looks like a token, a key or a signature."""
     text = _CODE.sub(r"\1***", mask(text))
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
@@ -188,7 +190,7 @@ _CODE = re.compile(r"(?i)([?&]code=)[^&\s\"';]+")  # of a sign-in
 
 
 def _from_response(error: HttpResponseError) -> ServiceError:
-    """Without credentials there is no response; a failed operation has one with status 200."""
+    """Decode a response; without credentials there is none; failed operations have status 200."""
     if error.response is None:
         if isinstance(error, ClientAuthenticationError):
             return _no_credentials(error)
@@ -206,22 +208,22 @@ def _no_credentials(error: ClientAuthenticationError) -> Permanent:
 
 
 def _from_connection(error: AzureError) -> ServiceError:
-    """A lost connection, a certificate that is not trusted, or a refusal of the SDK itself."""
+    """Decode a lost connection, an untrusted certificate, or a refusal of the SDK itself."""
     inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
-        message = "the server's certificate is signed by nobody that this machine trusts"
+        message = "this machine does not trust the signer of the server's certificate"
         return Permanent("UntrustedCertificate", message, status=495, details=(inner,))
     if not isinstance(error, CONNECTION_ERRORS):
         return Permanent(type(error).__name__, inner)
     # A request may have arrived although sending it is what failed.
     sending = isinstance(error, ServiceRequestError)
-    cause = "there is no connection, or it broke" if sending else "the connection broke"
-    message = f"{cause} before the whole answer was there"
+    cause = "the connection failed or broke" if sending else "the connection broke"
+    message = f"{cause} before the answer was complete"
     return Transient("ConnectionLost", message, ambiguous=True, details=(inner,))
 
 
 def _error_object(response: Any) -> Mapping[str, Data]:
-    """The `error` of a body: `{error: {...}}`, or a failed operation's or resource's own."""
+    """Return the `error` of a body: `{error: {...}}`, or that of a failed operation or resource."""
     data = json_body(response)
     if not isinstance(data, dict):
         return {}
@@ -240,7 +242,7 @@ def _error_object(response: Any) -> Mapping[str, Data]:
 
 
 def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
-    """What a resource's `provisioningErrors` say, or else its state."""
+    """Return a resource's `provisioningErrors`, or else its state."""
     for detail in objects_of(properties.get("provisioningErrors")):
         inner = detail.get("error")
         if isinstance(inner, dict):
@@ -261,10 +263,10 @@ def _request_id(headers: Mapping[str, str]) -> str | None:
 
 
 def json_body(response: Any) -> Data:
-    """The JSON of a response; None where it has no body, or is a refusal in another form.
+    """Return the JSON of a response; None without a body, or for a refusal in another form.
 
     Raises:
-        Transient: it is a success, and no JSON, or nested too deeply.
+        Transient: it is a success without valid JSON, or with too deeply nested JSON.
     """
     text = _text(response)
     if not text.strip():
@@ -280,7 +282,7 @@ def json_body(response: Any) -> Data:
 
 
 def _page(text: str) -> str:
-    """A body that is no JSON, on one line: of Storage's XML the message, of a page the title."""
+    """Summarize a body that is not JSON: the message of Storage's XML, a page's title."""
     match = _MESSAGE.search(text)
     if match:
         text = match[1]
@@ -293,7 +295,7 @@ def _page(text: str) -> str:
 def _text(response: Any) -> str:
     try:
         return str(response.text())
-    except (ValueError, LookupError):  # not of the encoding that it names, or of an unknown one
+    except (ValueError, LookupError):  # not in the encoding that it names, or in an unknown one
         return bytes(response.content).decode(errors="replace")
 
 
@@ -306,7 +308,7 @@ def _number(text: str) -> float | None:
 
 
 def _until(text: str, date: str | None) -> float | None:
-    """Seconds to a date, by the server's clock where the answer has its time."""
+    """Return the seconds until a date, by the server's clock if the answer has its time."""
     try:
         then = parsedate_to_datetime(text)
         now = parsedate_to_datetime(date) if date else datetime.now(UTC)
@@ -316,12 +318,12 @@ def _until(text: str, date: str | None) -> float | None:
 
 
 def objects_of(value: Data) -> list[Mapping[str, Data]]:
-    """The objects of a list; none where it is no list."""
+    """Return the objects of a list; none if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def details(error: Mapping[str, Data]) -> Iterator[str]:
-    """The further messages of an error, with their codes."""
+    """Yield the further messages of an error, with their codes."""
     for detail in objects_of(error.get("details")):
         if detail.get("message") or detail.get("code"):
             code, message = detail.get("code"), str(detail.get("message") or "")
@@ -330,7 +332,7 @@ def details(error: Mapping[str, Data]) -> Iterator[str]:
 
 
 def inner_codes(error: Mapping[str, Data]) -> Iterator[str]:
-    """The codes of an error's InnerError, the outermost first.
+    """Yield the codes of an error's InnerError, outermost first.
 
     Recorded: card component-container-get-404.
     """
@@ -342,7 +344,7 @@ def inner_codes(error: Mapping[str, Data]) -> Iterator[str]:
 
 
 def property_errors(message: str) -> tuple[str, tuple[PropertyError, ...]]:
-    """A message without the JSON array in it, and what the array says of single properties.
+    """Split the JSON array off a message; return its messages on single properties.
 
     Recorded: card batch-deployment-put-400-no-model.
     """

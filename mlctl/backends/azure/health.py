@@ -23,7 +23,7 @@ from mlctl.pointer import Data, get
 from mlctl.schema.text import counted
 from mlctl.service_errors import ServiceError
 
-# Versions of the other providers that are asked: each the newest stable one of its documentation.
+# Versions of the other providers that are read: the newest stable ones of their documentation.
 _LOCKS, _PERMISSIONS, _PROVIDERS = "2020-05-01", "2022-04-01", "2021-04-01"
 _SKEW, _BAD_SKEW = 60.0, 300.0  # seconds; Microsoft Entra ID allows five minutes
 _NEARLY = 0.9  # of a quota
@@ -49,7 +49,7 @@ class HealthChecker:
         self._location = ""
 
     def checks(self) -> Iterator[HealthCheck]:
-        """All checks; those that depend on a failed one are skipped."""
+        """Run all checks; those that depend on a failed one are skipped."""
         lacking = None
         looks = (self._credentials, self._workspace, self._clock, self._provider)
         further_checks = (self._permissions, self._locks, self._clusters, self._quota)
@@ -80,13 +80,13 @@ class HealthChecker:
         yield HealthCheck("workspace", HealthStatus.OK if fine else HealthStatus.WARNING, result)
         kind = str(body.get("kind") or "Default")
         if kind.casefold() == "hub":
-            result = "it is a hub, which takes neither clusters nor online endpoints"
+            result = "it is a hub, which cannot have clusters or online endpoints"
             yield HealthCheck("workspace", HealthStatus.WARNING, result, _NO_HUB)
 
     def _clock(self) -> Iterator[HealthCheck]:
         date = self._arm.date(workspace_path(self._scope))
         if date is None:
-            yield HealthCheck("clock", HealthStatus.SKIPPED, "the service does not tell the time")
+            yield HealthCheck("clock", HealthStatus.SKIPPED, "the service does not report its time")
             return
         skew = self._now - parsedate_to_datetime(date).timestamp()
         result = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} Azure's"
@@ -142,7 +142,7 @@ class HealthChecker:
         permissions = list(self._arm.pages(path, _PERMISSIONS))
         blind = [type_name for type_name in _TYPES if not _may(permissions, type_name, "read")]
         if blind:
-            result = f"may not read {', '.join(blind)}: no plan can be made"
+            result = f"may not read {', '.join(blind)}, so planning is impossible"
             yield HealthCheck("permissions", HealthStatus.FAILED, result, _ask_for(blind))
             return
         bound = [
@@ -153,7 +153,7 @@ class HealthChecker:
             )
         ]
         if bound:
-            result = f"may read everything, and not write or delete {', '.join(bound)}"
+            result = f"may read everything, but not write or delete {', '.join(bound)}"
             yield HealthCheck("permissions", HealthStatus.WARNING, result, _ask_for(bound))
         else:
             yield HealthCheck(
@@ -223,7 +223,7 @@ _STUCK = (
 
 
 def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
-    """The results of one check; a refusal is a result too."""
+    """Yield the results of one check; a refusal is a result, too."""
     try:
         with errors.answers_decoded():
             yield from look()
@@ -233,7 +233,7 @@ def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[H
 
 
 def _caller_of(token: str) -> str:
-    """The user and tenant of a token, as far as it can be read."""
+    """Return the user and tenant of a token, as far as it can be read."""
     try:
         part = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
@@ -241,11 +241,11 @@ def _caller_of(token: str) -> str:
         caller = next(str(claims[name]) for name in names if claims.get(name))
         return f"{caller} of tenant {claims.get('tid', 'unknown')}"
     except (ValueError, IndexError, AttributeError, TypeError, StopIteration):
-        return "somebody with a token that cannot be read"
+        return "a caller whose token cannot be read"
 
 
 def _versions_by_type() -> dict[str, str]:
-    """The api-version that each type of resource is asked for with."""
+    """Return the api-version in use for each type of resource."""
     kinds = [kind for kind in KINDS.values() if kind.arm.hosted and not kind.arm.within]
     parents = {kind.name: kind.collection for kind in kinds}
     return {
@@ -258,13 +258,13 @@ def _versions_by_type() -> dict[str, str]:
 
 
 def _newest_stable(types: Iterable[Body]) -> str:
-    """The newest api-version of any type that is no preview."""
+    """Return the newest api-version of any type that is not a preview."""
     versions = (str(version) for body in types for version in body.get("apiVersions") or ())
     return max((version for version in versions if "preview" not in version), default="unknown")
 
 
 def _may(permissions: Iterable[Body], resource: str, verb: str) -> bool:
-    """Whether some role allows an action: in its `actions`, and not in its `notActions`."""
+    """Whether some role allows an action: in its `actions`, but not in its `notActions`."""
     action = f"{PROVIDER}/workspaces/{resource}/{verb}"
     return any(
         _covers(permission.get("actions"), action)
@@ -274,7 +274,7 @@ def _may(permissions: Iterable[Body], resource: str, verb: str) -> bool:
 
 
 def _covers(patterns: Data, action: str) -> bool:
-    """`*` stands for anything, slashes too."""
+    """Whether a pattern covers an action; `*` matches anything, including slashes."""
     return any(
         re.fullmatch(re.escape(str(pattern)).replace(r"\*", ".*"), action, re.IGNORECASE)
         for pattern in patterns or ()
@@ -293,7 +293,7 @@ def _unhealthy(body: Body) -> Iterator[HealthCheck]:
         why = errors.provisioning_error(properties)
         message = f"compute/{name} is {state}: ({why.get('code')}) {why.get('message')}"
         yield HealthCheck(
-            "clusters", HealthStatus.WARNING, errors.redact(message), "mlctl apply puts it again"
+            "clusters", HealthStatus.WARNING, errors.redact(message), "mlctl apply writes it again"
         )
     inner = properties.get("properties") or {}
     nodes = [inner.get(key) for key in ("currentNodeCount", "targetNodeCount")]
@@ -304,7 +304,7 @@ def _unhealthy(body: Body) -> Iterator[HealthCheck]:
 
 
 def _nearly_used_up(quota: Usage) -> Iterator[HealthCheck]:
-    """A quota that is nearly used up; a limit of 0 for a VM family is normal."""
+    """Yield quotas that are nearly used up; a limit of 0 for a VM family is normal."""
     if quota.limit is None or (quota.limit == 0 and quota.family not in _COUNTS):
         return
     if quota.used >= quota.limit * _NEARLY:
@@ -320,7 +320,7 @@ def _nearly_used_up(quota: Usage) -> Iterator[HealthCheck]:
 
 
 def _listed(families: Sequence[str]) -> str:
-    """How many VM families, and the first few of them."""
+    """Return the number of VM families, and the first few of them."""
     remainder = "" if len(families) <= _NAMED else f" and {len(families) - _NAMED} more"
     count = counted(len(families), "VM family", "VM families")
     return f"{count}: {', '.join(families[:_NAMED])}{remainder}"
@@ -330,5 +330,5 @@ _NAMED = 6  # VM families at most
 _COUNTS = {
     "total": "all dedicated cores",
     "low_priority": "the low-priority cores",
-    "computes": "the clusters that a region may have",
+    "computes": "the clusters of a region",
 }

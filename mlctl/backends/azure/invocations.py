@@ -1,7 +1,7 @@
-"""Calls of batch endpoints: one call is one job, whatever becomes of its answer.
+"""Invoke batch endpoints: one call is one job, even if its answer is lost.
 
-The name of the job is chosen here and sent along, so that a job whose answer was lost is found by
-it. The call is never repeated: azure-ai-ml repeats it, which has started the same job many times.
+The job's name is chosen here and sent along, so that a job whose answer was lost is found by it.
+The call is never repeated: azure-ai-ml repeats it, which has started the same job many times.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Show = Callable[[str], Job]
 def call(
     plane: ArmClient, uri: str, deployment: str | None, body: Mapping[str, Data], show: Show
 ) -> Job:
-    """The job that a call of a scoring URI starts; by its name, where the answer is lost.
+    """Call a scoring URI and return its job; by name, if the answer is lost.
 
     Raises:
-        Transient: refused for now; or the answer was lost and no such job is to be seen.
-        ServiceError: refused.
+        Transient: refused for now; or the answer was lost and the job cannot be found.
+        ServiceError: the service refuses.
     """
     name = str(body.get("name") or _new_name(plane.clock.rng))
     headers = {"azureml-model-deployment": deployment} if deployment else {}
@@ -60,14 +60,14 @@ def refuse_local(body: Mapping[str, Data]) -> None:
 
 
 def _new_name(rng: Random) -> str:
-    """A name as the service makes them for such jobs."""
+    """Return a name like those that the service generates for such jobs."""
     return f"batchjob-{UUID(int=rng.getrandbits(128), version=4)}"
 
 
 def _sent(body: Mapping[str, Data], name: str) -> Data:
-    """The body of a call; the service reads the name of the job as `jobName`, as the SDK has it.
+    """Return the body of a call; the service reads the job's name as `jobName`, as in the SDK.
 
-    Tags are not of it: the service takes them for a job that is there.
+    Tags are not part of it: the service only accepts them for an existing job.
     """
     properties = {key: entry for key, entry in body.items() if key not in ("name", "tags")}
     return {"properties": {**properties, "jobName": name}}
@@ -77,7 +77,7 @@ def _find_lost_job(name: str, error: Transient, show: Show) -> Job:
     try:
         return show(name)
     except NotFound:
-        remark = "and no job of that name is there"
+        remark = "and no job of that name exists"
     except ServiceError:
         remark = "and whether it was started could not be read"
     text = (

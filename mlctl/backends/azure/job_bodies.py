@@ -1,7 +1,7 @@
-"""Jobs in the service's bodies and lists: what it says elsewhere is put where every backend has it.
+"""Convert jobs from the service's bodies and lists to the form that all backends share.
 
-A job of a batch endpoint is a pipeline job of an experiment named as the endpoint; its deployment
-is in a tag, and the answer to its invocation has yet another form (recorded: cards
+A job of a batch endpoint is a pipeline job of an experiment named after the endpoint; its
+deployment is in a tag, and the answer to its invocation has another form (recorded: cards
 invoke-uri-file, job-get-of-invoke). Times of command jobs are in their properties
 (job-get-command).
 """
@@ -22,11 +22,11 @@ _TIMES = {"startTime": "StartTimeUtc", "endTime": "EndTimeUtc"}
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)")
 _INVOKED = re.compile(r"/batchEndpoints/(?P<endpoint>[^/]+)/", re.IGNORECASE)
 _NO_TIER = "Null"
-_LONGEST = timedelta(days=60)  # a job ends after 21 days at the latest, and may wait before that
+_LONGEST = timedelta(days=60)  # a job ends after at most 21 days, and may wait before that
 
 
 def job_of(data: Data) -> Job:
-    """A job from a body of the service; an invocation's answer may have little more than its name.
+    """Build a job from a service body; an invocation's answer may have little more than its name.
 
     Raises:
         Transient: it has no name.
@@ -43,7 +43,7 @@ def job_of(data: Data) -> Job:
 
 
 def run_of(data: Data, scope: Scope) -> Job:
-    """A step or a trial from a run of the run history, which alone knows it.
+    """Build a step or a trial from its run in the run history, which is the only source.
 
     Raises:
         Transient: it has no id.
@@ -77,7 +77,7 @@ _OF_A_RUN = {
 
 
 def _of_endpoint(data: Mapping[str, Data], properties: Mapping[str, Data]) -> dict[str, Data]:
-    """Endpoint, deployment and cluster of a job of an endpoint; nothing of other jobs."""
+    """Return endpoint, deployment and cluster of an endpoint's job; nothing for other jobs."""
     deployment = get(properties, ("tags", _DEPLOYMENT))
     if not deployment:
         return {}
@@ -93,7 +93,7 @@ def _of_endpoint(data: Mapping[str, Data], properties: Mapping[str, Data]) -> di
 
 
 def _times(properties: Mapping[str, Data]) -> dict[str, Data]:
-    """When a job started and ended, as ISO 8601 has it."""
+    """Return when a job started and ended, in ISO 8601."""
     times = {name: get(properties, ("properties", key)) for name, key in _TIMES.items()}
     return {
         name: _TIME.sub(r"\1T\2Z", str(text))
@@ -103,9 +103,9 @@ def _times(properties: Mapping[str, Data]) -> dict[str, Data]:
 
 
 def newest(bodies: Iterator[dict[str, Data]], limit: int | None = None) -> list[Job]:
-    """The jobs of bodies, the newest first; at most `limit`.
+    """Return at most `limit` jobs of bodies, newest first.
 
-    A list that has them in this order so far is not read further: the service promises no order.
+    A list in this order is not read further than needed; the service promises no order.
     """
     jobs: list[Job] = []
     ordered = True
@@ -118,9 +118,9 @@ def newest(bodies: Iterator[dict[str, Data]], limit: int | None = None) -> list[
 
 
 def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:
-    """The jobs of bodies, until one is so much older than the first that it must have ended.
+    """Yield the jobs of bodies, until one is so old that it must have ended.
 
-    It holds only while each is older than the one before it: the service promises no order.
+    This holds only while each is older than the one before it: the service promises no order.
     """
     first = last = None
     ordered = True
@@ -134,7 +134,7 @@ def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:
 
 
 def created(job: Job) -> str:
-    """When a job was made, as the service writes it."""
+    """Return when a job was created, as the service writes it."""
     return str(get(job.body, ("systemData", "createdAt")) or "")
 
 

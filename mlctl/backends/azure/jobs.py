@@ -1,7 +1,7 @@
-"""The jobs of a workspace of Azure: invoked or created, shown, listed, cancelled, waited for.
+"""The jobs of an Azure workspace: invoke, create, show, list, cancel, wait.
 
-Endpoints are called, and their jobs are listed, on the workspace's data plane: another host, which
-wants a token of its own. All else is the resource manager's.
+Endpoints are called, and their jobs listed, on the workspace's data plane: another host, which
+needs its own token. The rest is on the resource manager.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
 from mlctl.workload import Workload
 
 _HISTORY = "/history/v1.0"
-_PIPELINES = "2024-01-01-preview"  # of pipeline jobs, as azure-ai-ml 1.35.2 has it
-_LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
+_PIPELINES = "2024-01-01-preview"  # of pipeline jobs, as in azure-ai-ml 1.35.2
+_LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as in azure-ai-ml
 _SCORES = "score"  # the output of a job of an endpoint
-_LOOK = 10.0  # seconds between two looks at a job
+_LOOK = 10.0  # seconds between two polls of a job
 
 
 @dataclass(frozen=True, slots=True)
 class AzureJobs:
-    """The jobs of one workspace: each method as its port says."""
+    """The jobs of one workspace; each method does what its port says."""
 
     arm: ArmClient
     scope: Scope
@@ -58,7 +58,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """Its scoring URI is called."""
+        """Call the endpoint's scoring URI."""
         invocations.refuse_local(body)
         address = Address("batch-endpoint", endpoint)
         endpoint_body = self.arm.get(resource_path(address, self.scope))
@@ -77,7 +77,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """With a pipeline goes a token for the data plane, as azure-ai-ml has it."""
+        """Create a job; a pipeline also gets a token for the data plane, as in azure-ai-ml."""
         chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
         request_body = {"properties": body["properties"]}
         version, headers = VERSION, {}
@@ -111,21 +111,21 @@ class AzureJobs:
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
         at = resource_path(parent, self.scope)
-        self.arm.get(at)  # of what is not there, the list would be empty
+        self.arm.get(at)  # if it does not exist, the list would be empty
         base = self._base()
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
         return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS), limit)
 
     @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
-        """A list with the newest first is not read to its end."""
+        """List unfinished jobs; a list with the newest first is not read to its end."""
         at = workspace_path(self.scope) + "/jobs"
         listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
     @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
-        """As the run history has them."""
+        """Return the children that the run history has."""
         base = self._base()
         url = f"{base.rstrip('/')}{self._run(name)}/children"
         runs = [
@@ -135,7 +135,7 @@ class AzureJobs:
 
     @answers_decoded()
     def set_archived(self, name: str, *, archived: bool) -> None:
-        """A flag of the run, as azure-ai-ml 1.35.2 sets it."""
+        """Set a flag of the run, as azure-ai-ml 1.35.2 does."""
         self._change_run(self.show(name), {"hidden": archived})
 
     @answers_decoded()
@@ -148,7 +148,7 @@ class AzureJobs:
         return self.show(name)
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:  # noqa: ARG002
-        """The last look at a job that has not begun says what it waits for."""
+        """Yield progress; the last one of a job that has not begun says what it waits for."""
         clock = self.arm.clock
         began, last_line = clock.now(), ""
         while True:
@@ -165,24 +165,24 @@ class AzureJobs:
 
     @answers_decoded()
     def stream(self, name: str) -> None:
-        """As azure-ai-ml does it."""
+        """Stream as azure-ai-ml does."""
         self.show(name)
         with self._client(name) as client:
             client.jobs.stream(name)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """Not supported: raises a ServiceError."""
+        """Raise a ServiceError: not supported."""
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
     @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
-        """As azure-ai-ml does it."""
+        """Download as azure-ai-ml does."""
         job = self.show(name)
         if not job.ended:
             text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"
             raise Permanent("JobNotEnded", text, status=CONFLICT)
-        # Of a job of an endpoint azure-ai-ml downloads the scores, whatever it is asked for, and
-        # puts them where it is told to, without a folder of their own.
+        # For a job of an endpoint azure-ai-ml downloads the scores, whatever output is named, and
+        # does not give them their own folder.
         scores = "deploymentName" in job.body["properties"]
         if scores and output not in (None, _SCORES):
             raise _no_output(name, output)
@@ -196,9 +196,9 @@ class AzureJobs:
         return sdk.quiet_client(self.arm, self.scope, self.cloud, f"job {name}")
 
     def _tagged(self, job: Job, tags: Mapping[str, Data]) -> Job:
-        """A job that was started a moment ago, with these tags.
+        """Set the tags of a job that was just started.
 
-        The service takes them for a job that is there: "Only description, tags, displayName,
+        The service accepts them only for an existing job: "Only description, tags, displayName,
         properties, and isArchived can be updated" (Azure/azure-sdk-for-python#42156).
         """
         try:
@@ -209,7 +209,7 @@ class AzureJobs:
             raise Permanent(error.code, text, status=error.status) from None
 
     def _change_run(self, job: Job, changes: Data) -> None:
-        """Change what may change of a job: its run in the run history has it."""
+        """Change a job's mutable values, on its run in the run history."""
         base = self._base()
         experiment = path_of("experiments", str(job.body["properties"].get("experimentName")))
         url = f"{base.rstrip('/')}{_HISTORY}{workspace_path(self.scope)}{experiment}"
@@ -223,7 +223,7 @@ class AzureJobs:
         return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
 
     def _base(self) -> str:
-        """The URL of the workspace's data plane, from the workspace's discovery URL."""
+        """Return the URL of the workspace's data plane, from its discovery URL."""
         url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
         plane = data_plane(self.arm, self.cloud, str(url)) if url else None
         base = plane.get(str(url), "").get("api") if plane else None
@@ -244,7 +244,7 @@ _BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
 
 
 def with_reasons(arm: ArmClient, scope: Scope, job: Job) -> Job:
-    """The job with what it waits for; as it is where that is unknown."""
+    """Add what the job waits for; unchanged if that is unknown."""
     properties = job.body["properties"]
     if job.status not in _BEFORE:
         return job
@@ -259,7 +259,7 @@ def with_reasons(arm: ArmClient, scope: Scope, job: Job) -> Job:
 
 
 def _cluster(arm: ArmClient, scope: Scope, job: Mapping[str, Data]) -> Mapping[str, Data] | None:
-    """The cluster of a job; a job of an endpoint has that of its deployment (recorded)."""
+    """Return the cluster of a job; an endpoint's job has that of its deployment (recorded)."""
     compute_id = job.get("computeId")
     if not compute_id and job.get("deploymentName"):
         owner = Address("batch-deployment", str(job["deploymentName"]), str(job["endpointName"]))

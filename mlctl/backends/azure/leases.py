@@ -1,7 +1,7 @@
-"""Leases of projects as leases of blobs in the workspace's own container; journals beside them.
+"""Leases of projects, as leases of blobs in the workspace's own container, with journals.
 
-The blob says who holds the lease, its metadata the fencing token, and Azure Storage who may write
-it. The resource manager knows nothing of either: whoever writes there renews the lease just before.
+The blob names the holder, its metadata has the fencing token, and Azure Storage enforces who may
+write it. The resource manager knows of neither, so writers renew the lease just before each write.
 What is on its way by then cannot be called back.
 """
 
@@ -29,7 +29,7 @@ TIMES: dict[str, Any] = {"connection_timeout": 5.0, "read_timeout": 10.0}
 _FORBIDDEN = 403
 _PRESENT, _LOCKED = "LeaseAlreadyPresent", "locked"
 _BROKEN = "LeaseIsBrokenAndCannotBeRenewed"
-# What says that a lease is not ours any more, or that its blob is gone.
+# Codes saying that a lease is no longer ours, or that its blob is gone.
 _LOST = frozenset(
     {
         *(_BROKEN, "LeaseIdMismatchWithLeaseOperation", "LeaseNotPresentWithLeaseOperation"),
@@ -40,10 +40,10 @@ _T = TypeVar("_T")
 
 
 class BlobLeases:
-    """The leases of one workspace: each method as its port says.
+    """The leases of one workspace; each method does what its port says.
 
-    `store` gives its datastore when it is first needed. `elapsed` counts seconds from any moment,
-    also while the machine sleeps; `wall` gives Unix seconds.
+    `store` returns its datastore on first use. `elapsed` counts seconds from any moment, also while
+    the machine sleeps; `wall` returns Unix seconds.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BlobLeases:
         self._elapsed = elapsed
         self._wall = wall
         self._container: Any = None
-        self._until: dict[str, float] = {}  # by id: when a lease of ours is over, in `elapsed`
+        self._until: dict[str, float] = {}  # by id: when a lease of ours ends, in `elapsed`
 
     def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
         return self.ask(lambda container: self._acquire(container, project, holder, duration))
@@ -76,14 +76,14 @@ class BlobLeases:
                 **TIMES,
             )
         except BaseException:
-            with suppress(AzureError):  # it is over by itself in a minute
+            with suppress(AzureError):  # it expires in a minute
                 blob_lease.release(**TIMES)
             raise
         self._until[lease.id] = begun + duration
         return lease
 
     def _taken(self, blob: Any, project: str, duration: int) -> Any:
-        """The SDK's client of the lease of a blob, which is made where there is none."""
+        """Return the SDK's client for the lease of a blob, which is created if missing."""
         try:
             return blob.acquire_lease(lease_duration=duration, **TIMES)
         except ResourceNotFoundError:
@@ -100,16 +100,16 @@ class BlobLeases:
             self.ask(lambda container: _client(container, lease).renew(**TIMES))
         except ServiceError as error:
             if _LOST.intersection(error.inner):
-                why = "it was broken" if _BROKEN in error.inner else "another has taken it"
+                why = "it was broken" if _BROKEN in error.inner else "another process has taken it"
                 raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
             raise
         self._until[lease.id] = max(begun + lease.ends - lease.since, self._until.get(lease.id, 0))
 
     def check(self, lease: Lease) -> None:
-        """Renew a lease before a write; what cannot be asked is known by the clock for a while.
+        """Renew a lease before a write; if Storage does not answer, the clock decides for a while.
 
         Raises:
-            LeaseLost: it was lost, or is over as far as is known here.
+            LeaseLost: it was lost or, as far as known here, has expired.
         """
         try:
             self.renew(lease)
@@ -118,7 +118,7 @@ class BlobLeases:
         except ServiceError as error:
             if self._elapsed() < self._until.get(lease.id, 0) - _MARGIN_S:
                 return
-            why = f"it is over, and cannot be renewed: {error.message}"
+            why = f"it has expired, and cannot be renewed: {error.message}"
             raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
 
     def release(self, lease: Lease) -> None:
@@ -163,21 +163,21 @@ class BlobLeases:
         return True
 
     def _lease(self, blob: Any, project: str) -> Lease:
-        """The lease of a blob as its holder has written it there, without its id."""
+        """Return the lease of a blob as its holder has written it, without its id."""
         read = blob.download_blob(**TIMES)
         token = (read.properties.metadata or {}).get(_TOKEN)
         try:
             content = dict(json.loads(read.readall() or b"{}"))
             duration = float(content.get("duration") or LEASE_S)
             started = float(content.get("since") or self._wall())
-        except (TypeError, ValueError):  # somebody else's words
+        except (TypeError, ValueError):  # somebody else's text
             content, duration, started = {}, LEASE_S, self._wall()
         holder = Holder.of(content.get("holder") or {})
-        # Renewed just now, as far as anybody can see.
+        # Renewed just now, as far as anybody can tell.
         return Lease(project, int(token or 0), holder, started, self._wall() + duration)
 
     def ask(self, ask: Callable[[Any], _T]) -> _T:
-        """What the container answers: by the workspace's secret, or by the caller's own right.
+        """Query the container with the workspace's secret, or with the caller's own permission.
 
         Raises:
             ServiceError: the storage cannot be reached, or refuses.
@@ -203,7 +203,7 @@ class BlobLeases:
 
 
 def _answer(ask: Callable[[], _T]) -> _T:
-    """What is asked of the storage."""
+    """Query the storage."""
     try:
         with sdk_errors_decoded():
             return ask()
@@ -220,7 +220,7 @@ def _answer(ask: Callable[[], _T]) -> _T:
         raise service_error from None
 
 
-_STORE = "LeaseStore"  # the code, by which there is advice
+_STORE = "LeaseStore"  # the code, by which mlctl gives advice
 
 
 def _name(project: str) -> str:
@@ -234,7 +234,7 @@ def _client(container: Any, lease: Lease) -> Any:
 
 
 def _make(blob: Any) -> None:
-    """Make an empty blob, unless another has meanwhile."""
+    """Create an empty blob, unless another process has meanwhile."""
     try:
         blob.upload_blob(b"", overwrite=False, **TIMES)
     except HttpResponseError as error:
@@ -260,7 +260,7 @@ _END = ".jsonl"
 
 
 class BlobJournals(Journals):
-    """The journals of one workspace: each method as its port says.
+    """The journals of one workspace; each method does what its port says.
 
     A blob is written whole, under a lease that is renewed just before: nobody else writes it then.
     """
@@ -268,7 +268,7 @@ class BlobJournals(Journals):
     def __init__(self, leases: BlobLeases, lease: Lease | None) -> None:
         self._leases = leases
         self._lease = lease
-        self._lines: dict[str, bytes] = {}  # what this process knows to be there
+        self._lines: dict[str, bytes] = {}  # what this process knows to exist
 
     def append(self, name: str, record: Mapping[str, Data]) -> None:
         if name not in self._lines:

@@ -1,4 +1,4 @@
-"""URLs that an answer or a variable gives: whether they are any, and of whose host."""
+"""Check URLs from answers or variables: whether they are valid, and their host."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ _NETLOC = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?")
 
 
 def split(url: str) -> SplitResult:
-    """The parts of a URL of a host.
+    """Split a URL that has a host.
 
     Raises:
-        Permanent: it is none.
+        Permanent: it is not one.
     """
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not _NETLOC.fullmatch(parts.netloc):
-        raise Permanent("InvalidUrl", f"`{errors.redact(url)}` is no URL of a host")
+        raise Permanent("InvalidUrl", f"`{errors.redact(url)}` is not a URL with a host")
     return parts
 
 
 def origin(url: str) -> tuple[str, str]:
-    """Scheme and host of a URL as they compare: in lower case, without the scheme's own port."""
+    """Return scheme and host of a URL in comparable form: lower case, no default port."""
     scheme, host = split(url)[:2]
     return scheme, host.lower().removesuffix(_USUAL_PORTS[scheme])
 
 
 def uses_tls(base: str) -> bool:
-    """Whether a URL is https; plain http is allowed on loopback only.
+    """Whether a URL is https; plain http is only allowed on loopback.
 
     Raises:
-        Permanent: it is no URL, or tokens would go over the network in clear.
+        Permanent: it is not a URL, or tokens would be sent over the network in clear text.
     """
     parts = split(base)
     if parts.scheme == "https":
@@ -54,10 +54,10 @@ def uses_tls(base: str) -> bool:
 
 
 def next_link(base: str, page: Mapping[str, Data]) -> str | None:
-    """The URL of the page after this one; None after the last.
+    """Return the URL of the next page; None after the last.
 
     Raises:
-        ServiceError: it is no URL.
+        ServiceError: it is not a URL.
     """
     link = page.get("nextLink")
     if not link:
@@ -69,11 +69,11 @@ def next_link(base: str, page: Mapping[str, Data]) -> str | None:
             return url
     except (ValueError, Permanent):
         pass
-    raise errors.malformed_response(f"its nextLink is no URL: {errors.redact(repr(link))}")
+    raise errors.malformed_response(f"its nextLink is not a URL: {errors.redact(repr(link))}")
 
 
 class SameHostPolicy:
-    """A policy that sends tokens only to the resource manager's own host and its subdomains."""
+    """A policy that only sends tokens to the resource manager's host and its subdomains."""
 
     next: Any
 
@@ -84,10 +84,10 @@ class SameHostPolicy:
         """Send a request.
 
         Raises:
-            Permanent: its URL is of another host, or is none.
+            Permanent: its URL is of another host, or invalid.
         """
         scheme, host = origin(request.http_request.url)
         if scheme != self._scheme or not f".{host}".endswith(f".{self._host}"):
-            message = f"an answer leads to another host ({host}), which gets no token from here"
+            message = f"an answer leads to another host ({host}), to which mlctl sends no token"
             raise Permanent("ForeignLink", message)
         return self.next.send(request)

@@ -1,7 +1,4 @@
-"""What Azure Monitor knows: who wrote a resource, and what the nodes of clusters did.
-
-Activity Logs - List (2015-04-01), and Metrics - List (2018-01-01).
-"""
+"""Read who wrote a resource from Azure's activity log (Activity Logs - List, 2015-04-01)."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent
 
 VERSION = "2015-04-01"
-_KEPT = timedelta(days=89)  # the log reaches 90 days back, and refuses more
+_KEPT = timedelta(days=89)  # days of the log, which refuses more
 _SELECT = "caller,claims,operationName,status,eventTimestamp,resourceId"
-_FEW = 8  # resources that are asked for one by one; of more the log of their group is read
-_LONGEST = 10_000  # events of a group that are read; what these leave open is asked one by one
+_FEW = 8  # resources that are queried one by one; for more, the log of their group is read
+_LONGEST = 10_000  # events of a group that are read; the rest is queried one by one
 
 
 def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
-    """The writes and deletes of a resource in the last 89 days, newest first."""
+    """Return the writes and deletes of a resource in the last 89 days, newest first."""
     uri = address.id(scope).replace("'", "''")
     events = _events(arm, scope, f"resourceUri eq '{uri}'")
     activities = {activity for event in events for activity in _activities_of(event)}
@@ -36,7 +33,7 @@ def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity
 def last_writes(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> dict[Address, Activity]:
-    """The last write or delete of each of these in the last 89 days."""
+    """Return the last write or delete of each resource in the last 89 days."""
     newest: dict[Address, Activity] = {}
     remaining = set(addresses)
     if len(remaining) > _FEW:
@@ -56,7 +53,7 @@ def last_writes(
 def _in_group(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> tuple[dict[Address, Activity], bool]:
-    """What the log of the resource group, newest first, says of some; and whether that is all."""
+    """Read the resource group's log; also return whether it was read completely."""
     by_id = {address.id(scope).casefold(): address for address in addresses}
     newest: dict[Address, Activity] = {}
     group = scope.resource_group.replace("'", "''")
@@ -89,7 +86,7 @@ def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, 
 
 
 def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
-    """What an event says; those of reads, of failures and of what was only begun say nothing."""
+    """Yield an event's activity; not for reads, failures and starts."""
     operation = str(get(event, ("operationName", "value"), "")).casefold()
     status = str(get(event, ("status", "value"), "")).casefold()
     verb = operation.rpartition("/")[2]
@@ -126,7 +123,7 @@ def of_cluster(
 
 
 def _span(arm: ArmClient, scope: Scope, length: float) -> str:
-    """The time span of the last `length` seconds, by the service's clock."""
+    """Return the time span of the last `length` seconds, by the service's clock."""
     service_time = arm.date(workspace_path(scope))
     now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
     begun = now - timedelta(seconds=length)
@@ -145,7 +142,7 @@ def _series(metric: Mapping[str, Data], interval: str) -> Series:
 
 
 def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
-    """Missing values count as 0."""
+    """Yield intervals; missing values count as 0."""
     for point in points:
         numbers = (float(point.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
         yield MetricInterval(str(point["timeStamp"]), *numbers)

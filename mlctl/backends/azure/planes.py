@@ -1,4 +1,4 @@
-"""The data planes of Azure Machine Learning: hosts beside the resource manager's."""
+"""The data planes of Azure Machine Learning: hosts other than the resource manager's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DISCOVERIES: Mapping[str, str] = {
 
 
 def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
-    """A client for the data plane at a URL; tokens go only to hosts of Azure or the manager.
+    """Return a client for a data plane; tokens only go to hosts of Azure or the manager.
 
     Raises:
         Permanent: the URL is of another host.
@@ -37,19 +37,19 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
     domains = _DOMAINS.get(cloud.name.casefold())
     if domains and parts.scheme == "https" and _within(parts.hostname, domains):
         return arm.at_host(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
-    text = f"an answer leads to another host ({parts.hostname}), which gets no token"
+    text = f"an answer leads to another host ({parts.hostname}), to which mlctl sends no token"
     raise Permanent("ForeignLink", text)
 
 
 def data_plane_token(arm: ArmClient, cloud: Cloud) -> str:
-    """A token for the data planes of a cloud; of one that is none of Azure's, for its manager."""
+    """Return a token for a cloud's data planes; for its manager if it is not one of Azure's."""
     name = cloud.name.casefold()
     domains = _DOMAINS.get(name) or (links.split(arm.base).netloc,)
     return str(arm.credential.get_token(f"https://{domains[0]}/.default").token)
 
 
 def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
-    """Where a cloud describes its registries; one that is not Azure's does so at its manager."""
+    """Return where a cloud describes its registries; at its manager if it is not Azure's."""
     name = cloud.name.casefold()
     of_azure = name in CLOUDS and links.origin(arm.base) == links.origin(CLOUDS[name].manager)
     return _DISCOVERIES[name] if of_azure else arm.base

@@ -15,8 +15,8 @@ from mlctl.catalog import retail, spot_tables
 from mlctl.catalog.prices import Price
 from mlctl.pointer import Data
 
-_SIZES = 20  # in one request: some 1,400 characters of filter
-_MOST_PAGES = 2_000  # of one request; all meters of virtual machines are some 500
+_SIZES = 20  # per request: some 1,400 characters of filter
+_MOST_PAGES = 2_000  # per request; there are some 500 with all meters of virtual machines
 
 
 def fetch_prices(
@@ -27,7 +27,7 @@ def fetch_prices(
     clock: Clock | None = None,
     transport: Any = None,
 ) -> dict[tuple[str, str], Price]:
-    """The prices of sizes (none: of all) in regions (none: in all) that are asked now.
+    """Return current prices of sizes (none: of all) in regions (none: in all).
 
     Raises:
         ServiceError: there is no answer, or one of its pages cannot be read.
@@ -44,33 +44,33 @@ def fetch_prices(
 
 
 def _meters(fetch: Callable[[str], Data], url: str, filter_: str) -> Iterator[Mapping[str, Any]]:
-    """The meters that a filter lets through, page after page."""
+    """Yield the meters that match a filter, page by page."""
     query = urlencode({"api-version": retail.VERSION, "$filter": filter_}, quote_via=quote)
     link: str | None = f"{url}?{query}"
     links_read: set[str] = set()
     while link is not None:
         if link in links_read or len(links_read) == _MOST_PAGES:
-            raise errors.malformed_response("its pages have no end")
+            raise errors.malformed_response("it has too many pages")
         links_read.add(link)
         page = fetch(link)
         if not isinstance(page, dict) or not isinstance(page.get("Items"), list):
-            raise errors.malformed_response("a page of prices has no list of `Items`")
+            raise errors.malformed_response("a page of prices has no `Items` list")
         yield from errors.objects(page["Items"], "Items")
         link = _next(url, page.get("NextPageLink"))
 
 
 def _next(url: str, link: Data) -> str | None:
-    """The link to the next page, which has to lead to the same host."""
+    """Return the link to the next page, which must be on the same host."""
     if not link:
         return None
     if not isinstance(link, str):
-        raise errors.malformed_response("its NextPageLink is no URL")
+        raise errors.malformed_response("its NextPageLink is not a URL")
     page, following = links.split(url), links.split(link)
     ports = [parts.port or {"https": 443, "http": 80}[parts.scheme] for parts in (page, following)]
     if (page.scheme, page.hostname) != (following.scheme, following.hostname) or ports[0] != ports[
         1
     ]:
-        raise errors.malformed_response(f"its next page is at another host ({following.netloc})")
+        raise errors.malformed_response(f"its next page is on another host ({following.netloc})")
     return link
 
 
@@ -81,7 +81,7 @@ _MOST_READ = 2_000  # of one query
 def fetch_spot_tables(
     arm: ArmClient, sizes: Sequence[str], regions: Sequence[str]
 ) -> dict[tuple[str, str], Price]:
-    """Spot prices and eviction rates of sizes (none: of all) in regions (none: in all).
+    """Return Spot prices and eviction rates of sizes (none: of all) in regions (none: in all).
 
     Raises:
         ServiceError: there is no answer, or one of its pages cannot be read.
@@ -95,7 +95,7 @@ def fetch_spot_tables(
 
 
 def _rows(arm: ArmClient, query: str) -> Iterator[Mapping[str, Any]]:
-    """The rows of a query's answer, page after page."""
+    """Yield the rows of a query's answer, page by page."""
     options: dict[str, Any] = {"$top": spot_tables.PAGE, "resultFormat": "objectArray"}
     tokens_read: set[str] = set()
     while True:
@@ -106,6 +106,6 @@ def _rows(arm: ArmClient, query: str) -> Iterator[Mapping[str, Any]]:
         if not token:
             return
         if not isinstance(token, str) or token in tokens_read or len(tokens_read) == _MOST_READ:
-            raise errors.malformed_response("the pages of Resource Graph have no end")
+            raise errors.malformed_response("Resource Graph returned too many pages")
         tokens_read.add(token)
         options = {**options, "$skipToken": token}

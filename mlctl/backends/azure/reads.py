@@ -1,4 +1,4 @@
-"""Reading resources in few requests: a few of a kind one by one, more by a list."""
+"""Read resources in few requests: a few of a kind one by one, more by a list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlctl.pointer import Data, get
 from mlctl.service_errors import OTHER_TYPE, NotFound, Permanent
 
 FEW = 2  # up to so many of a kind are read one by one; of one endpoint's deployments, one
-_ALL = {"listViewType": "All"}  # archived or disabled ones too
+_ALL = {"listViewType": "All"}  # including archived or disabled ones
 
 Body = Mapping[str, Data]
 LiveResources = dict[Address, Live]
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def resource_path(address: Address, scope: Scope) -> str:
-    """The ARM path of a resource; without a version, that of all versions."""
+    """Return the ARM path of a resource; without a version, that of all versions."""
     collection = ALL[address.kind].collection
     above = resource_path(address.up, scope) if address.up else workspace_path(scope)
     version = ("versions", address.version) if address.version is not None else ()
@@ -32,13 +32,13 @@ def resource_path(address: Address, scope: Scope) -> str:
 
 
 def workspace_path(scope: Scope) -> str:
-    """The ARM path of the workspace."""
+    """Return the ARM path of the workspace."""
     names = scope.id.strip("/").split("/")
     return path_of(*names)
 
 
 def run_concurrently(questions: Iterable[Callable[[], T]]) -> list[T]:
-    """The results of independent requests, sent concurrently."""
+    """Send independent requests concurrently, and return their results."""
     calls = list(questions)
     if len(calls) == 1:
         return [calls[0]()]
@@ -54,7 +54,7 @@ class ResourceReader:
         self._scope = scope
 
     def questions(self, addresses: Collection[Address]) -> Iterator[Callable[[], LiveResources]]:
-        """Independent requests whose results are the resources, of these addresses, that exist.
+        """Yield independent requests that together read these addresses, as far as they exist.
 
         Deployments are read by endpoint, versions by name: there is no list of all of them.
         """
@@ -72,7 +72,7 @@ class ResourceReader:
                 yield from (partial(self._read_one, address) for address in group)
 
     def every(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by parent and name; versions oldest first."""
+        """Return all of a kind (of one parent), by parent and name; versions oldest first."""
         collection, holder = ALL[kind].collection, ALL[kind].parent
         version, query = ALL[kind].arm.api_version, _ALL if ALL[kind].content.job else {}
         if holder and parent is None:
@@ -88,7 +88,7 @@ class ResourceReader:
         return sorted(resources, key=lambda live: live.address.name.casefold())
 
     def _of_collection(self, *kinds: str) -> dict[str, list[Live]]:
-        """All of each of the kinds of one collection, which is listed once."""
+        """Return all resources of the kinds in a collection, which is listed once."""
         if len(kinds) == 1:
             return {kinds[0]: self.every(kinds[0])}
         root = workspace_path(self._scope) + path_of(ALL[kinds[0]].collection)
@@ -96,12 +96,12 @@ class ResourceReader:
         return {kind: _by_name(kind, bodies) for kind in kinds}
 
     def all_of(self, kinds: Sequence[str]) -> list[Live]:
-        """All of these kinds; there is no one list beneath all parents, which are listed once."""
+        """Return all of these kinds; parents, which have no common list of children, once."""
 
         def of(kind: str, parent: str) -> list[Live]:
             try:
                 return self.every(kind, parent)
-            except NotFound:  # it was deleted just now
+            except NotFound:  # it was just deleted
                 return []
 
         lists: dict[str, list[Live]] = {}
@@ -128,7 +128,7 @@ class ResourceReader:
         return {address: _live(address.kind, body)}
 
     def _newest(self, address: Address) -> LiveResources:
-        """The version created last, as the SDK asks for `@latest`."""
+        """Return the version created last, as the SDK resolves `@latest`."""
         query = {"$orderBy": "createdtime desc", "$top": "1"}
         versions = resource_path(address, self._scope) + path_of("versions")
         entries = (self._arm.find(versions, **query) or {}).get("value")
@@ -162,7 +162,7 @@ def _versioned(kind: str) -> bool:
 
 
 def _is_of_kind(kind: str, body: Body) -> bool:
-    """Whether a body is of the kind: computes are of many types, and a cluster is one."""
+    """Whether a body is of the kind: computes have many types, and a cluster is one."""
     live_type = ALL[kind].arm.live_type
     if live_type is None:
         return True
@@ -171,13 +171,13 @@ def _is_of_kind(kind: str, body: Body) -> bool:
 
 
 def _by_name(kind: str, bodies: Iterable[Body]) -> list[Live]:
-    """What is of the kind, by name."""
+    """Return the resources of the kind, by name."""
     resources = [_live(kind, body) for body in bodies if _is_of_kind(kind, body)]
     return sorted(resources, key=lambda live: live.address.name.casefold())
 
 
 def _live(kind: str, body: Body) -> Live:
-    """A body with the address that its id says: nested names are spelt in more than one way."""
+    """Return a body with the address in its id: nested names are spelt in several ways."""
     parts = str(body.get("id") or body.get("name")).strip("/").split("/")  # schedule-list-enabled
     if _versioned(kind):
         return Live(Address(kind, parts[-3], None, parts[-1]), body)

@@ -1,7 +1,7 @@
-"""Registries of Azure: looked up by name, read and written on the data plane where they are.
+"""Azure registries: looked up by name, read and written on their data planes.
 
-URLs, bodies and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`). A place
-for the files of an asset is asked for first, of all but components, whether there are any or not.
+URLs, bodies and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`). For all
+assets but components, a place for files is requested first, even if there are none.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _PLACE = "primaryRegionResourceProviderUri"
 
 
 class RegistryScope(Scope):
-    """A registry in place of a workspace: its assets have ids without subscription and group."""
+    """A registry in place of a workspace: its assets' ids have no subscription and group."""
 
     __slots__ = ()
 
     @property
     def id(self) -> str:
-        """What the ids of its assets begin with."""
+        """Return the prefix of its assets' ids."""
         return f"azureml://registries/{self.workspace}"
 
 
 class AzureRegistry:
-    """One registry: what its port has is as that says."""
+    """One registry; each method of its port does what that says."""
 
     def __init__(self, arm: ArmClient, cloud: Cloud, name: str) -> None:
         self._arm = arm
@@ -60,7 +60,7 @@ class AzureRegistry:
 
     @answers_decoded()
     def read(self, address: Address) -> Live:
-        """Without a version the one that the service calls the latest."""
+        """Read an asset; without a version, the one that the service calls the latest."""
         if address.version is None:
             versions = self._plane.get(self._path(address), _VERSION)
             latest = get(versions, ("properties", "latestVersion"))
@@ -86,10 +86,10 @@ class AzureRegistry:
         return self._plane.begin("PUT", at, body, version=_VERSION)
 
     def reserve(self, address: Address) -> str | None:
-        """The signed URL of a container for the files of a version; None where that is there.
+        """Return the signed URL of a container for a version's files; None if the version exists.
 
         Raises:
-            ServiceError: refused; there is no such registry.
+            ServiceError: the service refuses, or the registry does not exist.
         """
         names = (address.name, "versions", str(address.version))
         asset_id = address.id(self.scope)
@@ -103,18 +103,18 @@ class AzureRegistry:
             raise
         signed = get(answer, ("blobReferenceForConsumption", "credential", "sasUri"))
         if not signed:
-            raise errors.malformed_response("the registry gives no place to upload to")
+            raise errors.malformed_response("the registry returned no upload location")
         return str(signed)
 
     def begin_import(self, source: str, target: Address) -> AzureOperation:
-        """Start to copy the asset of a workspace that the id `source` names.
+        """Start to copy the workspace asset with the id `source`.
 
         Raises:
-            ServiceError: the registry has the version already; refused.
+            ServiceError: the registry already has the version, or refuses.
         """
         at = self._path(target) + path_of("versions", str(target.version))
         if self._plane.find(at, _VERSION) is not None:
-            text = f"{target} exists in registry {self._name}; share it as another version"
+            text = f"{target} already exists in registry {self._name}; share it as another version"
             raise Permanent("Conflict", text, status=CONFLICT)
         properties = {"destinationName": target.name, "destinationVersion": target.version}
         body = {"properties": {"referenceType": "Id", **properties, "sourceAssetId": source}}
@@ -123,7 +123,7 @@ class AzureRegistry:
     @property
     @answers_decoded()
     def location(self) -> str:
-        """The region that it was made in."""
+        """The region that it was created in."""
         return catalog.region(self._details.get("primaryRegion"))
 
     def _versions(self, address: Address) -> Iterator[Live]:
@@ -132,7 +132,7 @@ class AzureRegistry:
 
     @cached_property
     def _details(self) -> dict[str, Data]:
-        """Where the registry is."""
+        """Return where the registry is."""
         url = discovery_url(self._arm, self._cloud)
         at = path_of("registrymanagement", "v1.0", "registries", self._name, "discovery")
         return data_plane(self._arm, self._cloud, url).get(url + at, "")
@@ -141,12 +141,12 @@ class AzureRegistry:
     def _plane(self) -> ArmClient:
         url = self._details.get(_PLACE)
         if not url:
-            raise errors.malformed_response(f"registry {self._name} tells no place")
+            raise errors.malformed_response(f"registry {self._name} has no known location")
         return data_plane(self._arm, self._cloud, str(url))
 
     @property
     def _place(self) -> str:
-        """The path of the registry."""
+        """Return the path of the registry."""
         details = self._details
         return FRONT + path_of(
             *("subscriptions", str(details.get("subscriptionId"))),
@@ -155,7 +155,7 @@ class AzureRegistry:
         )
 
     def _root(self, kind: str) -> str:
-        """The path of all assets of a kind."""
+        """Return the path of all assets of a kind."""
         return self._place + path_of(ALL[kind].collection)
 
     def _path(self, address: Address) -> str:
@@ -163,7 +163,7 @@ class AzureRegistry:
 
 
 _WITHOUT_PLACE = ("component",)
-# Where the bodies of assets name their files.
+# The places in the bodies of assets that name their files.
 _PLACES = tuple(
     ("properties", *path)
     for path in (("modelUri",), ("dataUri",), ("codeUri",), ("build", "contextUri"))
@@ -181,7 +181,7 @@ class RegistryWriter(Backend, SupportsUpload, SupportsRegistries):
         self._registry = AzureRegistry(arm, cloud, registry)
         self.scope = self._registry.scope
         self._reserved: set[Address] = set()
-        self._hashed: dict[str, Data] = {}  # by the URLs of uploads: the paths that tell their hash
+        self._hashed: dict[str, Data] = {}  # by the URLs of uploads: the paths that show their hash
 
     @property
     def location(self) -> str:
@@ -231,7 +231,9 @@ class RegistryWriter(Backend, SupportsUpload, SupportsRegistries):
         check_unchanged(upload)
         signed = self._registry.reserve(address)
         if signed is None:
-            text = f"{address} exists in registry {self.scope.workspace}, and its files stay"
+            text = (
+                f"{address} already exists in registry {self.scope.workspace}, and its files stay"
+            )
             raise Permanent("Conflict", f"{text}: write another version", status=CONFLICT)
         send_files(container(signed, None, self._arm), upload, PurePosixPath(), address)
         self._reserved.add(address)

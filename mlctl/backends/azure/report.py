@@ -1,8 +1,8 @@
-"""What the service answers to a few reads, without values: for `mlctl doctor --report`.
+"""Report the form of the service's answers to a few reads, for `mlctl doctor --report`.
 
-Of each answer only its form is kept: status, codes of errors, names of headers, keys of the body
-and the types of their values. Ids, names, tags and every other value are left out, so that a user
-with a subscription can send it, and settle what docs/azure.md calls open.
+Only the form is kept: status, codes of errors, names of headers, keys of the body and the types of
+their values. Ids, names, tags and all other values are left out, so that a user with a subscription
+can send it, and settle what docs/azure.md calls open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mlctl.service_errors import ServiceError
 
 _ABSENT = "mlctl-report-absent"
 _AUTHORIZATION = "/providers/Microsoft.Authorization"
-# Keys that their owner chose, or that are ids: they are counted, not shown.
+# Keys that users chose, or that are ids: they are counted, not shown.
 _FREE = frozenset(
     {
         "tags",
@@ -51,7 +51,7 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A read whose answer would settle an open point, by that point's name in docs/azure.md."""
+    """A read whose answer would settle an open point, named as in docs/azure.md."""
 
     settles: str
     what: str
@@ -61,7 +61,7 @@ class Probe:
 
 
 def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
-    """The reads, in order; those of what is there are made of names that lists answer with."""
+    """Yield the reads in order; existing resources are named from lists."""
     workspace = workspace_path(scope)
     group = workspace.partition("/providers/")[0]
     subscription = path_of("subscriptions", scope.subscription)
@@ -94,7 +94,7 @@ def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
 
 
 def _of_first(arm: ArmClient, kind: str, collection: str, *, versioned: bool) -> Iterator[Probe]:
-    """Reads about the first of a collection, where there is one that may be read."""
+    """Yield reads of the first resource in a collection, if there is a readable one."""
     try:
         first = next(iter(arm.pages(collection)), None)
     except ServiceError:
@@ -124,7 +124,7 @@ def _of_first(arm: ArmClient, kind: str, collection: str, *, versioned: bool) ->
 
 
 def report(arm: ArmClient, scope: Scope, region: str) -> Iterator[dict[str, Data]]:
-    """The form of each answer; of one that never came, why."""
+    """Yield the form of each answer, or why there was none."""
     for probe in probes(arm, scope, region):
         answers: dict[str, Data] = {
             "settles": probe.settles,
@@ -142,10 +142,10 @@ def report(arm: ArmClient, scope: Scope, region: str) -> Iterator[dict[str, Data
 
 
 def form(data: Data, name: str = "") -> Data:
-    """The keys of plain data and the types of its values; `name` is the key that it stands under.
+    """Return the keys of plain data and the types of its values; `name` is its own key.
 
-    Lists become their length and the forms that their items have; keys that their owner chose
-    become their number.
+    Lists become their length and the forms of their items; keys that users chose become their
+    number.
     """
     if isinstance(data, dict):
         if name in _FREE or not all(_KEY.fullmatch(str(key)) for key in data):
@@ -163,13 +163,13 @@ def form(data: Data, name: str = "") -> Data:
 
 
 def _within(above: str, key: str, value: Data) -> str:
-    """`properties` of texts within `properties` are the owner's, unlike those of computes."""
+    """Whether `properties` within `properties` are the user's texts, unlike those of computes."""
     owned = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
     return "properties.properties" if above == key == "properties" and owned else key
 
 
 def _codes(body: Data) -> Iterator[str]:
-    """The codes of an error, the outermost first; what is no code is left out."""
+    """Yield the codes of an error, outermost first; anything else is left out."""
     error = get(body, ("error",))
     inner = errors.inner_codes(error) if isinstance(error, dict) else ()
     while isinstance(error, dict):

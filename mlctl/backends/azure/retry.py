@@ -1,6 +1,6 @@
-"""Retries, pace and time limits: reads are retried, nothing runs past its deadline.
+"""Retries, pace and time limits: reads are retried, nothing exceeds its deadline.
 
-Writes are never retried here: apply does that, once, and reads back first.
+Writes are never retried here: apply does that, once, after reading back.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mlctl.dataclasses import dataclass, field
 from mlctl.service_errors import TIMED_OUT, TRANSIENT_STATUSES, Permanent
 
 _WRITES_LEFT = "x-ms-ratelimit-remaining-subscription-resource-requests"
-_FEW, _PACE = 5, 5.0  # writes left at which to slow down; seconds for each that is fewer
+_FEW, _PACE = 5, 5.0  # remaining writes at which to slow down; seconds for each one fewer
 _CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may take
 
 
 def elapsed() -> float:
-    """Seconds from any moment, also while the machine sleeps, where the system counts those."""
+    """Return seconds from any moment, including the machine's sleep if the system counts it."""
     return time.clock_gettime(_AWAKE_OR_NOT)
 
 
@@ -43,13 +43,13 @@ class Clock:
     wall: Callable[[], float] = time.time
 
     def deadline(self) -> float:
-        """The deadline of an operation that starts now."""
+        """Return the deadline of an operation that starts now."""
         return self.now() + self.limit
 
     def overdue(self, subject: str) -> Permanent:
-        """The error of an operation that took too long."""
+        """Build the error of an operation that took too long."""
         message = (
-            f"{subject} has not ended within {self.limit:g} seconds; it may still go on"
+            f"{subject} has not ended within {self.limit:g} seconds; it may still be running"
             " in the service. `--timeout SECONDS` waits longer"
         )
         return Permanent(TIMED_OUT, message, status=408)
@@ -60,21 +60,21 @@ class Clock:
 
 
 class PacePolicy:
-    """A policy that slows writes down while the service reports that few more are allowed.
+    """A policy that slows writes down when the service reports that few more are allowed.
 
-    Deployments have a limit of their own (recorded: 25, card batch-deployment-put-create); how soon
-    more are allowed is not reported.
+    Deployments have their own limit (recorded: 25, card batch-deployment-put-create); the service
+    does not report when more are allowed.
     """
 
     next: Any
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._left: dict[str, int] = {}  # by collection: writes that are allowed yet
+        self._left: dict[str, int] = {}  # by collection: writes that are still allowed
         self._counting = Lock()
 
     def send(self, request: Any) -> Any:
-        """Send a request; a write where few more are allowed, after a pause."""
+        """Send a request; a write when few more are allowed, after a pause."""
         http_request = request.http_request
         if http_request.method not in ("PUT", "PATCH"):
             return self.next.send(request)

@@ -1,7 +1,7 @@
-"""Requests to online endpoints of Azure, their keys and tokens, and the logs of deployments.
+"""Requests to Azure's online endpoints, their keys and tokens, and deployments' logs.
 
-The flow is that of azure-ai-ml 1.35.2 (`OnlineEndpointOperations.invoke`, `.get_keys`). A request
-is sent once: nobody knows what the code behind it does.
+As in azure-ai-ml 1.35.2 (`OnlineEndpointOperations.invoke`, `.get_keys`). A request is sent only
+once, since its effects are unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VALID_S = 3600  # seconds; longer than a request takes
 
 @dataclass(frozen=True, slots=True)
 class _Secret:
-    """A key or token as a credential: it is sent as it is."""
+    """A key or token as a credential, sent unchanged."""
 
     text: str
 
@@ -37,24 +37,24 @@ class _Secret:
 
 
 def credentials(arm: ArmClient, scope: Scope, cloud: Cloud, endpoint: Address) -> dict[str, Data]:
-    """The keys of an endpoint, its token (`aml_token`), or one of Microsoft Entra ID."""
+    """Return an endpoint's keys, its token (`aml_token`), or one of Microsoft Entra ID."""
     return _credentials(arm, scope, cloud, endpoint, arm.get(resource_path(endpoint, scope)))
 
 
 def score(
     arm: ArmClient, scope: Scope, cloud: Cloud, endpoint: Address, name: str | None, request: Data
 ) -> Data:
-    """The answer of an endpoint's scoring URI, by the deployment `name` where one is given.
+    """Call an endpoint's scoring URI, or the deployment `name` if given.
 
     Raises:
-        NotFound: there is no such endpoint or deployment.
-        Permanent: it has no scoring URI yet, or one outside of the cloud.
+        NotFound: the endpoint or deployment does not exist.
+        Permanent: it has no scoring URI yet, or one outside the cloud.
     """
     body = arm.get(resource_path(endpoint, scope))
     uri = str(get(body, ("properties", "scoringUri")) or "")
     if not uri:
         raise Permanent("NoScoringUri", f"{endpoint} has no scoring URI yet")
-    data_plane(arm, cloud, uri)  # refuses other hosts: what is sent there is a secret
+    data_plane(arm, cloud, uri)  # refuses other hosts, since secrets are sent there
     answer = _credentials(arm, scope, cloud, endpoint, body)
     secret = _Secret(str(answer.get("primaryKey") or answer.get("accessToken")))
     parts = links.split(uri)
@@ -66,7 +66,7 @@ def score(
 
 
 def logs(arm: ArmClient, scope: Scope, deployment: Address, lines: int, container: str) -> str:
-    """The last lines of the logs of a container of a deployment."""
+    """Return the last lines of the logs of a deployment's container."""
     request = {"containerType": container, "tail": lines}
     return str(
         arm.post(f"{resource_path(deployment, scope)}/getLogs", request).get("content") or ""

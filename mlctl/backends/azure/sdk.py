@@ -1,6 +1,6 @@
-"""The client of azure-ai-ml, for what only the SDK does.
+"""The client of azure-ai-ml, for what only the SDK can do.
 
-It is imported where it is used: the import alone takes a second.
+It is imported on use: the import alone takes a second.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from mlctl.service_errors import Permanent
 
 
 def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any:
-    """An `MLClient` of a workspace, or of the `registry_name` among the options.
+    """Return an `MLClient` of a workspace, or of the `registry_name` in the options.
 
     It has the credential and the cloud of `arm`.
 
     Raises:
-        Permanent: azure-ai-ml is not installed, or a package that it needs does not suit it.
+        Permanent: azure-ai-ml is not installed, or one of its dependencies does not fit.
     """
     try:
         from azure.ai.ml import MLClient
@@ -41,7 +41,7 @@ def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any
 def quiet_client(
     arm: ArmClient, scope: Scope, cloud: Cloud, label: str, **options: Any
 ) -> Iterator[Any]:
-    """As `ml_client`, without the SDK's warnings, and with its own errors, about `label`, as ours.
+    """Yield `ml_client` without the SDK's warnings, with errors about `label` as ServiceErrors.
 
     Raises:
         ServiceError: what the block does is refused.
@@ -63,7 +63,7 @@ def quiet_client(
 
 
 def _cloud_options(arm: ArmClient, cloud: Cloud) -> dict[str, Any]:
-    """The cloud in the SDK's words; it knows the three of `clouds` itself."""
+    """Describe the cloud to the SDK, which knows the three of `clouds` itself."""
     if cloud.name.casefold() in CLOUDS:
         return {"cloud": cloud.name}
     base = arm.base

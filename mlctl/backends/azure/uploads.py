@@ -1,7 +1,7 @@
-"""Uploads of local files to the workspace's storage, laid out as by azure-ai-ml 1.35.2.
+"""Upload local files to the workspace's storage, in azure-ai-ml 1.35.2's layout.
 
-The folder of an upload is named by the hash of its content, and metadata of its first file mark it
-as complete: what one tool has uploaded, the other does not upload again.
+An upload's folder is named by the hash of its content, and metadata of its first file mark it as
+complete: what one tool has uploaded, the other does not upload again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mlctl.service_errors import Permanent
 
 _HASH_VERSION = "202208"
 _COMPLETED = {"upload_status": "completed"}
-_AT_ONCE = 8  # files that go up at the same time
+_AT_ONCE = 8  # files that are uploaded in parallel
 
 Body = Mapping[str, Data]
 
@@ -43,7 +43,7 @@ class Uploader:
         self._cloud = cloud
 
     def find_code(self, sha256: str) -> Address | None:
-        """A code asset with this content hash; the service searches all names."""
+        """Find a code asset with this content hash; the service searches all names."""
         versions = resource_path(Address("code", str(uuid5(NAMESPACE_OID, sha256))), self._scope)
         query = {"hash": sha256, "hashVersion": _HASH_VERSION}
         body = self._arm.find(versions + path_of("versions"), **query) or {}
@@ -53,7 +53,7 @@ class Uploader:
         return None
 
     def upload(self, address: Address, body: Body, upload: Upload) -> Body:
-        """Upload; the body that names what was uploaded."""
+        """Upload files, and return the body that refers to them."""
         check_unchanged(upload)
         match upload.target:
             case UploadTarget.CODE:
@@ -63,18 +63,18 @@ class Uploader:
         return with_place(body, upload.wire, code_id)
 
     def _code(self, address: Address, upload: Upload) -> str:
-        """Into a container that the service makes; the name is its URL without the signature."""
+        """Upload to a container that the service creates; return its URL without the signature."""
         began = resource_path(address, self._scope) + path_of("startPendingUpload")
         answer = self._arm.post(began, {"pendingUploadType": "TemporaryBlobReference"})
         reference = answer.get("blobReferenceForConsumption") or {}
         signed = pointer.get(reference, ("credential", "sasUri"))
         if not signed:
-            raise errors.malformed_response("startPendingUpload gives no place to upload to")
+            raise errors.malformed_response("startPendingUpload returned no upload location")
         send_files(container(str(signed), None, self._arm), upload, PurePosixPath(), address)
         return f"{str(reference['blobUri']).rstrip('/')}/{Path(upload.path).name}"
 
     def _asset(self, address: Address, upload: Upload) -> str:
-        """Into the workspace's own datastore."""
+        """Upload to the workspace's own datastore."""
         store = Datastore(self._arm, self._scope, self._cloud)
         send_files(store.container(), upload, PurePosixPath(upload.folder), address)
         if kind_of(address).content.by_url:
@@ -88,7 +88,7 @@ class Uploader:
 
 
 def send_files(container: Any, upload: Upload, folder: PurePosixPath, address: Address) -> None:
-    """Send the files of an asset to a folder of a container, unless they are there."""
+    """Send the files of an asset to a folder of a container, unless they exist."""
     files = _files_with_names(Path(upload.path), folder)
     marked = container.get_blob_client(files[0][1])
     with errors.sdk_errors_decoded():
@@ -101,17 +101,17 @@ def send_files(container: Any, upload: Upload, folder: PurePosixPath, address: A
 
 
 def with_place(body: Body, wire: Pointer, place: Data) -> Body:
-    """The body of an asset that names where its files are."""
+    """Return the body of an asset with the place of its files."""
     new_body = copy.deepcopy({**body})
     pointer.put(new_body, wire, place)
     return new_body
 
 
 def check_unchanged(upload: Upload) -> None:
-    """Check that local files are what they were when the plan was made.
+    """Check that local files have not changed since the plan was made.
 
     Raises:
-        Permanent: they are not, or cannot be read.
+        Permanent: they have, or cannot be read.
     """
     try:
         is_unchanged = local_files.digest(upload) == upload.digest
@@ -124,7 +124,7 @@ def check_unchanged(upload: Upload) -> None:
 
 
 def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
-    """Each file with the name of its blob, sorted: the first one carries the completion mark."""
+    """Return each file with its blob's name, sorted: the first one carries the completion mark."""
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name

@@ -1,4 +1,4 @@
-"""Writing resources: what is put or patched, what a refusal is waited for, when a delete ends."""
+"""Write resources: choose between PUT and PATCH, wait out refusals and deletes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from mlctl.kinds.values import decode, form_of_body, moving
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, ServiceError, Transient
 
-_DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
-_BUSY_POLL_S = 10.0  # ... at an endpoint on which another operation runs
-_QUIET_S, _LONGEST_QUIET_S = 5.0, 60.0  # before the next write where none is seen to run
+_DELETE_POLL_S = 2.0  # seconds between two polls of a resource that is being deleted
+_BUSY_POLL_S = 10.0  # ... of an endpoint with another running operation
+_QUIET_S, _LONGEST_QUIET_S = 5.0, 60.0  # before the next write if none is seen to run
 
 
 class ResourceWriter:
-    """Writes the resources of one workspace; what was read of them last is remembered."""
+    """Writes the resources of one workspace; remembers what was last read of them."""
 
     def __init__(self, arm: ArmClient, scope: Scope, reader: ResourceReader) -> None:
         self._arm = arm
@@ -38,16 +38,16 @@ class ResourceWriter:
         self._refused: dict[Address, tuple[float, int]] = {}  # until when, and how often
 
     def remember(self, live_by_address: LiveResources) -> None:
-        """What was read: a PATCH is told from a PUT by it."""
+        """Remember what was read, which decides between PATCH and PUT."""
         self._seen.update(live_by_address)
 
     def put(
         self, address: Address, body: Mapping[str, Data], location: Callable[[], str]
     ) -> AzureOperation:
-        """Create or overwrite, in the region that the body says, else in that of the workspace.
+        """Create or overwrite, in the body's region, else in that of the workspace.
 
         Raises:
-            ServiceError: refused at once.
+            ServiceError: the service refuses.
         """
         kind, sent = kind_of(address), dict(body)
         at, etag = resource_path(address, self._scope), sent.pop("etag", None)
@@ -72,7 +72,7 @@ class ResourceWriter:
             raise errors.name_in_use(error) from None
 
     def delete(self, address: Address) -> DeleteOperation:
-        """Delete, with all that is beneath.
+        """Delete, with everything beneath.
 
         Raises:
             NotFound: there is nothing to delete.
@@ -99,7 +99,7 @@ class ResourceWriter:
         return operation
 
     def _once_quiet(self, address: Address, endpoint: Address, error: ServiceError) -> ServiceError:
-        """What refused a write, once nothing at the endpoint moves: no second write would do.
+        """Return a write's refusal once nothing at the endpoint is running; no retry would help.
 
         "When an operation is already in progress, any new operation on that same online endpoint
         responds with a 409" (how-to-troubleshoot-online-endpoints); it was seen for a while after
@@ -128,7 +128,7 @@ class ResourceWriter:
         )
 
     def _is_moving(self, endpoint: Address) -> bool:
-        """Whether an operation runs on an endpoint or on anything under it."""
+        """Whether an operation is running on an endpoint or on anything under it."""
         try:
             beneath = [
                 live
@@ -146,7 +146,7 @@ class ResourceWriter:
         )
 
     def _changed(self, address: Address, body: Mapping[str, Data]) -> set[pointer.Pointer]:
-        """Where it differs from what was read last; nowhere where nothing was read."""
+        """Return where a body differs from what was last read; nowhere if nothing was read."""
         live = self._seen.get(address)
         if live is None:
             return set()
@@ -164,7 +164,7 @@ class ResourceWriter:
 
 
 def _is_patch(kind: Kind, changed: Collection[pointer.Pointer]) -> bool:
-    """Whether there is a change, and a PATCH may name all of it."""
+    """Whether there is a change, and a PATCH can make all of it."""
     return bool(changed) and all(
         any(wire[: len(at)] == at for at in kind.arm.patchable) for wire in changed
     )

@@ -52,7 +52,7 @@ class LocalOperation:
 
     @property
     def due(self) -> float | None:
-        """The time at which the write will have ended; None when it has already."""
+        """Return when the write will have ended; None if it already has."""
         if self.number is None:
             return None
         return service.due(self._handle, self.number)
@@ -61,7 +61,7 @@ class LocalOperation:
         """Advance the clock until the write has ended.
 
         Raises:
-            ServiceError: the operation ended as failed.
+            ServiceError: the operation failed.
         """
         if self.number is None:
             return
@@ -89,12 +89,11 @@ class LocalBackend(
     SupportsLeases,
     SupportsActivity,
 ):
-    """A workspace of a simulated cloud: `Backend`, and every further protocol of the ports.
+    """A workspace of a simulated cloud: `Backend`, and every other protocol of the ports.
 
-    Methods without a word of their own do what their port says.
-
-    What only a simulated cloud has (its clock, faults, delays, preemption) is set by the functions
-    of the control plane, which take the `handle`.
+    Methods without a docstring do what their port says. What only a simulated cloud has (its clock,
+    faults, delays, preemption) is set by the functions of the control plane, which take the
+    `handle`.
     """
 
     name = "local"
@@ -109,11 +108,11 @@ class LocalBackend(
         wall: Callable[[], float] = time.time,
         price_list: Callable[[], PriceList] | None = None,
     ) -> None:
-        """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
+        """Open the workspace `scope` of the cloud at `path` (`:memory:`: a new one).
 
-        The workspace is made on its first use, in `location`. `caller` is who its activity log says
-        wrote what is written. `wall` gives Unix seconds, by which leases last. Nodes are billed by
-        `price_list` (None: by that of the store).
+        The workspace is created on first use, in `location`. `caller` is the writer in its activity
+        log. `wall` returns Unix seconds, for leases. Nodes are billed by `price_list` (None: the
+        store's).
 
         Raises:
             LocalStateError: the state cannot be used.
@@ -130,7 +129,7 @@ class LocalBackend(
         return self.handle.store.tightened
 
     def within(self, scope: Scope, location: str = DEFAULT_LOCATION) -> LocalBackend:
-        """Another workspace of the same cloud, on the same connection."""
+        """Return another workspace of the same cloud, on the same connection."""
         return LocalBackend(self.handle.store, scope, location=location, wall=self._wall)
 
     @property
@@ -156,7 +155,7 @@ class LocalBackend(
         body: Mapping[str, Data],
         upload: Upload,
     ) -> Mapping[str, Data]:
-        """Note where the files are: nothing is copied."""
+        """Record where the files are: nothing is copied."""
         from mlctl.simulator.control_plane import local_paths
 
         local_paths.note(self.handle.store, str(get(body, upload.wire)), upload.path)
@@ -176,7 +175,7 @@ class LocalBackend(
         return fenced
 
     def observing(self) -> LocalBackend:
-        """The same workspace for who only looks on: no fault strikes a read, or counts it."""
+        """Return the same workspace for observers: faults neither strike nor count its reads."""
         onlooker = copy.copy(self)
         onlooker.handle = replace(self.handle, observing=True)
         return onlooker
@@ -384,7 +383,7 @@ class LocalBackend(
         workspaces.delete(self.within(replace(self.scope, workspace=name)).handle)
 
     def delete_group(self, name: str) -> None:
-        """Delete the workspaces of a resource group; of none there is nothing to delete."""
+        """Delete the workspaces of a resource group, if any."""
         above = f"/resourcegroups/{name}/providers/".casefold()
         group = self.within(replace(self.scope, resource_group=name))
         for body in self.workspaces():
@@ -413,7 +412,7 @@ class LocalBackend(
         families: Mapping[str, int] | None = None,
         computes: int | None = None,
     ) -> None:
-        """Set quotas of the subscription in a region (the workspace's); None leaves one as it is.
+        """Set a subscription's quotas in a region (the workspace's); None leaves one unchanged.
 
         Raises:
             ValueError: a limit is negative.
@@ -427,7 +426,7 @@ class LocalBackend(
         control.set_quotas(self.handle, location or self.location, limits | dict(families or {}))
 
     def set_pool_limits(self, *, pools: int | None = None, vms: int | None = None) -> None:
-        """Set how many Batch Pools the account may have, and how many VMs each; None leaves one.
+        """Set how many Batch Pools the account may have, and how many VMs each; None keeps one.
 
         Raises:
             ValueError: a limit is negative.

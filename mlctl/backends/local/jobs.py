@@ -32,7 +32,7 @@ from mlctl.workload import Workload
 
 
 def nodes(place: WorkspaceHandle, cluster: Address) -> list[ComputeNode]:
-    """The nodes of a cluster; a ServiceError where there is none (404)."""
+    """Return the nodes of a cluster; a ServiceError if it does not exist (404)."""
     return [
         ComputeNode(node.id, node.state, node.private_ip, node.public_ip, node.port, node.job)
         for node in cluster_nodes.list_nodes(place, cluster)
@@ -46,7 +46,7 @@ def metrics(
     interval: float | None,
     span: float | None,
 ) -> list[Series]:
-    """Metrics of a cluster; a ServiceError where there is no such cluster (404) or metric."""
+    """Return metrics of a cluster; a ServiceError if cluster (404) or metric do not exist."""
     series_list = measured.aggregate(place, cluster, names, interval=interval, span=span)
     return [
         Series(series.name, series.interval, tuple(_interval(bucket) for bucket in series.buckets))
@@ -66,9 +66,9 @@ def _interval(bucket: Bucket) -> MetricInterval:
 
 @dataclass(frozen=True, slots=True)
 class LocalJobs(Jobs):
-    """The jobs of a workspace of a simulated cloud: each method as its port says.
+    """The jobs of a simulated workspace; each method does what its port says.
 
-    Following a job advances the clock, which stands still where no event is to come.
+    Following a job advances the clock, which stops when no event is to come.
     """
 
     handle: WorkspaceHandle
@@ -98,11 +98,11 @@ class LocalJobs(Jobs):
         return self._job(creation.create(self.handle, request))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
-        """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
+        """Submit a classic job to a Batch Pool, or to the shared queue if none is named.
 
         Raises:
-            NotFound: there is no such pool.
-            ServiceError: refused.
+            NotFound: the pool does not exist.
+            ServiceError: the service refuses.
         """
         return self._job(creation.submit_pool_job(self.handle, pool, seconds, name))
 

@@ -1,4 +1,4 @@
-"""The leases and journals of a simulated workspace, as the backend's callers know them."""
+"""The leases and journals of a simulated workspace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mlctl.simulator.control_plane.state.workspace import Fence, WorkspaceHandle
 
 
 class LocalLeases(Leases):
-    """The leases of one workspace, in its database; `wall` gives Unix seconds."""
+    """The leases of one workspace, in its database; `wall` returns Unix seconds."""
 
     def __init__(self, handle: WorkspaceHandle, wall: Callable[[], float]) -> None:
         self._handle = handle
@@ -54,13 +54,13 @@ class LocalLeases(Leases):
         return leases.break_(self._handle, lease.project, lease.token)
 
     def fenced(self, lease: Lease) -> WorkspaceHandle:
-        """The workspace, whose writes are refused once the lease is lost."""
+        """Return the workspace, whose writes are refused once the lease is lost."""
         return replace(self._handle, fence=Fence(lease.project, lease.token, lease.id))
 
 
 @contextmanager
 def lost_leases_reported() -> Iterator[None]:
-    """Within it, a refusal by the fence is raised as LeaseLost."""
+    """Raise refusals by the fence as LeaseLost within the block."""
     try:
         yield
     except Permanent as error:
@@ -76,7 +76,7 @@ def _lease(row: LeaseRow) -> Lease:
 
 @dataclass(frozen=True, slots=True)
 class LocalJournals(Journals):
-    """The journals of one workspace, in its database: each method as its port says."""
+    """The journals of one workspace, in its database; each method does what its port says."""
 
     handle: WorkspaceHandle
 

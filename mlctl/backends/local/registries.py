@@ -17,7 +17,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 @dataclass(frozen=True, slots=True)
 class LocalRegistry(Registry):
-    """One registry: kept here, or of others, which is supposed to hold what is asked for."""
+    """One registry: kept here, or somebody else's, assumed to have whatever is requested."""
 
     store: Store
     name: str
@@ -48,7 +48,7 @@ class LocalRegistry(Registry):
         return assets
 
     def _kept(self, kept: WorkspaceHandle, kind: str, name: str | None) -> Iterator[Live]:
-        """The versions of a name, newest first, or the newest version of each name."""
+        """Yield the versions of a name, newest first, or the newest version of each name."""
         stored = service.list_resources(kept, kind, None)
         if name is not None:
             versions = [item for item in stored if item.address.at(None) == Address(kind, name)]
@@ -56,7 +56,9 @@ class LocalRegistry(Registry):
                 raise self._missing(Address(kind, name))
             yield from map(self._live, reversed(versions))
             return
-        newest = {item.address.at(None): item for item in stored}  # oldest first: the last stays
+        newest = {
+            item.address.at(None): item for item in stored
+        }  # oldest first: the last one stays
         for address, item in newest.items():
             live = self._live(item)
             properties = {**live.body["properties"], "latestVersion": item.address.version}

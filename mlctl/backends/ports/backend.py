@@ -35,7 +35,7 @@ class ConnectionOptions:
     timeout: float | None = None
 
     def over(self, base: ConnectionOptions) -> ConnectionOptions:
-        """These options; those that are None are taken from `other`."""
+        """Return these options, with None replaced from `base`."""
         return ConnectionOptions(
             self.auth or base.auth, self.cloud or base.cloud, self.timeout or base.timeout
         )
@@ -67,34 +67,34 @@ class Backend(Protocol):
         """The workspace's region."""
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
-        """The resources that exist, keyed by the address as asked; what does not exist is absent.
+        """Return the resources that exist, keyed by the requested address.
 
-        A versioned address without a version reads the newest created version.
+        A versioned address without a version reads the version created last.
         """
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by parent and name; all versions, oldest first.
+        """Return all of a kind (of one parent), by parent and name; all versions, oldest first.
 
         Raises:
             NotFound: the parent does not exist.
         """
 
     def list_all(self, kinds: Iterable[str]) -> Collection[Live]:
-        """All of these kinds; nothing of those whose service is retired."""
+        """Return all of these kinds; nothing of those whose service is retired."""
         return [live for kind in kinds for live in self.list(kind)]
 
     def put(self, address: Address, body: Mapping[str, Data]) -> Operation:
         """Create or overwrite.
 
-        An `etag` in the body is that of the resource which the body was laid over. A service that
-        has etags refuses the write where it has another one by now.
+        An `etag` in the body is that of the resource under the body. A service with etags refuses
+        the write if the resource has another one by now.
 
         Raises:
-            ServiceError: refused at once (412: the etag is another one).
+            ServiceError: the service refuses (412: the etag is not current).
         """
 
     def delete(self, address: Address) -> Operation:
-        """Delete, with all that is beneath.
+        """Delete, with everything beneath.
 
         Raises:
             NotFound: there is nothing to delete.
@@ -112,24 +112,24 @@ class SupportsVirtualTime(Protocol):
     """Has a virtual clock, which advances only while somebody waits."""
 
     def now(self) -> float:
-        """Seconds since the epoch of the clock."""
+        """Return the time in seconds since the epoch of the clock."""
 
     def due(self, operation: Operation) -> float | None:
-        """The time at which a write will have ended; None when it has already."""
+        """Return when a write will have ended; None if it already has."""
 
 
 @runtime_checkable
 class SupportsNotes(Protocol):
-    """Has something to tell the user about how it was opened."""
+    """Has notes for the user about how it was opened."""
 
     @property
     def notes(self) -> Collection[str]:
-        """Sentences, each to be printed once."""
+        """Return sentences, each to be printed once."""
 
 
 @runtime_checkable
 class SupportsStateCheck(Protocol):
-    """Keeps a state that may be damaged, which is looked into when something unforeseen happens."""
+    """Keeps a state that may be damaged, which is checked after unexpected errors."""
 
     def check_state(self) -> None:
         """Check that the state can be read.
@@ -159,130 +159,130 @@ class SupportsUsage(Protocol):
     """Knows the quotas of a region."""
 
     def usage(self, location: str, families: Collection[str] = ()) -> list[Usage]:
-        """What is used and allowed in a region; of `families` too, where it can tell unasked ones.
+        """Return what is used and allowed in a region; also of `families`, if these need a query.
 
         A VM family of which nothing is known is left out.
         """
 
     def quota_refuses(self) -> QuotaRefusal:
-        """What of a cluster must fit the quotas of cores."""
+        """What of a cluster must fit the core quotas."""
 
 
 @runtime_checkable
 class SupportsSizes(Protocol):
-    """Knows the VM sizes that clusters can have."""
+    """Has the VM sizes that clusters can have."""
 
     def sizes(self, location: str) -> list[Size]:
-        """The sizes that a region offers."""
+        """Return the sizes that a region offers."""
 
 
 @runtime_checkable
 class SupportsNames(Protocol):
-    """Knows which names are taken beyond the workspace (computes, endpoints: in the region)."""
+    """Has the names that are taken beyond the workspace (computes, endpoints: in the region)."""
 
     def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
-        """What has the name already in its region, in words; only of those that are not free."""
+        """Return who has a name in its region, in words; only for names that are not free."""
 
 
 @runtime_checkable
 class SupportsScoring(Protocol):
-    """Can be asked what callers of online endpoints ask."""
+    """Answers requests of callers of online endpoints."""
 
     def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
-        """The answer to a request, by the deployment that is named or by the endpoint's traffic.
+        """Answer a request with the named deployment, or by the endpoint's traffic.
 
         Raises:
-            NotFound: there is no such endpoint or deployment.
-            ServiceError: refused, or the code of the deployment failed.
+            NotFound: the endpoint or deployment does not exist.
+            ServiceError: the service refuses, or the deployment's code failed.
         """
 
     def credentials(self, endpoint: Address) -> Mapping[str, Data]:
-        """The keys of an endpoint, or a token of one that takes tokens.
+        """Return the keys of an endpoint, or a token if it uses tokens.
 
         Raises:
-            NotFound: there is no such endpoint.
+            NotFound: the endpoint does not exist.
         """
 
     def regenerate_key(self, endpoint: Address, key_type: str) -> Operation:
         """Begin to replace the `Primary` or `Secondary` key of an endpoint.
 
         Raises:
-            NotFound: there is no such endpoint.
+            NotFound: the endpoint does not exist.
         """
 
     def logs(self, deployment: Address, lines: int, container: str) -> str:
-        """The last lines of the logs of a deployment; `container` in ARM's words.
+        """Return the last lines of a deployment's logs; `container` in ARM's words.
 
         Raises:
-            NotFound: there is no such deployment.
+            NotFound: the deployment does not exist.
         """
 
 
 @runtime_checkable
 class SupportsSchedules(Protocol):
-    """Can start a job of a schedule out of turn."""
+    """Starts jobs of schedules out of turn."""
 
     def trigger(self, schedule: Address) -> str:
-        """Start a job of a schedule now; the job's name.
+        """Start a job of a schedule now; return the job's name.
 
         Raises:
-            NotFound: there is no such schedule.
+            NotFound: the schedule does not exist.
             ServiceError: its job is refused.
         """
 
 
 @runtime_checkable
 class SupportsWorkspaces(Protocol):
-    """Knows the workspaces of its subscription."""
+    """Has the workspaces of its subscription."""
 
     def workspace(self, name: str) -> Mapping[str, Data]:
-        """The ARM body of a workspace of the resource group.
+        """Return the ARM body of a workspace of the resource group.
 
         Raises:
-            NotFound: there is none of that name.
+            NotFound: it does not exist.
         """
 
     def workspaces(self) -> Iterable[Mapping[str, Data]]:
-        """The ARM bodies of those that the caller may see."""
+        """Return the ARM bodies of the workspaces that the caller may see."""
 
 
 @runtime_checkable
 class WritesWorkspaces(SupportsWorkspaces, Protocol):
-    """Makes workspaces of the resource group, at once."""
+    """Creates workspaces of the resource group, immediately."""
 
     def write_workspace(self, name: str, location: str | None, body: Mapping[str, Data]) -> None:
-        """Make a workspace, or lay `body` (ARM's, without ids) over the one that there is.
+        """Create a workspace, or lay `body` (ARM's, without ids) over the existing one.
 
         Raises:
-            ServiceError: no workspace can be called so, or be there.
+            ServiceError: the name or the region is invalid.
         """
 
     def delete_workspace(self, name: str) -> None:
-        """Delete a workspace with all that is in it.
+        """Delete a workspace with everything in it.
 
         Raises:
-            NotFound: there is none of that name.
+            NotFound: it does not exist.
         """
 
     def provision_network(self, name: str) -> Mapping[str, Data]:
-        """Provision the managed network of a workspace; its status, in ARM's words."""
+        """Provision a workspace's managed network; return its status, in ARM's words."""
 
 
 class Registry(Protocol):
     """Assets that workspaces share."""
 
     def read(self, address: Address) -> Live:
-        """A version of an asset; without a version the newest one.
+        """Read a version of an asset; without a version the newest one.
 
         Raises:
-            NotFound: there is none, or no such registry.
+            NotFound: the asset or the registry does not exist.
         """
 
     def list(self, kind: str, name: str | None = None) -> Iterable[Live]:
-        """The versions of a name, newest first; without one what stands for all versions of each.
+        """List the versions of a name, newest first; without a name, one entry for each.
 
         Raises:
-            NotFound: there is no such registry, or nothing of that name.
+            NotFound: the registry does not exist, or has nothing of that name.
         """
 
 
@@ -291,55 +291,55 @@ class SupportsRegistries(Protocol):
     """Can read registries."""
 
     def registry(self, name: str) -> Registry:
-        """The registry of that name; whether there is one shows when it is read."""
+        """Return the registry of that name; whether it exists shows when it is read."""
 
 
 @runtime_checkable
 class WritesRegistries(SupportsRegistries, Protocol):
-    """Can make registries, and write to them."""
+    """Creates registries, and writes to them."""
 
     def writing_registry(self, name: str) -> Backend:
-        """A backend whose assets are those of a registry; on local its first write makes it.
+        """Return a backend for a registry's assets; on local its first write creates it.
 
         Raises:
-            ServiceError: the registry is not the caller's to write.
+            ServiceError: the caller may not write the registry.
         """
 
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
-        """Make a registry in the resource group, or change one; `body` is ARM's.
+        """Create or change a registry in the resource group; `body` is ARM's.
 
         Raises:
-            ServiceError: no registry can be called so, or be there.
+            ServiceError: the name or the region is invalid.
         """
 
     def delete_registry(self, name: str) -> None:
-        """Delete a registry of the resource group with all that is in it.
+        """Delete a registry of the resource group with everything in it.
 
         Raises:
-            NotFound: there is none of that name.
+            NotFound: it does not exist.
         """
 
     def share(self, address: Address, registry: str, target: Address) -> None:
-        """Copy a version of an asset of the workspace to a registry.
+        """Copy a version of a workspace's asset to a registry.
 
         Raises:
-            ServiceError: there is no such asset, or the registry has the version already.
+            ServiceError: the asset does not exist, or the registry already has the version.
         """
 
     def registries(self) -> Iterable[Mapping[str, Data]]:
-        """The ARM bodies of the registries of the resource group."""
+        """Return the ARM bodies of the registries of the resource group."""
 
 
 @runtime_checkable
 class SupportsModelFiles(Protocol):
-    """Can read the files of models."""
+    """Reads the files of models."""
 
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
-        """Write the files of a version of a model below `NAME` in a folder, over what is there.
+        """Write the files of a model version below `NAME` in a folder, overwriting.
 
         Raises:
-            ServiceError: there is no such version, of the registry where one is named; or its
-                files cannot be read, or written.
+            ServiceError: the version does not exist (in the registry, if named), or its files
+                cannot be read or written.
         """
 
 
@@ -351,8 +351,8 @@ class SupportsPower(Protocol):
         """Begin to start, stop or restart a compute instance.
 
         Raises:
-            NotFound: there is none of that name.
-            ServiceError: it is a cluster, or refused.
+            NotFound: it does not exist.
+            ServiceError: it is a cluster, or the service refuses.
         """
 
 
@@ -373,13 +373,13 @@ class ComputeNode:
 
 @runtime_checkable
 class SupportsNodes(Protocol):
-    """Knows the machines of its clusters."""
+    """Has the machines of its clusters."""
 
     def nodes(self, cluster: Address) -> list[ComputeNode]:
-        """The nodes of a cluster.
+        """Return the nodes of a cluster.
 
         Raises:
-            NotFound: there is no such cluster.
+            NotFound: the cluster does not exist.
         """
 
 
@@ -388,20 +388,20 @@ class SupportsCode(Protocol):
     """Finds code assets by their content."""
 
     def find_code(self, sha256: str) -> Address | None:
-        """A code asset with this content hash, where one was uploaded before."""
+        """Return a code asset with this content hash, if one was uploaded before."""
 
 
 @runtime_checkable
 class SupportsUpload(Protocol):
-    """Must have local files uploaded before a body can name them."""
+    """Needs local files uploaded before a body can refer to them."""
 
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:
-        """Upload local files; the body that names what was uploaded.
+        """Upload local files, and return the body that refers to them.
 
         What was uploaded before is not sent again.
 
         Raises:
-            ServiceError: refused, or the files have changed since the plan was made.
+            ServiceError: the service refuses, or the files have changed since the plan was made.
         """

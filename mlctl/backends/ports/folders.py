@@ -1,4 +1,4 @@
-"""The protocol of a backend that keeps files for jobs: folders in its workspace's own storage."""
+"""The protocol of a backend that stores files for jobs: folders in its workspace's storage."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ class Folders(Protocol):
     """Folders that jobs can name as inputs; all may raise the storage's ServiceErrors."""
 
     def locate(self, text: str) -> str:
-        """The URI of the folder that an input names: a data asset's, or the text itself.
+        """Return the URI of an input's folder: a data asset's, or the text itself.
 
         Raises:
-            NotFound: there is no such asset.
+            NotFound: the asset does not exist.
         """
 
     def files(self, uri: str) -> Mapping[str, int]:
-        """The paths of the files beneath a folder, sorted, with their sizes in bytes.
+        """Return the paths of the files beneath a folder, sorted, with their sizes in bytes.
 
         Raises:
-            NotFound: there is no such datastore.
-            Permanent: it is in none of the workspace's datastores of blobs.
+            NotFound: the datastore does not exist.
+            Permanent: it is not in any of the workspace's blob datastores.
         """
 
     def write(self, folder: str, files: Mapping[str, Path]) -> None:
-        """Write local files into a folder, under these paths; over what is there."""
+        """Write local files into a folder under these paths, overwriting."""
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with all that is in it; it need not be there."""
+        """Remove a folder with everything in it, if it exists."""
 
 
 @runtime_checkable
 class SupportsFolders(Protocol):
-    """Keeps files for jobs."""
+    """Stores files for jobs."""
 
     @property
     def folders(self) -> Folders:
-        """Those of the workspace."""
+        """The folders of the workspace."""

@@ -15,7 +15,7 @@ class HealthStatus(Enum):
     """The result of a health check."""
 
     OK = "ok"
-    INFO = "info"  # worth knowing, and nothing to do
+    INFO = "info"  # worth knowing, but nothing to do
     WARNING = "warning"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -48,10 +48,10 @@ class SupportsHealthChecks(Protocol):
 
 @runtime_checkable
 class SupportsReport(Protocol):
-    """Can tell in which form its service answers."""
+    """Reports the form of its service's answers."""
 
     def report(self) -> Iterator[dict[str, Data]]:
-        """The form of the answers to a few reads: codes, names of headers, keys; no values.
+        """Yield the form of the answers to a few reads: codes, header names, keys; no values.
 
         Raises:
             ServiceError: the workspace cannot be read.

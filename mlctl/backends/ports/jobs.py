@@ -30,7 +30,7 @@ class JobListView(Enum):
 class Job:
     """A job as the backend has it: its name and its ARM body.
 
-    `properties.run` of the body has the numbers of the run, where the backend knows them.
+    `properties.run` of the body has the numbers of the run, if the backend knows them.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """An event of a job: `at` in seconds since it was submitted, its name and its fields.
+    """An event of a job: seconds since its submission (`at`), its name and its fields.
 
-    A backend that has no clock of its own counts from when somebody began to look.
+    A backend without its own clock counts from when somebody began to watch.
     """
 
     at: float
@@ -74,7 +74,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class MetricPoint:
-    """A training step that was logged, `at` as that of events.
+    """A logged training step; `at` as for events.
 
     A restarted job (`run` counts from 1) repeats the steps since its last checkpoint. What code has
     logged has the `name` of a metric, and its `value`.
@@ -104,11 +104,11 @@ class Jobs(Protocol):
     ) -> Job:
         """Call an endpoint: `body` has ARM's properties of a batch job.
 
-        `workload` goes over the stored one named `workload_name`, where jobs are simulated.
+        If jobs are simulated, `workload` overrides the stored one named `workload_name`.
 
         Raises:
-            NotFound: there is no such endpoint, deployment or workload.
-            ServiceError: refused.
+            NotFound: the endpoint, deployment or workload does not exist.
+            ServiceError: the service refuses.
         """
 
     def create(
@@ -116,19 +116,19 @@ class Jobs(Protocol):
     ) -> Job:
         """Submit a command, pipeline or sweep job: `body` is ARM's.
 
-        A name is made up where there is none. A step of a pipeline has the workload of its own name
-        where one is stored.
+        A missing name is generated. A step of a pipeline has the stored workload of its own name,
+        if any.
 
         Raises:
-            NotFound: there is no such cluster, environment or workload.
-            ServiceError: refused.
+            NotFound: the cluster, environment or workload does not exist.
+            ServiceError: the service refuses.
         """
 
     def show(self, name: str) -> Job:
-        """A job.
+        """Return a job.
 
         Raises:
-            NotFound: there is none of that name.
+            NotFound: it does not exist.
         """
 
     def list(
@@ -139,43 +139,43 @@ class Jobs(Protocol):
         view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+        """List the jobs of the workspace, an endpoint or a deployment, newest first.
 
-        No more than `most`, if it is given. Steps of pipelines and trials of sweeps are not among
-        them: see `children`.
+        At most `limit`, if given. Steps of pipelines and trials of sweeps are not included: see
+        `children`.
 
         Raises:
-            NotFound: there is no such endpoint or deployment.
+            NotFound: the endpoint or deployment does not exist.
         """
 
     def unfinished(self) -> builtins.list[Job]:
-        """The jobs of the workspace that have not ended, archived ones too.
+        """Return the jobs of the workspace that have not ended, including archived ones.
 
         Raises:
             ServiceError: they cannot be read.
         """
 
     def children(self, name: str) -> builtins.list[Job]:
-        """The steps of a pipeline or the trials of a sweep, each after those that it needs.
+        """Return the steps of a pipeline or the trials of a sweep, each after those it needs.
 
         Raises:
-            NotFound: there is no such job.
+            NotFound: the job does not exist.
         """
 
     def set_archived(self, name: str, *, archived: bool) -> None:
         """Archive a job, or restore it.
 
         Raises:
-            NotFound: there is none of that name.
-            ServiceError: it is a step or a trial, or refused.
+            NotFound: it does not exist.
+            ServiceError: it is a step or a trial, or the service refuses.
         """
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.
 
         Raises:
-            NotFound: there is none of that name.
-            ServiceError: it has ended already.
+            NotFound: it does not exist.
+            ServiceError: it has already ended.
         """
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
@@ -184,14 +184,14 @@ class Jobs(Protocol):
         The first item is the present state. With `detail`, successful mini-batches are events too.
 
         Raises:
-            NotFound: there is no such job.
+            NotFound: the job does not exist.
         """
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """What a training job has logged, in the order in which it did.
+        """Return what a training job has logged, in order.
 
         Raises:
-            NotFound: there is no such job.
+            NotFound: the job does not exist.
             ServiceError: it logs nothing.
         """
 
@@ -210,10 +210,10 @@ class SupportsEventLog(Protocol):
     """Keeps an event log of every job."""
 
     def event_log(self, name: str) -> Iterator[str]:
-        """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
+        """Yield the event log of a job and its cluster, from submission to end, as JSON lines.
 
         Raises:
-            NotFound: there is no such job.
+            NotFound: the job does not exist.
         """
 
 
@@ -225,20 +225,20 @@ class SupportsLogs(Protocol):
         """Write a job's logs to stdout until it has ended.
 
         Raises:
-            NotFound: there is no such job.
-            ServiceError: the job has failed; or its logs cannot be read.
+            NotFound: the job does not exist.
+            ServiceError: the job has failed, or its logs cannot be read.
         """
 
 
 @runtime_checkable
 class SupportsOutputs(Protocol):
-    """Has the outputs of jobs at hand."""
+    """Has the outputs of jobs locally."""
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """The files of a job and their texts, under `artifacts` and `named-outputs`.
+        """Yield the files of a job and their texts, under `artifacts` and `named-outputs`.
 
         Raises:
-            NotFound: there is no such job.
+            NotFound: the job does not exist.
         """
 
 
@@ -250,6 +250,6 @@ class SupportsDownloads(Protocol):
         """Download a job's artifacts, one named output or, with `every`, all of these to a folder.
 
         Raises:
-            NotFound: there is no such job, or output.
-            ServiceError: the job has not ended; or refused.
+            NotFound: the job or output does not exist.
+            ServiceError: the job has not ended, or the service refuses.
         """

@@ -1,6 +1,6 @@
-"""The protocols of a backend that knows leases, and keeps journals under them.
+"""The protocols of a backend with leases, and with journals that are written under them.
 
-A lease says who alone may apply a project to a workspace, a journal what a long job is to do next.
+A lease says who alone may apply a project to a workspace, a journal what a long job does next.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, Permanent
 
-LEASE_S = 60.0  # how long a lease lasts unless it is renewed; Azure Storage allows no more
-FINISH = "finish/"  # before the name of a job that is being finished: what its lease is called
+LEASE_S = 60.0  # how long a lease lasts unless renewed; Azure Storage allows no more
+FINISH = "finish/"  # the prefix of the lease's name for a job that is being finished
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a lease: `user@host`, the process, its command, the URL of the pipeline's run."""
+    """Who holds a lease: `user@host`, the process, its command, the pipeline run's URL."""
 
     who: str
     pid: int
@@ -27,12 +27,12 @@ class Holder:
     run: str = ""
 
     def as_data(self) -> dict[str, Data]:
-        """As JSON data."""
+        """Return the holder as JSON data."""
         return asdict(self)
 
     @classmethod
     def of(cls, data: Mapping[str, Data]) -> Holder:
-        """Of JSON data, in which anything may be missing."""
+        """Read a holder from JSON data, in which anything may be missing."""
         text = {name: str(data.get(name) or "") for name in ("who", "command", "run")}
         pid = data.get("pid")
         return cls(pid=pid if isinstance(pid, int) else 0, **text)
@@ -40,11 +40,10 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease that is held, on what a project declares in a workspace.
+    """A lease on what a project declares in a workspace.
 
     `token` is the fencing token, which grows with each acquisition; `id` is known to the holder
-    alone. `since` and `ends` are in Unix seconds: `ends` is when it is over at the latest unless it
-    is renewed.
+    alone. `since` and `ends` are in Unix seconds: it `ends` then unless it is renewed.
     """
 
     project: str
@@ -56,49 +55,49 @@ class Lease:
 
 
 class LeaseHeld(Permanent):
-    """Another holds the lease."""
+    """Another process holds the lease."""
 
     def __init__(self, lease: Lease) -> None:
         text = f"another apply of `{lease.project}` to this workspace is running"
         if lease.project.startswith(FINISH):
             name = lease.project.removeprefix(FINISH)
-            text = f"another `mlctl finish` of `{name}` is at work in this workspace"
+            text = f"another `mlctl finish` of `{name}` is running in this workspace"
         super().__init__("LeaseHeld", text, status=CONFLICT)
         self.lease = lease
 
 
 class LeaseLost(Permanent):
-    """The lease was broken, or it ran out and another has it: nothing may be written any more."""
+    """The lease was broken, or expired and was taken: nothing may be written any more."""
 
     def __init__(self, message: str) -> None:
         super().__init__("LeaseLost", message, status=CONFLICT)
 
 
 class Leases(Protocol):
-    """The leases of a workspace, one for each project; all may raise the store's ServiceErrors."""
+    """The leases of a workspace, one per project; all may raise the store's ServiceErrors."""
 
     def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
-        """Take the lease of a project for `duration` seconds (15 to 60).
+        """Acquire the lease of a project for `duration` seconds (15 to 60).
 
         Raises:
-            LeaseHeld: another has it.
+            LeaseHeld: another process has it.
         """
 
     def renew(self, lease: Lease) -> None:
-        """Let a lease last for its duration from now on, also where its time was over.
+        """Extend a lease by its duration from now on, even if it has expired.
 
         Raises:
-            LeaseLost: it was broken, or another has taken it.
+            LeaseLost: it was broken, or another process has taken it.
         """
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back; one that is lost already is left alone."""
+        """Release a lease; one that is already lost is left alone."""
 
     def held(self) -> list[Lease]:
-        """The leases that are held, by project; without their ids."""
+        """Return the current leases, by project; without their ids."""
 
     def break_(self, lease: Lease) -> bool:
-        """End a lease that another holds; whether it was still that one."""
+        """Break another process's lease; return whether it was still that one."""
 
 
 @runtime_checkable
@@ -107,27 +106,27 @@ class SupportsLeases(Protocol):
 
     @property
     def leases(self) -> Leases:
-        """Those of the workspace."""
+        """The leases of the workspace."""
 
     def under(self, lease: Lease) -> Backend:
-        """The backend as it writes under a lease: each write raises LeaseLost once that is lost."""
+        """Return the backend writing under a lease: writes raise LeaseLost once that is lost."""
 
 
 class Journals(Protocol):
-    """Records of a workspace under names; all may raise the store's ServiceErrors."""
+    """Records of a workspace by name; all may raise the store's ServiceErrors."""
 
     def append(self, name: str, record: Mapping[str, Data]) -> None:
-        """Add a record to a journal, which its first record makes.
+        """Add a record to a journal, creating it if needed.
 
         Raises:
             LeaseLost: the lease under which it is written is lost.
         """
 
     def read(self, name: str) -> list[Mapping[str, Data]]:
-        """The records of a journal, in their order; none where there is no such journal."""
+        """Return the records of a journal, in order; none if it does not exist."""
 
     def names(self) -> list[str]:
-        """The names of the journals, the oldest first."""
+        """Return the names of the journals, oldest first."""
 
 
 @runtime_checkable
@@ -136,4 +135,4 @@ class SupportsJournals(Protocol):
 
     @property
     def journals(self) -> Journals:
-        """Those of the workspace."""
+        """The journals of the workspace."""

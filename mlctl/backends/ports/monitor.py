@@ -23,14 +23,14 @@ class SupportsActivity(Protocol):
     """Keeps a log of writes, without what was written."""
 
     def activity(self, address: Address) -> list[Activity]:
-        """The writes and deletes of a resource that took effect, newest first.
+        """Return the successful writes and deletes of a resource, newest first.
 
         Raises:
             ServiceError: the log may not be read.
         """
 
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """The last write or delete of each of these that the log knows.
+        """Return the last recorded write or delete of each resource.
 
         Raises:
             ServiceError: the log may not be read.
@@ -75,7 +75,7 @@ class SupportsMetrics(Protocol):
         interval: float | None = None,
         span: float | None = None,
     ) -> list[Series]:
-        """Metrics of the last `span` seconds (None: since the start), by a suitable interval.
+        """Return metrics of the last `span` seconds (None: since the start), by suitable interval.
 
         Raises:
             NotFound: there is no such cluster.

@@ -19,13 +19,7 @@ from mlctl.cli.finish.options import (
     check_args,
     parse_deadline,
 )
-from mlctl.cli.finish.records import (
-    describe,
-    get_cloud,
-    get_journals,
-    read_records,
-    summarize,
-)
+from mlctl.cli.finish.records import describe, get_cloud, get_journals, read_records, summarize
 from mlctl.cli.finish.watching import build_study, read_outlook
 from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
 from mlctl.cli.forecast.output import refusals
@@ -116,9 +110,7 @@ def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
 
 
 def cancel(
-    session: Session,
-    name: Name,
-    yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False,
+    session: Session, name: Name, yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False
 ) -> Exit:
     """Cancel a job: its run, and what was created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):

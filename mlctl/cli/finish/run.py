@@ -18,12 +18,7 @@ from mlctl.backends.ports.lease import FINISH
 from mlctl.cli.finish import results
 from mlctl.cli.finish.offer import Offer
 from mlctl.cli.finish.options import FinishFormat, ReportArgs
-from mlctl.cli.finish.records import (
-    get_cloud,
-    get_journals,
-    read_records,
-    summarize,
-)
+from mlctl.cli.finish.records import get_cloud, get_journals, read_records, summarize
 from mlctl.cli.finish.watching import show_progress
 from mlctl.cli.shell import Exit, Session
 from mlctl.dataclasses import replace

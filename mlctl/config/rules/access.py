@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import (
-    RuleContext,
-    declared,
-    finding,
-    has_key,
-    lacks_key,
-)
+from mlctl.config.rules.base import RuleContext, declared, finding, has_key, lacks_key
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import is_placeholder
@@ -65,7 +59,7 @@ def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 PASSWORD,
                 cluster,
-                _beside(cluster, "admin_password"),
+                _find_key_nearby(cluster, "admin_password"),
                 "`admin_password` is in the file as plain text",
                 "use `ssh_key_value` with a public key, or put a placeholder in the file",
             )
@@ -73,7 +67,7 @@ def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 PRIVATE_KEY,
                 cluster,
-                _beside(cluster, "ssh_key_value"),
+                _find_key_nearby(cluster, "ssh_key_value"),
                 "`ssh_key_value` holds a private key",
                 "write the public key instead: the content of the `.pub` file",
             )
@@ -154,7 +148,7 @@ def network(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def _beside(cluster: Resource, secret: str) -> Label | None:
+def _find_key_nearby(cluster: Resource, secret: str) -> Label | None:
     """Return a key near a secret, but on another line; None if there is none."""
     hidden = cluster.label(("ssh_settings", secret)).span
     for at in (("ssh_settings",), ("name",)):

@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from mlctl import catalog
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import (
-    RuleContext,
-    declared,
-    finding,
-    lacks_key,
-    whole_number,
-)
+from mlctl.config.rules.base import RuleContext, declared, finding, lacks_key, whole_number
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.schema.text import nearest, placeholder
 

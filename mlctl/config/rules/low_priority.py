@@ -28,7 +28,7 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """
     spare_clusters = [*filter(_is_low_priority, declared(graph, "compute"))]
     if spare_clusters:
-        yield _is_spot(spare_clusters[0])
+        yield _report_spot(spare_clusters[0])
     for cluster in spare_clusters:
         if cluster.number("max_instances") == 1:
             yield finding(
@@ -39,7 +39,7 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 "write `max_instances: 2` or more, or `tier: dedicated`",
                 cluster.label(("tier",), "nodes can be preempted at any time"),
             )
-    for deployment, cluster in _uses(graph):
+    for deployment, cluster in _deployments_with_clusters(graph):
         if not _is_low_priority(cluster) or cluster.number("max_instances") == 1:
             continue
         if whole_number(deployment, *_NODES) == 1:
@@ -47,7 +47,7 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 SINGLE_NODE,
                 deployment,
-                _asked(deployment),
+                _label_of_count(deployment),
                 f"`{deployment.address.name}` runs on one node of the low-priority cluster"
                 f" `{cluster.address.name}`{left_out}: the first preemption cancels its job",
                 "write `resources: {instance_count: 2}` or more, or name a dedicated cluster",
@@ -57,7 +57,7 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC309."""
-    for deployment, cluster in _uses(graph):
+    for deployment, cluster in _deployments_with_clusters(graph):
         nodes, largest = whole_number(deployment, *_NODES), whole_number(cluster, "max_instances")
         if nodes is None or largest is None or nodes <= largest or largest < 1:
             continue
@@ -65,7 +65,7 @@ def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         yield finding(
             OVER_MAX,
             deployment,
-            _asked(deployment),
+            _label_of_count(deployment),
             f"`{deployment.address.name}` asks for {nodes} nodes, but `{cluster.address.name}`"
             f" has at most {largest}",
             f"write `max_instances: {nodes}` for the cluster, or lower `instance_count` to"
@@ -78,7 +78,7 @@ def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC329."""
-    for deployment, cluster in _uses(graph):
+    for deployment, cluster in _deployments_with_clusters(graph):
         for at in _TRIES:
             tries = deployment.number(*at)
             if tries is None or tries >= _FEW or not _is_low_priority(cluster):
@@ -94,19 +94,19 @@ def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def _is_spot(cluster: Resource) -> Diagnostic:
+def _report_spot(cluster: Resource) -> Diagnostic:
     """MLC422, at the tier of a cluster."""
     return Diagnostic(
         IS_SPOT,
         "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure Advisor"
         " says that new clusters cannot have them",
-        Label(_tier(cluster.document)),
+        Label(_find_tier(cluster.document)),
         "write tier: dedicated if the job has a deadline; mlctl advise compares both",
         address=f"compute/{cluster.address.name}",
     )
 
 
-def _tier(document: Document) -> Span:
+def _find_tier(document: Document) -> Span:
     """Return the usual place of the tier in a document, else its beginning.
 
     Only lines are searched: parsing the tree of a valid document would cost more than the rest of
@@ -120,7 +120,7 @@ def _tier(document: Document) -> Span:
     return Span(source, first, 0, first, 0)
 
 
-def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
+def _deployments_with_clusters(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
     """Yield each model deployment with the declared cluster that it names."""
     for deployment in declared(graph, "batch-deployment"):
         if deployment.form.field(_NODES) is None:
@@ -135,7 +135,7 @@ def _is_low_priority(cluster: Resource) -> bool:
     return is_low_priority(cluster.effective("tier"))
 
 
-def _asked(deployment: Resource) -> Label:
+def _label_of_count(deployment: Resource) -> Label:
     return deployment.label(_NODES if _NODES in deployment.values else ("compute",))
 
 

@@ -36,9 +36,9 @@ def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             if path is None:
                 continue
             if context.exists(path):
-                yield from _inside(resource, at, path, context)
+                yield from _check_inside(resource, at, path, context)
             else:
-                yield _missing(resource, at, path, planning=context.planning)
+                yield _report_missing(resource, at, path, planning=context.planning)
 
 
 def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -82,7 +82,7 @@ def local(resource: Resource, at: Pointer) -> Path | None:
     return resource.document.folder / local_path(value)
 
 
-def _inside(
+def _check_inside(
     resource: Resource, folder: Pointer, path: Path, context: RuleContext
 ) -> Iterator[Diagnostic]:
     for at, folder_field in _INSIDE.items():
@@ -90,10 +90,10 @@ def _inside(
         if folder_field != folder or not name or path.suffix == ".py" or placeholder(name):
             continue
         if not context.exists(path / name):
-            yield _missing(resource, at, path / name, planning=context.planning, inside=path)
+            yield _report_missing(resource, at, path / name, planning=context.planning, inside=path)
 
 
-def _missing(
+def _report_missing(
     resource: Resource, at: Pointer, path: Path, *, planning: bool, inside: Path | None = None
 ) -> Diagnostic:
     problem = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"

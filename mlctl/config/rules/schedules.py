@@ -37,12 +37,12 @@ def moments(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             continue
         name = str(trigger.get("time_zone") or "UTC")
         if triggers.zone(name) is None:
-            yield _no_zone(schedule, name)
+            yield _report_zone(schedule, name)
         else:
-            yield from _of_line(schedule, trigger, now)
+            yield from _check_line(schedule, trigger, now)
 
 
-def _no_zone(schedule: Resource, name: str) -> Diagnostic:
+def _report_zone(schedule: Resource, name: str) -> Diagnostic:
     of_iana = [zone for zone, iana in triggers.zones().items() if iana == name]
     near = of_iana[0] if of_iana else nearest(name, triggers.zones())
     return finding(
@@ -54,7 +54,7 @@ def _no_zone(schedule: Resource, name: str) -> Diagnostic:
     )
 
 
-def _of_line(
+def _check_line(
     schedule: Resource, trigger: Mapping[str, Data], now: datetime
 ) -> Iterator[Diagnostic]:
     try:
@@ -80,7 +80,7 @@ def _of_line(
         # A schedule that has ended is not a mistake.
         yield replace(never, severity=Severity.WARNING) if end and end < now else never
         return
-    shown = f"the next three from today on: {_shown(ahead, trigger)}"
+    shown = f"the next three from today on: {_format_firings(ahead, trigger)}"
     if ignored:
         yield finding(
             IGNORED,
@@ -100,7 +100,7 @@ def _of_line(
         )
 
 
-def _shown(firings: list[datetime], trigger: Mapping[str, Data]) -> str:
+def _format_firings(firings: list[datetime], trigger: Mapping[str, Data]) -> str:
     """`2026-06-19 06:00 (04:00 UTC), ...`."""
     place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
     texts = []
@@ -119,7 +119,7 @@ def reuse(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     for schedule in declared(graph, SCHEDULE.name):
         job = schedule.get("create_job")
         forced = str(schedule.get(*_FORCED)).casefold() == "true"
-        if not isinstance(job, dict) or "job" in job or forced or _changes(job):
+        if not isinstance(job, dict) or "job" in job or forced or _is_different_each_time(job):
             continue
         if not isinstance(job.get("jobs"), dict) and not isinstance(job.get("command"), str):
             continue
@@ -136,7 +136,7 @@ def reuse(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def _changes(job: Mapping[str, Data]) -> bool:
+def _is_different_each_time(job: Mapping[str, Data]) -> bool:
     """Whether an input or output differs each time: by an expression, or by `@latest`."""
     texts = [text for key in ("inputs", "outputs") for _, text in pointer.texts(job.get(key))]
     return any("${{" in text or text.endswith("@latest") for text in texts)

@@ -47,7 +47,7 @@ def retired_size(graph: Graph, context: base.RuleContext) -> Iterator[Diagnostic
             resource,
             resource.label(at),
             f"`{size}` {'retired' if is_retired else 'retires'} on {end.date.isoformat()}",
-            f"use {_instead(end.successor)}"
+            f"use {_suggest_size(end.successor)}"
             + ("; a new size replaces the cluster" if resource.kind.quota.has_nodes else ""),
         )
 
@@ -57,7 +57,7 @@ def unknown_size(graph: Graph, _context: base.RuleContext) -> Iterator[Diagnosti
     for resource, at, size in _sizes(graph):
         if catalog.find_size(size) or _is_named_like_one(size):
             continue
-        near = nearest(_with_prefix(size), (listed.name for listed in catalog.sizes().values()))
+        near = nearest(_add_prefix(size), (listed.name for listed in catalog.sizes().values()))
         yield base.finding(
             UNKNOWN_SIZE,
             resource,
@@ -112,7 +112,7 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
             yield resource, at, size
 
 
-def _instead(successor: str | None) -> str:
+def _suggest_size(successor: str | None) -> str:
     return f"`{successor}`" if successor else "a size of a newer series"
 
 
@@ -120,7 +120,7 @@ def _is_near(end: date, today: date) -> bool:
     return (end.year - _WARN_YEARS, end.month, end.day) <= (today.year, today.month, today.day)
 
 
-def _with_prefix(size: str) -> str:
+def _add_prefix(size: str) -> str:
     return size if size.casefold().startswith(("standard", "basic")) else f"Standard_{size}"
 
 

@@ -39,8 +39,8 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC354 and MLC355."""
     for pipeline, step, ports in steps(graph, context.read, INPUTS):
         for name, value in step.part.mapping(INPUTS).items():
-            port, given_value = ports.get(str(name)), _given(pipeline, value)
-            misfit = _misfit(port, given_value) if port and given_value else None
+            port, given_value = ports.get(str(name)), _read_value(pipeline, value)
+            misfit = _find_misfit(port, given_value) if port and given_value else None
             if misfit and port and given_value:
                 rule, expected, got = misfit
                 related = [port.label("it is declared here")]
@@ -121,11 +121,11 @@ def called(kind: str) -> str:
     return {"string": "text", "integer": "a whole number"}.get(kind, with_article(f"`{kind}`"))
 
 
-def _given(pipeline: Pipeline, value: Data) -> _Given | None:
+def _read_value(pipeline: Pipeline, value: Data) -> _Given | None:
     """Read what a step sets an input to; None if nothing is known of it."""
     text = value.get("path") if isinstance(value, dict) else value
     if isinstance(text, str) and "${{" in text:
-        port = _bound(pipeline, text)
+        port = _find_port(pipeline, text)
         return _Given(type_of(port), port.said.get("value"), port) if port else None
     if isinstance(value, dict):
         literal = "value" in value and "path" not in value
@@ -134,7 +134,7 @@ def _given(pipeline: Pipeline, value: Data) -> _Given | None:
     return _Given("", value)
 
 
-def _bound(pipeline: Pipeline, text: str) -> Port | None:
+def _find_port(pipeline: Pipeline, text: str) -> Port | None:
     """Return the port that a text is bound to, if it is nothing but an expression."""
     bound = only(text)
     match bound.path if bound else ():
@@ -147,25 +147,25 @@ def _bound(pipeline: Pipeline, text: str) -> Port | None:
             return None
 
 
-def _misfit(port: Port, given_value: _Given) -> tuple[Rule, str, str] | None:
+def _find_misfit(port: Port, given_value: _Given) -> tuple[Rule, str, str] | None:
     """Return the broken rule, what the input must be, and what it gets; None if it fits."""
     expected = type_of(port)
     if not expected:
         return None
     if given_value.value is not None:
-        breach = _breach(port, given_value.value)
+        breach = _find_breach(port, given_value.value)
         return (WRONG_INPUT_VALUE, breach, shown(given_value.value)) if breach else None
     if not given_value.type or given_value.type == expected:
         return None
     type_names = called(expected), called(given_value.type)
-    if (given_value.type in VALUES) != (expected in VALUES) or _narrower(
+    if (given_value.type in VALUES) != (expected in VALUES) or _is_disjoint(
         given_value.type, expected
     ):
         return WRONG_INPUT_VALUE, *type_names
     return (OTHER_DATA, *type_names) if frozenset((given_value.type, expected)) in _UNLIKE else None
 
 
-def _breach(port: Port, value: Data) -> str | None:
+def _find_breach(port: Port, value: Data) -> str | None:
     """Return the constraint that a value breaks; None if it fits."""
     expected = type_of(port)
     if expected not in VALUES:
@@ -203,7 +203,7 @@ def _number(value: Data) -> float | None:
         return None
 
 
-def _narrower(kind: str, expected: str) -> bool:
+def _is_disjoint(kind: str, expected: str) -> bool:
     """Whether no value of one type is also one of the other."""
     numbers = ("number", "integer")
     return {kind, expected} <= VALUES and (

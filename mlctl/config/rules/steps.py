@@ -43,7 +43,7 @@ def unknown_bindings(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
     for pipeline in pipelines(graph, context.read):
         for step in pipeline.steps.values():
             for use in uses(step.part.document, step.part.data, step.part.at):
-                yield from _unbound(pipeline, use)
+                yield from _report_unbound(pipeline, use)
 
 
 def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -59,10 +59,10 @@ def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 continue
             for name in value if isinstance(value, dict) else ():
                 if name not in properties:
-                    yield _ignored(resource, (*at, name), level)
+                    yield _report_ignored(resource, (*at, name), level)
 
 
-def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
+def _report_ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
     """Report a key that a schema does not have."""
     name = str(at[-1])
     near = nearest(name, schema["properties"])
@@ -79,7 +79,7 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
     )
 
 
-def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
+def _report_unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
     """Report an expression that names nothing in the pipeline."""
     head, side, *path = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
     if head != PARENT:
@@ -94,7 +94,7 @@ def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
         yield from _unknown_step(pipeline, use, path)
     elif not is_declared(name := ".".join(path), ports := pipeline.ports(side)):
         message = f"the pipeline has no {side[:-1]} `{name}`"
-        hint = _near((PARENT, side), name, ports) or f"declare `{name}` under `{side}`"
+        hint = _suggest((PARENT, side), name, ports) or f"declare `{name}` under `{side}`"
         yield _finding(pipeline, use, message, hint)
 
 
@@ -112,7 +112,7 @@ def _unknown_step(pipeline: Pipeline, use: Use, path: list[str]) -> Iterator[Dia
         return
     outputs = step.outputs() if len(port) > 1 and port[0] == OUTPUTS else None
     if outputs is not None and port[1] not in outputs:
-        hint = _near((PARENT, JOBS, name, OUTPUTS), port[1], outputs) or (
+        hint = _suggest((PARENT, JOBS, name, OUTPUTS), port[1], outputs) or (
             f"its outputs are {listed(sorted(outputs), 'and')}"
             if outputs
             else f"declare `{port[1]}` under its `{OUTPUTS}`"
@@ -125,13 +125,13 @@ def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     for pipeline in pipelines(graph, context.read):
         _, waiting = order(pipeline)
         reported: set[str] = set()
-        for ring in _rings(pipeline, waiting):
+        for ring in _find_cycles(pipeline, waiting):
             if reported.isdisjoint(ring):
                 reported.update(ring)
-                yield _cycle(pipeline, ring)
+                yield _report_cycle(pipeline, ring)
 
 
-def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
+def _find_cycles(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
     """Yield the path from each step in a cycle back to itself."""
     reads = {name: [s for s, t, _ in flows(pipeline) if t == name] for name in waiting}
     for first in waiting:
@@ -150,7 +150,7 @@ def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
                     queue.append(source)
 
 
-def _cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
+def _report_cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
     """Report a cycle: each step in `ring` reads from the next, the last from the first."""
     reading = {(target, source): use for source, target, use in flows(pipeline)}
     pairs = list(zip(ring, [*ring[1:], ring[0]], strict=True))
@@ -234,7 +234,7 @@ def _has(ports: Mapping[str, Port], side: str) -> str:
     return f"its {side} are {listed(ports, 'and')}" if ports else f"it has no {side}"
 
 
-def _near(
+def _suggest(
     above: tuple[str, ...], name: str, names: Mapping[str, Port] | frozenset[str]
 ) -> str | None:
     near = nearest(name, sorted(names))

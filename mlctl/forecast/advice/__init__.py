@@ -1,1 +1,1 @@
-"""The search for a configuration that does a job best."""
+"""Search for the configuration that does a job best."""

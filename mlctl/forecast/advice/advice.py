@@ -1,4 +1,4 @@
-"""Advice as data: the configurations that are worth looking at, the recommended one, and why.
+"""Advice as data: the configurations worth considering, the recommended one, and why.
 
 `schemas/output/advice.schema.json` is the shape; `render` prints it for people.
 """
@@ -29,10 +29,10 @@ _MOST_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What was tried: all configurations, those that were worth all histories, the rest.
+    """All configurations, those that got all histories, and the rest.
 
-    The first of `tried` is what there is. `over_quota` were not tried: each with what the quota
-    allows, which `quota` says the source of. Of the places `without_price` no price is known.
+    The first of `tried` is the current one. `over_quota` were not tried: each with what the quota
+    allows; `quota` has its source. The price of the places in `without_price` is unknown.
     """
 
     tried: Sequence[Candidate]
@@ -45,10 +45,10 @@ class Searched:
 def document(
     subject: Subject, weather: Weather, searched: Searched, wishes: Wishes, seed: int
 ) -> dict[str, Data]:
-    """The front of the configurations, with what there is now; `recommended` is an index of rows.
+    """Return the front of the configurations with the current one; `recommended` is a row index.
 
-    `margin` says by how much the recommended configuration is cheaper than what there is, and than
-    the next one, in USD; null where it is what there is, or where there is no other.
+    `margin` is how much cheaper the recommended configuration is than the current one, and than the
+    next one, in USD; null if it is the current one, or there is no other.
     """
     now = searched.tried[0]
     keeping = [candidate for candidate in searched.ranked if candidate.keeps]
@@ -91,7 +91,7 @@ def document(
 
 
 def _options(tried: Sequence[Candidate]) -> list[Candidate]:
-    """The best configuration of each size, region and tier, the cheapest first."""
+    """Return the best configuration of each size, region and tier, cheapest first."""
     best: dict[tuple[str, str, Data], Candidate] = {}
     for candidate in search.ranked(tried):
         best.setdefault((*candidate.place[:2], candidate.study.scenario.cluster.tier), candidate)
@@ -104,7 +104,7 @@ def _margin(best: Candidate, rival: Candidate) -> EstimateData | None:
 
 
 def _shown(ranked: Sequence[Candidate], now: Candidate, best: Candidate | None) -> list[Candidate]:
-    """What there is, the recommended one, and the front, as far as they fit."""
+    """Return the current and the recommended configuration, and the front, as far as they fit."""
     chosen = [now] if best is None or best is now else [now, best]
     chosen += [
         candidate
@@ -167,5 +167,5 @@ def _assumptions(subject: Subject, weather: Weather, now: Candidate) -> Iterator
         "concurrency",
         subject.scenario.job.concurrency,
         "A",
-        "mini-batches at once on a node do not slow each other down, however many",
+        "concurrent mini-batches on a node do not slow each other down",
     )

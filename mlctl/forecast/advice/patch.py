@@ -1,4 +1,4 @@
-"""Recommended values written into files, whose comments and layout stay."""
+"""Write recommended values into files, preserving comments and layout."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 from mlctl.source.edit import CannotEdit, Rewrite
 
-# The names of settings, where the files call them otherwise.
+# Settings that have other names in files.
 _FIELDS = {"concurrency": "max_concurrency_per_instance"}
 
 
 def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[list[Rewrite], dict[str, str]]:
-    """The new text of each file that changes, and why a setting is written to none."""
+    """Return the new text of each changed file, and why settings were not written."""
     pending: dict[FieldEdit, str] = {}
     unwritten: dict[str, str] = {}
     for name, value in settings.items():
@@ -24,7 +24,7 @@ def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[list[Rewrit
         plain = int(value) if isinstance(value, float) else value
         try:
             if place is None:
-                unwritten[name] = "no file says it"
+                unwritten[name] = "no file sets it"
             else:
                 pending[edit_of(*place, plain)] = name
         except CannotEdit as error:
@@ -35,7 +35,7 @@ def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[list[Rewrit
 
 
 def _place(subject: Subject, name: str) -> tuple[Resource, Pointer] | None:
-    """The resource that has a field of that name, and where it stands."""
+    """Return the resource that has a field of that name, and its pointer."""
     for resource in (subject.cluster, subject.deployment):
         if file_of(resource) is None:
             continue

@@ -1,8 +1,8 @@
-"""Searches the settings of a job for those that finish it most cheaply.
+"""Search a job's settings for those that finish it most cheaply.
 
-All configurations have the same luck (keyed draws), and the hopeless ones cost few histories: after
-each rung only the better part goes on (successive halving). Ranked is the cost until the job is
-done, never that of a run: a cluster of one node is the cheapest for a run.
+All configurations have the same luck (keyed draws), and hopeless ones take few histories: after
+each rung only the better part continues (successive halving). The rank is the cost until the job is
+done, never that of one run: a cluster of one node is the cheapest for one run.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
-RUNGS = (60, 250, 1000)  # histories of a configuration that got that far
-_KEPT = 3  # of so many configurations one goes on
+RUNGS = (60, 250, 1000)  # histories of a configuration at each rung
+_KEPT = 3  # of so many configurations one continues
 _LEAST_KEPT, _MOST_SHOWN = 8, 8
 _LATE = 0.05  # how likely a recommended configuration may miss the deadline
-_ROOM = 2  # a timeout that has to grow becomes so many times the time of a mini-batch
+_ROOM = 2  # a timeout that must grow becomes this multiple of a mini-batch's time
 
 FIELDS = (
     *("max_instances", "min_instances", "instance_count", "mini_batch_size", "concurrency"),
@@ -46,10 +46,10 @@ MONTH_S = 730 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a recommended configuration has to keep: seconds, USD until done, a chance.
+    """What a recommended configuration must keep: seconds, USD until done, a chance.
 
-    Such a job comes every `every_s` seconds: what the nodes that stay cost in between is a part of
-    what each costs.
+    Such a job comes every `every_s` seconds: the cost of nodes that stay in between is part of each
+    configuration's cost.
     """
 
     deadline_s: float | None = None
@@ -71,15 +71,15 @@ class Candidate:
 
     @property
     def summary(self) -> Summary:
-        """What its histories come to."""
-        # One run that comes to nothing is no configuration to recommend, however it is forecast.
+        """The summary of its histories."""
+        # A configuration that may never complete cannot be recommended, whatever the forecast.
         return Summary(self.study.scenario, self.found, self.wishes.deadline_s)
 
     @property
     def between(self) -> list[float]:
-        """What the nodes of `min_instances` cost after each history, until the next job.
+        """The cost of the nodes of `min_instances` after each history, until the next job.
 
-        Their idle time at the end of a job is a part of what the job costs.
+        Their idle time at the end of a job is already part of the job's cost.
         """
         scenario, every = self.study.scenario, self.wishes.every_s
         price, count = scenario.price / HOUR, scenario.cluster.min_instances
@@ -90,15 +90,15 @@ class Candidate:
 
     @property
     def totals(self) -> list[float]:
-        """USD until done of each history, and what is between; infinite where it is never done."""
+        """The USD of each history until done, and between jobs; infinite if never done."""
         costs = self.summary.costs_until_done
         return [cost + idle_cost for cost, idle_cost in zip(costs, self.between, strict=True)]
 
     @property
     def cost(self) -> float:
-        """USD until done, on average, and what is between: what is ranked.
+        """The average USD until done, with the time between jobs, by which it is ranked.
 
-        Infinite where some history is never done.
+        Infinite if any history is never done.
         """
         return fsum(self.totals) / len(self.found)
 
@@ -109,7 +109,7 @@ class Candidate:
 
     @property
     def keeps(self) -> bool:
-        """Whether it is always done and keeps what is wished, as far as its histories tell."""
+        """Whether it is always done and keeps the wishes, as far as its histories tell."""
         wishes, summary = self.wishes, self.summary
         late, most_cancelled = summary.late, wishes.most_cancelled
         return (
@@ -129,10 +129,10 @@ def candidates(
     seed: str,
     wishes: Wishes = Wishes(),
 ) -> Iterator[Candidate]:
-    """Every combination of what may vary, in every place; the first place as it is comes first.
+    """Yield every combination of the varied settings in every place, the current one first.
 
-    `max_instances` alone sets `instance_count` too: a job takes no more nodes than that. A timeout
-    that would end every attempt grows.
+    `max_instances` alone also sets `instance_count`: a job takes no more nodes. A timeout that
+    would end every attempt grows.
     """
     known_scenarios: set[tuple[Scenario, str, str, str]] = set()
     own = places[0]
@@ -189,7 +189,7 @@ def _policy(text: Data, policy: RecoveryPolicy) -> RecoveryPolicy:
 def _settings(
     was: Scenario, variant: Scenario, plan: RecoveryPolicy, usual: RecoveryPolicy
 ) -> dict[str, Data]:
-    """The fields in which a configuration differs from what there is."""
+    """Return the fields in which a configuration differs from the current one."""
     pairs: dict[str, tuple[Data, Data]] = {
         "tier": (was.cluster.tier.value, variant.cluster.tier.value),
         "max_instances": (was.cluster.max_instances, variant.cluster.max_instances),
@@ -211,13 +211,13 @@ def halve(
     runs: int,
     note: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Candidate], bool]:
-    """The configurations that are worth all histories, the cheapest first; the first one stays.
+    """Return the configurations that deserve all histories, cheapest first; the first one stays.
 
-    And whether that was carried out to its end: where Ctrl-C ended it, these are the ones that were
-    left, by the histories that each has.
+    Also return whether the search was completed: if Ctrl-C ended it, these are the remaining ones,
+    with the histories that each has.
 
     Raises:
-        KeyboardInterrupt: not even the first histories of all of them are there.
+        KeyboardInterrupt: not all of them have their first histories yet.
     """
     remaining = list(field_)
     studies = with_deadline(
@@ -243,14 +243,14 @@ def halve(
 
 
 def _better(remaining: Sequence[Candidate], now: Candidate) -> list[Candidate]:
-    """The part of the configurations that goes on."""
+    """Return the configurations that continue."""
     cheapest = ranked(remaining)[: max(len(remaining) // _KEPT, _LEAST_KEPT)]
     chosen = {id(candidate) for candidate in (*cheapest, *front(remaining), now)}
     return [candidate for candidate in remaining if id(candidate) in chosen]
 
 
 def ranked(candidates_: Sequence[Candidate]) -> list[Candidate]:
-    """The cheapest first, after those that keep what is wished."""
+    """Sort the cheapest first, after those that keep the wishes."""
     return sorted(
         candidates_,
         key=lambda candidate: (
@@ -262,7 +262,7 @@ def ranked(candidates_: Sequence[Candidate]) -> list[Candidate]:
 
 
 def front(field_: Sequence[Candidate]) -> list[Candidate]:
-    """Those that no other beats in both the cost until done and the 95th percentile of the time."""
+    """Return those that no other beats in both cost until done and 95th percentile of time."""
     best: list[Candidate] = []
     for candidate in sorted(field_, key=lambda candidate: (candidate.cost, candidate.p95_s)):
         if not best or candidate.p95_s < best[-1].p95_s:
@@ -271,9 +271,9 @@ def front(field_: Sequence[Candidate]) -> list[Candidate]:
 
 
 def margin(best: Candidate, rival: Candidate) -> Estimate | None:
-    """By how many USD `best` is cheaper, history by history on the same draws.
+    """Return by how many USD `best` is cheaper, history by history on the same draws.
 
-    None where the rival is not always done: there is nothing to compare then.
+    None if the rival is not always done.
     """
     if not isfinite(rival.cost):
         return None
@@ -299,7 +299,7 @@ class Place(NamedTuple):
 
 
 def own_place(subject: Subject, stated: StatedPrices) -> Place:
-    """Where the cluster is."""
+    """Return the cluster's own place."""
     size = str(value_of(subject.cluster, "size") or "")
     region = catalog.region(stated.region_of(subject.cluster))
     rate = stated.price_list.price(size, region).eviction_rate
@@ -309,7 +309,7 @@ def own_place(subject: Subject, stated: StatedPrices) -> Place:
 def places(
     subject: Subject, stated: StatedPrices, regions: Sequence[str], sizes: Sequence[str]
 ) -> tuple[list[Place], list[str]]:
-    """The other places of these regions and sizes (none: its own), and those without a price."""
+    """Return the other places of these regions and sizes (none: its own), and unpriced ones."""
     own = own_place(subject, stated)
     priced = stated.price_list.every_price
     all_regions = sorted({region for _, region in priced})
@@ -336,18 +336,18 @@ def _regions(names: Sequence[str], known: Sequence[str]) -> Iterator[str]:
         elif catalog.knows_region(name):
             yield catalog.region(name)
         else:
-            raise ForecastError(f"`{name}` is no region of Azure: write its name, or {ALL_KNOWN}")
+            raise ForecastError(f"`{name}` is not an Azure region: write its name, or {ALL_KNOWN}")
 
 
 def _sizes(names: Sequence[str], own: str) -> Iterator[str]:
-    """The sizes of these names; those that are like its own.
+    """Yield the named sizes, or those like its own.
 
     They have the same cores and GPUs, at least as much memory, and are not to be retired.
     """
     for name in names:
         size = catalog.find_size(own if name == ALIKE else name)
         if size is None:
-            raise ForecastError(f"the size `{own if name == ALIKE else name}` is not known")
+            raise ForecastError(f"the size `{own if name == ALIKE else name}` is unknown")
         if name != ALIKE:
             yield size.name
             continue

@@ -1,7 +1,7 @@
-"""What a forecast hangs on: each assumption from low to high, on the same draws.
+"""What a forecast depends on: each assumption from low to high, on the same draws.
 
-Random numbers are keyed by what they are for, so a history under another assumption has the same
-luck as the history beside it, and differences are known better than the numbers themselves.
+Random numbers are keyed by purpose, so a history under another assumption has the same luck, and
+differences are more precise than the numbers themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 500
 _HALF, _TWICE = 0.5, 2.0
-# What stands for "low" where there is none: Azure's band 5-10, a shock a day, an outage a day.
+# The low end of what is absent: Azure's band 5-10, a shock a day, an outage a day.
 _SOME_RATE = 0.078
 _SOME_SHOCKS, _SOME_OUTAGES = Shocks(1 / 24, 0.6), Outages(1 / 24, 1.0)
 _SOME_CV = 0.5
@@ -36,7 +36,7 @@ _SOME_CV = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An assumption: what it is in the forecast, and two values of it with what they make."""
+    """An assumption: its current value, and two others with their effects."""
 
     name: str
     value: Data
@@ -45,7 +45,7 @@ class Factor:
 
 
 def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
-    """The assumptions that nobody can look up, each halved and doubled, or the other way round."""
+    """Yield the assumptions that cannot be looked up, each halved and doubled."""
     yield from _of_weather(scenario, weather)
     settings, work = scenario.settings, scenario.job.workload
     yield _scaled(
@@ -77,7 +77,7 @@ def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
 
 
 def _of_price(scenario: Scenario) -> Factor:
-    """The price of low priority, which is never above the dedicated one; its ends, where said."""
+    """Vary the low-priority price up to the dedicated one, or between its stated ends."""
     price, most = scenario.low_priority_price, scenario.price_of(Tier.DEDICATED)
     ends = scenario.spot_rate.ends if scenario.spot_rate else None
     low, high = ends or (min(scale * price, most) for scale in (_HALF, _TWICE))
@@ -86,7 +86,7 @@ def _of_price(scenario: Scenario) -> Factor:
 
 
 def _of_weather(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
-    """What is absent is added behind what is there, which keeps its draws."""
+    """Vary the weather; what is absent is added last, so that the rest keeps its draws."""
 
     def under(changed: Weather) -> Scenario:
         return scenario.under(changed.processes())
@@ -145,9 +145,9 @@ def _choice(
 def tornado(
     study: Study, weather: Weather, histories: list[History], executor: Executor | None
 ) -> list[SwingData]:
-    """Every factor with what its low and its high value make, the largest swing of cost first.
+    """Return every factor with the effects of its low and high values, largest swing first.
 
-    `known` are histories of the study itself; each is compared with the one of the same number.
+    `histories` are the study's own; each is compared with the one of the same number.
     """
     histories = histories[:_MOST_RUNS]
     base = study.summary(histories)
@@ -191,7 +191,7 @@ def _finite_average(values: Sequence[float]) -> float | None:
 
 
 def _swing(row: SwingData) -> float:
-    """By how much the cost changes; what makes the difference between done and never is first."""
+    """Return the change of the cost; a change between done and never comes first."""
     low, high = row["low"]["cost"], row["high"]["cost"]
     if low is None or high is None:
         return 0.0 if low is high else inf

@@ -1,4 +1,4 @@
-"""The forecast of a plan: a line for each deployment, as it is declared and as it is now."""
+"""The forecast in a plan: a line for each deployment, as declared and as it is now."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mlctl.simulator.engine.commands import EngineError
 
 @dataclass(frozen=True, slots=True)
 class PlannedDeployment:
-    """A deployment as it is planned, and as it is now (None: it is not there).
+    """A deployment as planned, and as it is now (None: it does not exist).
 
-    `why` says instead why there is no forecast of it.
+    `why` says why there is no forecast, if there is none.
     """
 
     address: str
@@ -30,9 +30,9 @@ class PlannedDeployment:
 
 @dataclass(frozen=True, slots=True)
 class BriefOptions:
-    """In which weather, in how many histories (None: as many as it takes), from which seed.
+    """The weather, the histories (None: as many as needed), and the seed.
 
-    And when a job has to be done, and what it may cost until then.
+    Also the deadline of a job, and what it may cost until then.
     """
 
     weather: Weather
@@ -43,9 +43,9 @@ class BriefOptions:
 
 
 def document(deployments: Iterable[PlannedDeployment], options: BriefOptions) -> dict[str, Data]:
-    """The lines as data: USD and seconds until the job is done, in the tier of its cluster.
+    """Return the lines as data: USD and seconds until the job is done, on its cluster's tier.
 
-    `now` is null where nothing is there, or nothing that can be forecast.
+    `now` is null if nothing exists, or it cannot be forecast.
     """
     return {
         "weather": options.weather.document(),

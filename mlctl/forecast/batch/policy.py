@@ -1,10 +1,10 @@
-"""What is done about a run that was cancelled, until the job is done.
+"""Recovery policies: what to do about cancelled runs until the job is done.
 
 "Resubmitting is required in this case" (Microsoft, low priority VMs for batch deployments): a job
-that lost its last node begins anew. Who counts the cost of one run does not see that.
+that lost its last node starts again. The cost of a single run does not show that.
 
-`simulate` carries a policy out on histories, `finish` in a workspace: both ask the same two
-questions, on which tier the next run goes (`tier`) and until when it may go on (`limit`).
+`simulate` applies a policy to histories, `finish` in a workspace: both ask the same two questions,
+on which tier the next run goes (`tier`) and how long it may take (`limit`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import Tier
 
 _ROUNDING_S = 1e-6
-# A job of which so many runs were cancelled, the best after less than this share of the work, what
-# was begun included, is given up: where losses have no memory, the next run completes with a chance
-# below 30 ** -4.
+# A job is given up after so many cancelled runs of which the best did less than this share of the
+# work, including started work: if losses have no memory, the next run completes with a chance below
+# 30 ** -4.
 HOPELESS_RUNS, HOPELESS_SHARE = 30, 0.25
 _CANCELED, _COMPLETED = JobStatus.CANCELED, JobStatus.COMPLETED
 
@@ -57,21 +57,21 @@ MEANINGS = {
     " of what the rest takes; a dedicated twin of the cluster below that, until there is more;"
     " somebody has to watch: Azure does not do this by itself",
 }
-# What changes to a dedicated twin in time for a deadline, and what begins with the files that are
-# not done.
+# The ways that change to a dedicated twin in time for a deadline, and those that begin with the
+# files that are not done.
 WATCHFUL = (Way.DEADLINE, Way.UNIFORM_PROGRESS, Way.RESERVE)
-# Of the time that the work takes: what it keeps to look for nodes with, once it has waited.
+# Share of the work's time that is reserved for looking for nodes, after waiting.
 KEPT = 0.1
 _KEEPING = (Way.REMAINING, *WATCHFUL)
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """When to change to dedicated nodes, by the slowest dedicated run that is known; in seconds.
+    """When to change to dedicated nodes, by the slowest known dedicated run; in seconds.
 
-    That run has its first node ready after `start_s` and does `files` in `work_s` more; fewer files
-    may take a mini-batch longer than their share, `round_s`. `reserve` is the share of what the
-    rest takes that is kept to spare; None: all time to spare, used up evenly.
+    That run has its first node ready after `start_s` and does `files` in `work_s` more; for fewer
+    files a mini-batch may take longer than its share by `round_s`. `reserve` is the share of the
+    remaining time that is kept spare; None: all spare time, used up evenly.
     """
 
     deadline_s: float
@@ -83,34 +83,34 @@ class Switch:
 
     @property
     def pace_s(self) -> float:
-        """How long all files take at the pace of the line."""
+        """Return how long all files take at the pace of the line."""
         if self.reserve is None:
             return self.deadline_s
         return min(self.work_s * (1 + self.reserve), self.deadline_s)
 
     def at(self, files: int) -> float:
-        """The latest moment, from the first submission on, for so many files; 0 or more."""
+        """Return the latest moment, after the first submission, for so many files; at least 0."""
         rest_s = self.work_s
         if files < self.files:
             rest_s = min(rest_s, rest_s * files / self.files + self.round_s)
         return max(self.deadline_s - self.start_s - rest_s, 0.0)
 
     def line(self, files: int) -> float:
-        """When so many files may be left at most, if they are done at its pace by the deadline."""
+        """Return when at most so many files may be left, at the pace that meets the deadline."""
         return self.deadline_s - self.pace_s * files / self.files
 
     def behind_s(self, elapsed: float, files: int) -> float:
-        """How much later than it should the line is met for a change back to low priority; seconds.
+        """Return how far ahead of the line, in seconds, a change back to low priority must be.
 
         The hysteresis of "Can't Be Late" (Wu et al., NSDI 2024): a change each way, 2 starts. Here
-        the change back is how to see whether there are nodes, and a look takes a mini-batch more.
+        changing back is how to find out whether there are nodes, and that takes another mini-batch.
         """
         return elapsed + 2 * self.start_s + self.round_s - self.line(files)
 
     def ahead(self, elapsed: float, files: int) -> float:
-        """When the files done are ahead again of the line, if dedicated nodes start now.
+        """Return when the work is ahead of the line again, if dedicated nodes start now.
 
-        By then a mini-batch may be half done, which nobody sees.
+        By then a mini-batch may be half done, which is not visible.
         """
         pace = self.pace_s / max(self.work_s, 1.0)  # seconds of the line in each second of work
         gain = max(pace - 1, 0.01)
@@ -118,12 +118,12 @@ class Switch:
         return elapsed + self.start_s + lag_s / gain
 
 
-# Until when a run may go on that has done so many mini-batches, in seconds since the first began.
+# How long a run may continue that has done so many mini-batches, in seconds since the first began.
 Limit = Callable[[int], float]
 
 
 class Past(NamedTuple):
-    """What came of a job before a history begins: seconds, lost runs, and the tier of the last."""
+    """What happened before a history begins: seconds, lost runs, and the last run's tier."""
 
     elapsed_s: float = 0.0
     losses: int = 0
@@ -134,9 +134,9 @@ class Past(NamedTuple):
 class RecoveryPolicy:
     """A way, its number of tries (`fallback`), and when to change to dedicated (`deadline`).
 
-    Of a job that goes on, `past` is what came before; a history is of the rest. With `shards`,
-    the files are that many jobs, one after the other; a lost run loses its shard. A job that
-    `resumes` goes on from its checkpoint whatever the way; its steps are the files.
+    `past` is what came before the history, which covers the rest. With `shards`, the files are that
+    many jobs in turn; a lost run loses its shard. A job that `resumes` continues from its
+    checkpoint whatever the way; its steps are the files.
     """
 
     way: Way = Way.RESUBMIT
@@ -150,9 +150,9 @@ class RecoveryPolicy:
         return f"{self.way.value}:{self.tries}" if self.way is Way.FALLBACK else self.way.value
 
     def tier(self, elapsed: float, losses: int, files: int, last: Tier | None) -> Tier:
-        """The tier of the next run, after so many that were lost, for the files that are left.
+        """Choose the tier of the next run, after so many losses, for the remaining files.
 
-        `last` is the tier of the run before it. Times are seconds since the first run began.
+        `last` is the tier of the previous run. Times are seconds since the first run began.
         """
         switch, dedicated = self.switch, self.way is Way.DEDICATED
         if self.way is Way.FALLBACK:
@@ -167,9 +167,9 @@ class RecoveryPolicy:
         return Tier.DEDICATED if dedicated else Tier.LOW_PRIORITY
 
     def limit(self, tier: Tier, elapsed: float, files: int, mini_batch_size: int) -> Limit | None:
-        """Until when a run on this tier that begins now may go on; None: until it ends.
+        """Return how long a run that begins now on this tier may take; None: until it ends.
 
-        A shard counts when it is done, and not before.
+        A shard counts only when it is done.
         """
         switch = self.switch
         if switch is None or self.way not in WATCHFUL:
@@ -181,7 +181,7 @@ class RecoveryPolicy:
             latest = switch.at(max(files - batches * size, 1))
             if batches or not has_line:
                 return latest
-            first = elapsed + switch.start_s + switch.round_s  # when nodes at once had done one
+            first = elapsed + switch.start_s + switch.round_s  # when concurrent nodes have done one
             return min(max(switch.line(files), first), latest)
 
         if tier is not Tier.DEDICATED:
@@ -193,10 +193,10 @@ class RecoveryPolicy:
 
 
 def parse(text: str) -> RecoveryPolicy:
-    """The policy that `--policy` names: `resubmit`, `fallback:3`.
+    """Parse a policy from `--policy`: `resubmit`, `fallback:3`.
 
     Raises:
-        ValueError: it is none; says which there are.
+        ValueError: it is not a policy; the message lists them.
     """
     name, colon, tries = text.partition(":")
     for option in Way:
@@ -207,18 +207,18 @@ def parse(text: str) -> RecoveryPolicy:
         if not colon and option is not Way.FALLBACK:
             return RecoveryPolicy(option)
     choices = ", ".join("fallback:K" if option is Way.FALLBACK else option.value for option in Way)
-    raise ValueError(f"`{text}` is no policy; there is {choices}")
+    raise ValueError(f"`{text}` is not a policy; use {choices}")
 
 
 class History(NamedTuple):
-    """What one history came to: of the first run, then of all runs until the job was done.
+    """The result of one history: of the first run, then of all runs until the job was done.
 
-    `status` to `given_up` are the first run's, `node_s` what it was billed, its idle time too; it
-    was given up where the policy or the longest time of a history ended it.
-    `done` says whether a run completed, `done_s` when the last one ended (seconds from the first
-    submission); `low_s` and `dedicated_s` are all node-seconds by tier, `staying_s` those of them
-    that nodes which stay were billed after that end. `hopeless`: it was given up, for no run came
-    near its end. `waited`: there was no node to be had when it was submitted.
+    `status` to `given_up` describe the first run, `node_s` its billed time, including idle time; it
+    was given up if the policy or the longest time of a history ended it. `done` says whether a run
+    completed, `done_s` when the last one ended (seconds from the first submission); `low_s` and
+    `dedicated_s` are all node-seconds by tier, `staying_s` those that permanent nodes were billed
+    after the end. `hopeless`: it was given up because no run came close. `waited`: no node was
+    available at submission.
     """
 
     status: JobStatus
@@ -240,7 +240,7 @@ class History(NamedTuple):
 
 
 def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
-    """The files of each shard, in whole mini-batches, as even as they go; the larger ones first."""
+    """Split files into shards of whole mini-batches, as evenly as possible, larger ones first."""
     batches = -(-files // mini_batch_size)
     count = min(shards, batches)
     share, remainder = divmod(batches, count)
@@ -250,7 +250,7 @@ def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
 
 
 def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
-    """One history of the job under a policy."""
+    """Run one history of the job under a policy."""
     past = policy.past
     began, total, tries, losses, most = cloud.now, files, 0, past.losses, 0
     origin = began - past.elapsed_s
@@ -312,7 +312,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
 
 
 def _run(cloud: Cloud, files: int, tier: Tier, began: float, limit: Limit | None) -> Try:
-    """The next run, until its limit or the longest time of a history."""
+    """Do the next run, until its limit or the longest time of a history."""
     longest_s = began + LONGEST_S
     if limit is None:
         return cloud.run(files, tier, longest_s)

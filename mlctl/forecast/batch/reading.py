@@ -1,4 +1,4 @@
-"""Reads a scenario from what files declare: a deployment, and the cluster that its jobs run on."""
+"""Read a scenario from files: a deployment, and the cluster that its jobs run on."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ JOB = "forecast"  # the name of the job; `invoke --job-name forecast` gives it o
 DAY = 24 * HOUR
 _MINI_BATCH_SIZE = "mini_batch_size"
 _MOST_MINI_BATCHES = 20_000_000
-_ANY_REGION = "eastus"  # keys the draws of losses: where a cluster is changes its price alone
+_ANY_REGION = "eastus"  # keys the draws of losses: another place changes only the price
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be forecast, of a batch or a training job, as far as files do not say.
+    """What to forecast of a batch or training job, as far as files do not say.
 
-    `mini_batches` stands for so many full ones, in the place of files. `prices` is what a user says
-    of them. `workspace` is what to call the one in which resources were read that no file declares;
-    "" where none was. Where the timeout grows, one that is too short for the work is no error.
+    `mini_batches` is the number of full ones, in place of files. `prices` are the user's.
+    `workspace` is the name of the one that was read for resources that no file declares; "" if none
+    was. If the timeout grows, one that is too short for the work is not an error.
     """
 
     workload: Workload
@@ -69,12 +69,12 @@ class Subject:
     workspace: str = ""
 
     def origins(self) -> Iterator[tuple[str, Resource, str | None]]:
-        """Deployment and cluster, each with its file; None where it was read in the workspace."""
+        """Yield deployment and cluster, each with its file; None if read from the workspace."""
         for role, resource in (("deployment", self.deployment), ("cluster", self.cluster)):
             yield role, resource, file_of(resource)
 
     def label(self, name: str) -> Label:
-        """The place of a field of the deployment, or of the cluster where that has it."""
+        """Return the place of a field in the deployment, or in the cluster if that has it."""
         for resource in (self.deployment, self.cluster):
             field_ = field_of(resource, name)
             if field_ is not None:
@@ -83,10 +83,10 @@ class Subject:
 
 
 def read(graph: Graph, wanted: Wanted) -> Subject:
-    """The scenario that files and flags describe.
+    """Read the scenario that files and flags describe.
 
     Raises:
-        ForecastError: they describe none, or one that cannot be.
+        ForecastError: they describe none, or an impossible one.
     """
     deployment = _deployment(graph, wanted)
     cluster = cluster_of(graph, deployment, wanted.workspace)
@@ -98,10 +98,10 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         files = wanted.mini_batches * size
     if files is None:
         raise ForecastError(
-            "no file says how much work there is: give --files N, --mini-batches N or --input DIR"
+            "the amount of work is unknown: give --files N, --mini-batches N or --input DIR"
         )
     if files < 1:
-        raise ForecastError("there is nothing to score: the number of files must be 1 or more")
+        raise ForecastError("the number of files must be 1 or more")
     spec, rate = cluster_spec(cluster, wanted.prices)
     job = BatchSpec(
         f"1/{JOB}",
@@ -130,7 +130,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
 
 
 def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, SpotRate]:
-    """A declared cluster, as the event engine knows it, and the rate of a low-priority node."""
+    """Return a declared cluster for the event engine, and the price of a low-priority node."""
     size = str(value_of(cluster, "size") or "")
     dedicated, rate = prices_of(size, stated.region_of(cluster), stated, cluster.label(("size",)))
     spec = ClusterSpec(
@@ -158,13 +158,13 @@ def _check(subject: Subject, *, timeout_grows: bool) -> None:
     if work.trace:
         longest = max(work.trace)
         if not longest:
-            raise ForecastError("the trace of service times has nothing but zeros")
+            raise ForecastError("the trace of service times has only zeros")
     else:
         files = min(job.mini_batch_size, job.files)
         longest = work.per_mini_batch_s + files * work.per_file_s
         if not longest:
             raise ForecastError(
-                "no file says how long the work takes: give --seconds-per-file S or"
+                "the duration of the work is unknown: give --seconds-per-file S or"
                 " --seconds-per-mini-batch S"
             )
     check_length(longest, "a mini-batch")
@@ -181,7 +181,7 @@ def _check(subject: Subject, *, timeout_grows: bool) -> None:
 
 
 def check_length(seconds: float, subject: str) -> None:
-    """Refuse what takes longer than any history goes on.
+    """Refuse work that takes longer than a history.
 
     Raises:
         ForecastError: it does.
@@ -194,10 +194,10 @@ def check_length(seconds: float, subject: str) -> None:
 
 
 def check_deadline(deadline_s: float | None, settings: SimulationSettings) -> None:
-    """Refuse a deadline that nothing can keep.
+    """Refuse a deadline that cannot be kept.
 
     Raises:
-        ForecastError: it is over before the first node is ready.
+        ForecastError: it passes before the first node is ready.
     """
     first = settings.allocation_s + settings.preparation_s
     if deadline_s is not None and deadline_s <= first:
@@ -208,7 +208,7 @@ def check_deadline(deadline_s: float | None, settings: SimulationSettings) -> No
 
 
 def _deployment(graph: Graph, wanted: Wanted) -> Resource:
-    """The deployment that takes the job: the one that is named, or else the only one."""
+    """Find the deployment that takes the job: the named one, or else the only one."""
     deployments = {
         address: resource
         for address, resource in graph.resources.items()
@@ -227,13 +227,13 @@ def _deployment(graph: Graph, wanted: Wanted) -> Resource:
         raise ForecastError(f"no deployment {named} is {where_declared}: there is {names}")
     if deployments:
         raise ForecastError(
-            f"there are {len(deployments)} deployments, {names}: say --deployment NAME"
+            f"there are {len(deployments)} deployments, {names}: choose one with --deployment NAME"
         )
     raise ForecastError(f"no deployment that scores mini-batches is {where_declared}")
 
 
 def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | None:
-    """The cluster that a deployment or a job names; None where it names none.
+    """Find the cluster that a deployment or a job names; None if it names none.
 
     Raises:
         ForecastError: neither the files nor the workspace, if one was read, has it.

@@ -1,4 +1,4 @@
-"""The forecast as data: its rows, the histories to look at, a sentence, and the assumptions.
+"""A batch forecast as data: rows, sample histories, a summary sentence, and assumptions.
 
 `schemas/output/forecast.schema.json` is the shape; `render` prints it for people.
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
 DEDICATED = "dedicated"
-# Settings that a batch job on a cluster never meets.
+# Settings that do not affect a batch job on a cluster.
 _ELSEWHERE = {"training_auto_restart", "provisioning_s", "reject_excess_instances"}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a forecast: a study, under the name of its weather or of its tier."""
+    """A row of a forecast: a study, named by its weather or tier."""
 
     name: str
     study: Study
@@ -52,7 +52,7 @@ def rows(
     seed: str,
     main: str,
 ) -> Iterator[Row]:
-    """The rows of a forecast: low priority in each weather, then dedicated.
+    """Yield the rows of a forecast: low priority in each weather, then dedicated.
 
     In the weather `main` there is one for each policy but `dedicated`, which is the last row.
     """
@@ -74,7 +74,7 @@ def document(
     deadline_s: float | None = None,
     tornado: Sequence[shape.SwingData] | None = None,
 ) -> shape.Forecast:
-    """The forecast as data; `main` is the row that the sentence and the timelines are about."""
+    """Return the forecast as data; the sentence and the timelines are about the row `main`."""
     row_documents = [_row(row, summary) for row, summary in summaries]
     return {
         "$schema": SCHEMA,
@@ -137,7 +137,7 @@ def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[
 
 
 def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData | None:
-    """The rate of Spot in the main row, with what the same histories cost at its ends."""
+    """Return the Spot price of the main row, with what the same histories cost at its ends."""
     row, summary = next(
         ((row, summary) for row, summary in summaries if row.name == main), (None, None)
     )
@@ -156,7 +156,7 @@ def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData
 def _sentence(
     rows_: Sequence[shape.RowData], main: str, rate: shape.RateData | None
 ) -> shape.SentenceData:
-    """The numbers of the one sentence: low priority in the main row beside dedicated."""
+    """Return the numbers of the summary sentence: low priority in the main row, and dedicated."""
     low, full = (
         next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
     )
@@ -187,7 +187,7 @@ def _value(estimate: shape.EstimateData | None) -> float | None:
 
 
 def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.AssumptionData]:
-    """What the forecast rests on, by its source."""
+    """Yield the assumptions of the forecast, by source."""
     scenario = subject.scenario
     yield from origins(subject)
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
@@ -199,7 +199,7 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
                 "shards",
                 str(policy.shards),
                 "A",
-                "so many jobs, one after the other; a lost run loses its part alone",
+                "so many jobs in turn; a lost run only loses its part",
             )
     yield from assumptions.of_prices(scenario)
     names = {field.name for field in fields(scenario.settings)}
@@ -207,7 +207,7 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
 
 
 def origins(subject: Subject) -> Iterator[shape.AssumptionData]:
-    """Where the deployment and the cluster are from."""
+    """Yield where the deployment and the cluster come from."""
     for name, resource, file in subject.origins():
         why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
         source = "F" if file is not None else "W"

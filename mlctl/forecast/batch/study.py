@@ -1,4 +1,4 @@
-"""Many histories of a batch job: each from the seed and its own number alone."""
+"""Studies of batch jobs: many histories, each from the seed and its own number."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from mlctl.forecast.shortcut import history as skip
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-RUNS, _MOST_RUNS = 1000, 3000  # histories of a study, unless somebody says how many
-_CARRY = 25  # so many histories have to carry the means
-_ATTEMPTS, _LEAST_RUNS = 800_000, 10  # of mini-batches, by the event engine
-_LOOK = 20  # histories that are never done are enough
-_SAMPLE = 200  # histories of the dedicated twin, for the latest moment to change to it
+RUNS, _MOST_RUNS = 1000, 3000  # default number of histories of a study
+_CARRY = 25  # the means must rest on so many histories
+_ATTEMPTS, _LEAST_RUNS = 800_000, 10  # of mini-batches, with the event engine
+_LOOK = 20  # so many histories that are never done are enough
+_SAMPLE = 200  # histories of the dedicated twin, to find the latest moment to change to it
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is studied: a scenario under a policy, and the seed of its histories."""
+    """A scenario under a policy, and the seed of its histories."""
 
     scenario: Scenario
     policy: RecoveryPolicy = RecoveryPolicy()
     seed: str = "0"
 
     def seed_of(self, run: int) -> str:
-        """The seed of the engine in one history."""
+        """Return the engine's seed for one history."""
         return f"{self.seed}/{run}"
 
     def histories(self, runs: range) -> list[History]:
-        """The histories of these numbers, by the shortcut where it is exact."""
+        """Return the histories of these numbers, by the shortcut if it is exact."""
         exact = skip.obstacle(self.scenario) is None
         carry_out = self._by_shortcut if exact else self._by_engine
         lossless = exact and self.policy.way is Way.DEDICATED
@@ -47,7 +47,7 @@ class Study:
 
     @property
     def steps(self) -> int:
-        """How much a history of one run takes of the event engine."""
+        """The event engine's work for a history of one run."""
         return self.scenario.mini_batches
 
     @property
@@ -56,7 +56,7 @@ class Study:
         return self.scenario.job.longest_s
 
     def summary(self, histories: list[History], deadline_s: float | None = None) -> Summary:
-        """What histories of the study come to."""
+        """Summarize histories of the study."""
         once = self.policy.way is Way.ONCE
         return Summary(self.scenario, histories, deadline_s, single_run=once)
 
@@ -84,10 +84,10 @@ def is_hopeless(histories: Sequence[History]) -> bool:
 
 
 def runs_of(study: Study, histories: list[History], stated: int | None) -> int:
-    """How many histories a study should have, beside those that there are: as many as `stated`.
+    """Return how many more histories a study needs: as many as `stated`.
 
-    Else as many as the event engine can in a few seconds, or, by the shortcut, so many that no few
-    of them carry the means. A few come first, to see whether the job is ever done.
+    Otherwise as many as the event engine can do in a few seconds or, with the shortcut, enough for
+    the means not to rest on a few of them. A few come first, to see whether the job is ever done.
     """
     if len(histories) < _LOOK:
         return min(_LOOK, stated or _LOOK)
@@ -102,7 +102,7 @@ def runs_of(study: Study, histories: list[History], stated: int | None) -> int:
 
 
 def histories_until(study: Study, stated: int | None) -> list[History]:
-    """As many histories as a study should have (`runs_of`)."""
+    """Return as many histories as a study needs (`runs_of`)."""
     histories: list[History] = []
     while not is_hopeless(histories) and len(histories) < (
         count := runs_of(study, histories, stated)
@@ -114,9 +114,9 @@ def histories_until(study: Study, stated: int | None) -> list[History]:
 def with_deadline(
     studies: Sequence[Study], deadline_s: float | None, executor: Executor | None = None
 ) -> list[Study]:
-    """The studies; a policy that changes to dedicated in time for a deadline is told when that is.
+    """Tell the policies of studies when to change to dedicated nodes in time for a deadline.
 
-    The rest of the work is taken to last as long as in the slowest of many dedicated runs.
+    The rest of the work is assumed to take as long as in the slowest of many dedicated runs.
     """
     late = [
         at

@@ -1,4 +1,4 @@
-"""What the histories of a scenario come to: quantiles, chances and costs, with their intervals."""
+"""Summaries of a scenario's histories: quantiles, chances and costs, with intervals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """The numbers of one row; see `schemas/output/forecast.schema.json` for what each is.
+    """The numbers of one row, as described in `schemas/output/forecast.schema.json`.
 
-    Of a `single_run` (the policy `once`) times and costs are those until it ended, however it did.
+    For a `single_run` (the policy `once`) times and costs are those until it ended, however it did.
     """
 
     scenario: Scenario
@@ -35,21 +35,21 @@ class Summary:
 
     @cached_property
     def completed(self) -> list[float]:
-        """How long the first runs took that completed, in seconds, ascending."""
+        """The times of the first runs that completed, in seconds, ascending."""
         return sorted(
             history.time_s for history in self.histories if history.status is JobStatus.COMPLETED
         )
 
     @cached_property
     def cancelled(self) -> Estimate:
-        """P(cancelled): the first run lost all its nodes; 0 where nothing takes nodes away."""
+        """P(cancelled): the first run lost all its nodes; 0 if nothing takes nodes away."""
         canceled = JobStatus.CANCELED
         hits = sum([run.status is canceled and not run.given_up for run in self.histories])
         return self._chance(hits, certain=not self.scenario.processes)
 
     @property
     def failed(self) -> Estimate:
-        """P(failed): the first run ended by its error threshold."""
+        """P(failed): the first run exceeded its error threshold."""
         hits = sum([history.status is JobStatus.FAILED for history in self.histories])
         return self._chance(hits)
 
@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def costs(self) -> list[float]:
-        """What the first runs cost, in USD, in the order of the histories."""
+        """The costs of the first runs in USD, in the order of the histories."""
         price = self.scenario.price_of(self.scenario.cluster.tier) / HOUR
         return [history.node_s * price for history in self.histories]
 
@@ -80,7 +80,7 @@ class Summary:
 
     @cached_property
     def costs_until_done(self) -> list[float]:
-        """What all runs cost until the job was done, in USD; infinite where it never was.
+        """The costs of all runs until the job was done, in USD; infinite if it never was.
 
         In the order of the histories, as the times are.
         """
@@ -92,7 +92,7 @@ class Summary:
 
     @cached_property
     def times_until_done(self) -> list[float]:
-        """How long it took until the job was done, in seconds; infinite where it never was."""
+        """The times until the job was done, in seconds; infinite if it never was."""
         ended_s = self._counted_s
         return [
             history.done_s if history.done or history.done_s < ended_s else inf
@@ -101,24 +101,24 @@ class Summary:
 
     @property
     def _counted_s(self) -> float:
-        """What ended before counts until done, even where the job was not done; in seconds."""
+        """The seconds before the histories, which count even if the job was not done."""
         return LONGEST_S if self.single_run else 0.0
 
     @property
     def spent(self) -> float | None:
-        """What was paid where the job was never done, in USD, on average; None if always done."""
+        """The average USD paid if the job was never done; None if it always was."""
         spent = [self._spent(history) for history in self.histories if not history.done]
         return statistics.average(spent) if spent else None
 
     def _spent(self, history: History) -> float:
-        """What all runs of a history cost, in USD."""
+        """Return the cost of all runs of a history, in USD."""
         full = self.scenario.price_of(_DEDICATED)
         return (
             history.low_s * self.scenario.low_priority_price + history.dedicated_s * full
         ) / HOUR
 
     def nearest(self, q: float) -> int | None:
-        """The number of the history whose first run took the quantile `q` of those completed."""
+        """Return the number of the history whose first run is nearest to the quantile `q`."""
         times = self.completed
         if not times:
             return None
@@ -131,17 +131,17 @@ class Summary:
 
     @property
     def waited(self) -> Estimate:
-        """P(no node): there was none to be had when the job was submitted."""
+        """P(no node): none was available when the job was submitted."""
         hits = sum([history.waited for history in self.histories])
         return self._chance(hits, certain=not begins_by_chance(self.scenario.processes))
 
     def _if_available(self, values: list[float]) -> shape.EstimateData | None:
-        """The mean of the histories that began with nodes to be had; None where none did."""
+        """Return the mean of the histories that began with nodes available; None if none did."""
         pairs = zip(values, self.histories, strict=True)
         return statistics.known(self._mean([value for value, run in pairs if not run.waited]))
 
     def _chance(self, hits: int, *, certain: bool = False) -> Estimate:
-        """The chance of what so many histories show; exact where they are all the same."""
+        """Return the chance from so many histories; exact if they are all the same."""
         runs = len(self.histories)
         if runs and (certain or self.scenario.is_certain):
             return statistics.exactly(hits / runs)
@@ -149,29 +149,29 @@ class Summary:
 
     @property
     def switched(self) -> Estimate:
-        """P(dedicated): the policy went on with a dedicated twin of the cluster."""
+        """P(dedicated): the policy changed to a dedicated twin of the cluster."""
         low = self.scenario.cluster.tier is _LOW
         hits = sum(low and history.dedicated_s > 0 for history in self.histories)
         return self._chance(hits, certain=not hits)
 
     @property
     def carried_by(self) -> int:
-        """How many histories the means until done rest on; all of them where none stands out."""
+        """On how many histories the means until done rest; all if none stands out."""
         until_done = (self.costs_until_done, self.times_until_done)
         return min(statistics.carried(statistics.finite(values)) for values in until_done)
 
     def _mean(self, values: list[float]) -> Estimate:
-        """The mean of the values that are finite.
+        """Return the mean of the finite values.
 
-        Where no history was cancelled, one could have been: up to the bound of that chance the
-        interval allows for as much once more.
+        If no history was cancelled, one could have been: the interval allows for another such cost
+        up to the bound of that chance.
         """
         estimate, cancelled = statistics.mean(statistics.finite(values)), self.cancelled
         unseen = 0.0 if cancelled.value or self.scenario.is_certain else cancelled.high
         return replace(estimate, high=estimate.high + unseen * estimate.value)
 
     def _quantile(self, ordered: list[float], q: float) -> Estimate:
-        """A quantile; exact where all histories are the same."""
+        """Return a quantile; exact if all histories are the same."""
         if ordered and self.scenario.is_certain:
             return statistics.exactly(ordered[0])
         return statistics.quantile_interval(ordered, q)
@@ -181,7 +181,7 @@ class Summary:
         return {"p5": p5, "p50": p50, "p95": p95}
 
     def document(self) -> shape.SummaryData:
-        """The row as data."""
+        """Return the row as data."""
         histories, runs = self.histories, len(self.histories)
         times, costs, late = self.completed, self.costs, self.late
         cores = self.scenario.cluster.cores
@@ -229,17 +229,17 @@ LATE = 0.05  # how likely a job may miss its deadline
 
 
 def misses(row: Mapping[str, Any], most_usd: float | None) -> Iterator[str]:
-    """What a row, as data, does not keep of a deadline, and of what the job may cost.
+    """Yield a sentence for each limit that a row, as data, does not keep: deadline and cost.
 
-    A sentence each; a job that is not always done keeps neither.
+    A job that is not always done keeps neither.
     """
     until_done, late = row["until_done"], row["late"]
     if late is not None and late["value"] > LATE:
-        yield f"it misses the deadline in {late['value']:.0%} of the cases; 5 % are allowed"
+        yield f"it misses the deadline in {late['value']:.0%} of cases; 5 % are allowed"
     cost = until_done["cost"]
     if most_usd is not None and (cost is None or until_done["not_done"]):
         chance = until_done["p_not_done"]["value"]
-        yield f"it is not done in {chance:.2g} of the cases, whatever it costs"
+        yield f"it is never done in {chance:.2g} of cases, at any cost"
     elif most_usd is not None and cost is not None and cost["value"] > most_usd:
         yield f"it costs {cost['value']:,.2f} USD until it is done; {most_usd:g} USD are allowed"
 

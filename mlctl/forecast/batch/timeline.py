@@ -1,4 +1,4 @@
-"""The nodes of one history over time, from its log of events."""
+"""The nodes of one history over time, from its event log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlctl.simulator.engine.event_log import LoggedEvent
 if TYPE_CHECKING:
     from mlctl.forecast import shape
 
-# What a node does from an event on; None: it is gone.
+# What a node does after an event; None: it is gone.
 _STATES = {
     "SCALE_UP": "allocating",
     "RESTORED": "preparing",
@@ -44,7 +44,7 @@ class Spell:
 
 
 def spells(scenario: Scenario, seed: str) -> tuple[list[Spell], float]:
-    """What each node did in the first run of a history, by node and time; and how long it took."""
+    """Return what each node did in the first run, by node and time; and the run's length."""
     log = list(events(scenario, seed, detail=False))
     began = next(event.at for event in log if event.event == "SUBMIT")
     ended = next((event.at for event in log if event.event == "JOB_ENDED"), log[-1].at)
@@ -68,7 +68,7 @@ def spells(scenario: Scenario, seed: str) -> tuple[list[Spell], float]:
 
 
 def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[LoggedEvent]:
-    """The log of the first run of a history, from its submission on."""
+    """Yield the log of the first run of a history, from its submission on."""
     cloud = EngineCloud(scenario, seed)
     yield from engine.apply(cloud.world, SubmitBatch(scenario.job), detail=detail)
     for event in engine.wait(cloud.world, scenario.job.name, LONGEST_S, detail=detail):
@@ -80,7 +80,7 @@ def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[Lo
 def document(
     row: str, quantile: str, run: int, scenario: Scenario, seed: str
 ) -> shape.TimelineData:
-    """The timeline of a history as data."""
+    """Return the timeline of a history as data."""
     all_spells, length = spells(scenario, seed)
     nodes = sorted({spell.node for spell in all_spells})
     return {

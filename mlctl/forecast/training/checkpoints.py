@@ -1,11 +1,11 @@
-"""Training with checkpoints on a node that losses interrupt: what is expected, in closed form.
+"""Training with checkpoints on a node that can be lost: expectations in closed form.
 
 NodeLosses are a Poisson process, so an attempt at a stretch of L seconds succeeds with the chance
-exp(-rate L), and lasts (1 - exp(-rate L)) / rate on average whether it does or not. Repeating it
-until it succeeds takes (exp(rate L) - 1) / rate (J. T. Daly, "A higher order estimate of the
-optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22, 2006). Here
-besides: the way to a new node, a restore that may be interrupted too, and a first stretch without
-one. Times are seconds, rates per second.
+exp(-rate L), and lasts (1 - exp(-rate L)) / rate on average either way. Repeating it until it
+succeeds takes (exp(rate L) - 1) / rate (J. T. Daly, "A higher order estimate of the optimum
+checkpoint interval for restart dumps", Future Generation Computer Systems 22, 2006). This adds the
+time to get a new node, a restore that can be interrupted, and a first stretch without one. Times
+are seconds, rates per second.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from math import exp, expm1, sqrt
 
 from mlctl.dataclasses import dataclass
 
-_EVERY_ONE = 512  # intervals up to this are all looked at
-_GRID = 1.02  # beyond, each is so many times the one before
+_EVERY_ONE = 512  # all intervals up to this are tried
+_GRID = 1.02  # beyond, each is this multiple of the one before
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLosses:
-    """How often a node is lost, and what getting one takes.
+    """How often a node is lost, and how long it takes to get one.
 
-    `first_s` passes from asking for the first node to having it, `again_s` for each that replaces
-    a lost one; a node is then prepared for `preparation_s`, and may be lost in that time too.
+    It takes `first_s` to get the first node, `again_s` to replace a lost one; a node is then
+    prepared for `preparation_s`, in which it can be lost, too.
     """
 
     rate: float
@@ -35,7 +35,7 @@ class NodeLosses:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The work: equal steps, what writing a checkpoint takes, and what going on from one does."""
+    """The work: equal steps, the time to write a checkpoint, and the time to restore one."""
 
     count: int
     step_s: float
@@ -45,10 +45,10 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is expected of a job from its submission to its end.
+    """The expectations of a job from its submission to its end.
 
-    `billed_s` is the time that a node is there; `points` are the steps that are logged, those that
-    are repeated too.
+    `billed_s` is the time that a node exists; `points` are the logged steps, including repeated
+    ones.
     """
 
     time_s: float
@@ -58,7 +58,7 @@ class Expected:
 
 
 def expected(work: Steps, every: int, losses: NodeLosses) -> Expected:
-    """The job with a checkpoint after `every` steps; 0: without any."""
+    """Compute the expectations with a checkpoint after `every` steps; 0: without any."""
     parts = [_stretch(part, losses.rate) for part in _stretches(work, every)]
     up = sum(part.up_s for part in parts)
     lost = sum(part.losses for part in parts)
@@ -71,9 +71,9 @@ def expected(work: Steps, every: int, losses: NodeLosses) -> Expected:
 
 
 def best(work: Steps, losses: NodeLosses) -> int:
-    """The number of steps between checkpoints with which the job ends soonest, by `expected`.
+    """Return the number of steps between checkpoints that ends the job soonest, by `expected`.
 
-    The smallest of several that are as good; 0 where the job is best off without checkpoints.
+    The smallest of several equal ones; 0 if the job is best without checkpoints.
     """
     candidate = min(_candidates(work.count), key=lambda every: expected(work, every, losses).time_s)
     around = range(
@@ -85,12 +85,12 @@ def best(work: Steps, losses: NodeLosses) -> int:
 
 
 def young(work: Steps, rate: float) -> int | None:
-    """Young's interval (1974) in steps: sqrt(2 * checkpoint / rate); None where nothing is lost."""
+    """Return Young's interval (1974) in steps: sqrt(2 * checkpoint / rate); None without losses."""
     return _steps(sqrt(2 * work.checkpoint_s / rate), work) if rate > 0 else None
 
 
 def daly(work: Steps, rate: float) -> int | None:
-    """Daly's interval (2006, equation 37) in steps; None where nothing is lost."""
+    """Return Daly's interval (2006, equation 37) in steps; None without losses."""
     if rate <= 0:
         return None
     mean, cost = 1 / rate, work.checkpoint_s
@@ -106,7 +106,7 @@ def _steps(seconds: float, work: Steps) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """`times` equal stretches of steps, each with what comes after it and before a new try."""
+    """`times` equal stretches of steps, each with what follows it and what precedes a retry."""
 
     times: int
     steps: int
@@ -123,7 +123,7 @@ class _Outcome:
 
 
 def _stretches(work: Steps, every: int) -> Iterator[_Stretch]:
-    """From one checkpoint to the next; no checkpoint is written at the end."""
+    """Yield the stretches between checkpoints; no checkpoint is written at the end."""
     steps = every or work.count
     whole = (work.count - 1) // steps
     if not whole:
@@ -148,24 +148,24 @@ def _stretch(stretch: _Stretch, rate: float) -> _Outcome:
 
 
 def _logged(steps: int, step_s: float, rate: float) -> float:
-    """The steps that an attempt ends: q + q^2 + ... + q^steps, where q is exp(-rate * step)."""
+    """Return the steps that an attempt does: q + q^2 + ... + q^steps, q = exp(-rate * step)."""
     if rate * step_s <= 0:
         return steps
     return exp(-rate * step_s) * expm1(-rate * step_s * steps) / expm1(-rate * step_s)
 
 
 def lasts(length: float, rate: float) -> float:
-    """The time that an attempt lasts, whether it is interrupted or not."""
+    """Return the duration of an attempt, interrupted or not."""
     return length if rate <= 0 else -expm1(-rate * length) / rate
 
 
 def _until(length: float, rate: float) -> float:
-    """The time that attempts take until one is not interrupted."""
+    """Return the duration of attempts until one is not interrupted."""
     return length if rate <= 0 else expm1(_bounded(rate * length)) / rate
 
 
 def _bounded(exponent: float) -> float:
-    """An exponent whose power is a number: what takes e^700 attempts is never done."""
+    """Limit an exponent to what a float can represent: what takes e^700 attempts is never done."""
     return min(exponent, 600.0)
 
 

@@ -1,6 +1,6 @@
-"""Reads a training job from what files declare: a command job, and the cluster that it runs on.
+"""Read a training job from files: a command job, and the cluster that it runs on.
 
-A job that is made of others has rounds: parts in a row, and parts at once.
+A pipeline or sweep has rounds: parts in sequence, and parts in parallel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses a serverless size by the r
 
 @dataclass(frozen=True, slots=True)
 class TrainingSubject:
-    """A scenario with what it was read from; `cluster` is None for serverless nodes."""
+    """A scenario with its sources; `cluster` is None for serverless nodes."""
 
     scenario: TrainingScenario
     job: Resource
@@ -44,23 +44,23 @@ class TrainingSubject:
 
 
 def read(graph: Graph, wanted: Wanted) -> TrainingSubject:
-    """The training job that files and flags describe."""
+    """Read the training job that files and flags describe."""
     return read_job(graph, _job(graph), Rounds(), wanted)
 
 
 def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> TrainingSubject:
-    """A job of so many rounds, each as long as flags say; a round that is done is not lost again.
+    """Read a job of so many rounds, each as long as flags say; finished rounds are not lost.
 
-    `job` is one, or the deployment that runs it.
+    `job` is a job, or the deployment that runs it.
 
     Raises:
         ForecastError: it cannot be forecast.
     """
     work = wanted.workload
     if not work.steps:
-        raise ForecastError("no file says how much work there is: give --steps N")
+        raise ForecastError("the amount of work is unknown: give --steps N")
     if not work.seconds_per_step:
-        raise ForecastError("no file says how long a step takes: give --seconds-per-step S")
+        raise ForecastError("the duration of a step is unknown: give --seconds-per-step S")
     cluster_resource = _only_spare(graph, job) or cluster_of(graph, job, wanted.workspace)
     cluster, rate, size = (
         _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
@@ -68,8 +68,8 @@ def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> Tra
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     if cluster_resource is not None and nodes > cluster.max_instances:
         raise ForecastError(
-            f"the job wants {nodes} nodes at once, and its cluster has {cluster.max_instances}:"
-            " it would wait for ever",
+            f"the job needs {nodes} nodes at once, but its cluster has {cluster.max_instances}:"
+            " it would never start",
             job.label(("resources", "instance_count")),
         )
     nodes = min(nodes * rounds.at_once, max(cluster.max_instances, nodes))
@@ -122,7 +122,7 @@ def _job(graph: Graph) -> Resource:
 
 
 def _only_spare(graph: Graph, job: Resource) -> Resource | None:
-    """The low-priority cluster of a job that has several clusters; None: it has none of them."""
+    """Return the only low-priority cluster of a job with several clusters; None if it has none."""
     targets = dict.fromkeys(edge.target for edge in graph.edges_of(job.address))
     spare = [
         graph.resources[address]
@@ -144,7 +144,7 @@ def _cluster(cluster: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, 
 
 
 def _serverless(job: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
-    """The nodes that a job gets for itself; their tier is that of its queue."""
+    """Return serverless nodes for a job; their tier is its queue's."""
     size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
@@ -161,7 +161,7 @@ def _seconds(timeout: object) -> float | None:
             return float(timeout)
         return parse_iso(timeout) if isinstance(timeout, str) else None
     except (ValueError, OverflowError):
-        raise ForecastError("the timeout of the job is no length of time") from None
+        raise ForecastError("the job's timeout is not a duration") from None
 
 
 _NEEDED = re.compile(r"parent\.jobs\.([^.}\s]+)\.outputs")
@@ -169,14 +169,14 @@ _MOST_TRIALS = 1000  # that a sweep may have
 
 
 class Rounds(NamedTuple):
-    """So many parts one after the other, and so many at once; all take the same time."""
+    """So many parts in sequence, and so many in parallel; all take the same time."""
 
     in_a_row: int = 1
     at_once: int = 1
 
 
 def rounds_of(job: Resource) -> Rounds:
-    """The parts of a job: the steps of a pipeline, the trials of a sweep, or a command."""
+    """Return the parts of a job: the steps of a pipeline, the trials of a sweep, or one."""
     match str(job.get("type") or "command").casefold():
         case "pipeline":
             return of_steps(job.get("jobs") or {})
@@ -190,7 +190,7 @@ def rounds_of(job: Resource) -> Rounds:
 
 
 def of_steps(steps: Mapping[str, Any]) -> Rounds:
-    """The longest chain of steps that need each other's outputs, and how many are beside it."""
+    """Find the longest chain of dependent steps, and how many run beside it."""
     needs = {step: set(_NEEDED.findall(str(node))) & {*steps} for step, node in steps.items()}
     depths: dict[str, int] = {}
     for step in TopologicalSorter(needs).static_order():

@@ -1,7 +1,7 @@
-"""Histories of a training job that a policy brings to its end over many runs.
+"""Histories of a training job that takes many runs under a policy.
 
-Its policies are those of batch jobs, and so is what asks them; its steps stand for files. A run
-goes on from the last checkpoint of the one before it.
+The policies are those of batch jobs, with steps in place of files. A run resumes from the last
+checkpoint of the run before it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mlctl.simulator.engine.model import BatchSpec, BatchWork, ClusterSpec, Trai
 
 
 def as_batch(training: TrainingScenario) -> Scenario:
-    """The scenario as of a batch job of which each step is a file."""
+    """Convert the scenario to that of a batch job in which each step is a file."""
     job, cluster = training.job, training.cluster
-    if job.serverless is not None:  # each run has nodes of its own, and this one never any
+    if job.serverless is not None:  # each run has its own nodes, and this cluster never has any
         cluster = replace(cluster, name=f"{cluster.name}-unused")
     work = BatchWork(per_file_s=job.step_s * job.instance_count)
     spec = BatchSpec(job.name, cluster.name, job.steps, work, 1, job.instance_count)
@@ -41,7 +41,7 @@ class TrainingCloud(EngineCloud):
         self.job = job
 
     def command(self, name: str, cluster: ClusterSpec, files: int) -> SubmitTraining:
-        """What submits a run of the steps that are left."""
+        """Build the command that submits a run of the remaining steps."""
         first = self.job.steps - files
         if self.job.serverless is None:
             spec = replace(self.job, name=name, cluster=cluster.name, first=first)
@@ -51,12 +51,12 @@ class TrainingCloud(EngineCloud):
         return SubmitTraining(spec)
 
     def seen(self, job: AnyJob) -> int:
-        """Steps in the checkpoints of a run that has all its nodes; it has done 1 or more then."""
+        """Return the steps in a running job's checkpoints; at least 1 once it has all its nodes."""
         assert isinstance(job, TrainingJob)
         return max(job.saved - job.spec.first, 1) if job.status is JobStatus.RUNNING else 0
 
     def result(self, job: AnyJob, *, given_up: bool) -> Try:
-        """What came of a run."""
+        """Return the result of a run."""
         assert isinstance(job, TrainingJob)
         assert job.ended is not None
         saved = job.saved - job.spec.first
@@ -66,16 +66,16 @@ class TrainingCloud(EngineCloud):
 
 @dataclass(frozen=True, slots=True)
 class RecoveryStudy(Study):
-    """Many histories of a training job under a policy; `scenario` is as `as_batch` has it.
+    """Many histories of a training job under a policy; `scenario` is from `as_batch`.
 
-    Where its files are fewer than the steps of the job, they are the rest of them.
+    If its files are fewer than the steps of the job, they are the remaining steps.
     """
 
     job: TrainingSpec = field(kw_only=True)
 
     @property
     def steps(self) -> int:
-        """How much a history of one run takes of the event engine."""
+        """The event engine's work for a history of one run."""
         return self.job.steps // (self.job.checkpoint_every or self.job.steps) + 1
 
     @property
@@ -84,7 +84,7 @@ class RecoveryStudy(Study):
         return self.job.step_s + self.job.restore_s + self.job.checkpoint_s
 
     def histories(self, runs: range) -> list[History]:
-        """The histories of these numbers."""
+        """Return the histories of these numbers."""
         if self.scenario.is_certain:
             return [self._by_engine(0)] * len(runs)
         return [self._by_engine(run) for run in runs]

@@ -1,4 +1,4 @@
-"""The forecast of a training job as data: its rows, the intervals, and the assumptions.
+"""The forecast of a training job as data: rows, checkpoint intervals, and assumptions.
 
 `schemas/output/training-forecast.schema.json` is the shape; `render` prints it for people.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
-# The settings that a training job meets.
+# The settings that affect a training job.
 _SETTINGS = (
     "allocation_s",
     "preparation_s",
@@ -52,7 +52,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a weather (None: on dedicated nodes) and a checkpoint interval."""
+    """A row: a weather (None: on dedicated nodes) and a checkpoint interval."""
 
     name: str
     scenario: TrainingScenario
@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The seed, the histories of a row, and the weather that the intervals are for."""
+    """The seed, the histories of a row, and the weather of the intervals."""
 
     seed: str
     runs: int
@@ -74,7 +74,7 @@ def rows(
     weathers: Sequence[Weather],
     tiers: Sequence[Tier],
 ) -> Iterator[Row]:
-    """Low priority in each weather with each interval, then dedicated."""
+    """Yield low priority in each weather with each interval, then dedicated."""
     if Tier.LOW_PRIORITY in tiers:
         for weather in weathers:
             low_priority = scenario.on(Tier.LOW_PRIORITY, weather.processes())
@@ -91,7 +91,7 @@ def gathered(
     executor: Executor | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> Gathered[Row, TrainingHistory]:
-    """The histories of each row. Raises what the event engine raises."""
+    """Run the histories of each row. Raises what the event engine raises."""
     rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
     return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor, note)
 
@@ -102,7 +102,7 @@ def document(
     options: Options,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
-    """The forecast as data; without intervals where Ctrl-C came before. Raises as the engine."""
+    """Return the forecast as data; without intervals after Ctrl-C. Raises as the engine."""
     known = [row for row, _ in results.rows]
     main = next((row for row in known if row.name == options.main and row.weather), None)
     intervals = None
@@ -121,7 +121,7 @@ def document(
 
 
 def _ends(results: Gathered[Row, TrainingHistory], main: Row) -> bool:
-    """Whether any history of the row came to its end: where none does, no interval helps."""
+    """Whether any history of the row ended: otherwise no interval helps."""
     return any(
         history.status is JobStatus.COMPLETED
         for row, histories in results.rows

@@ -1,8 +1,8 @@
-"""Forecasts of training jobs: histories by the event engine, and the best checkpoint interval.
+"""Studies of training jobs: histories by the event engine, and the best checkpoint interval.
 
-Where the losses are a Poisson process of the only node, what is expected is known in closed form
-(`checkpoints`), and so is the best interval. Elsewhere a few intervals are tried with the same
-histories, so that their difference is known better than each of them.
+If losses are a Poisson process of a single node, expectations have a closed form (`checkpoints`),
+and so has the best interval. Otherwise a few intervals are tried on the same histories, which makes
+their differences more precise than each of them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _TRIED = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # times Daly's interval
 
 @dataclass(frozen=True, slots=True)
 class TrainingScenario(JobScenario[TrainingSpec]):
-    """A training job, on its cluster or on nodes of its own."""
+    """A training job, on its cluster or on serverless nodes."""
 
     def every(self, steps: int) -> TrainingScenario:
-        """The same with a checkpoint after so many steps; 0: without any."""
+        """Return the scenario with a checkpoint after so many steps; 0: without any."""
         return replace(self, job=replace(self.job, checkpoint_every=steps))
 
     @property
     def nodes(self) -> int:
-        """The nodes that the job runs on at once."""
+        """The number of nodes that the job runs on at once."""
         return self.job.instance_count
 
     @property
@@ -69,11 +69,10 @@ class TrainingScenario(JobScenario[TrainingSpec]):
 
 
 class TrainingHistory(NamedTuple):
-    """What one history came to; times in seconds, `node_s` with the idle time at the end.
+    """The result of one history; times in seconds, `node_s` with the idle time at the end.
 
-    `points` are the logged steps, `repeated` those of them that were logged before.
-
-    `given_up`: it had not ended after the longest time of a history.
+    `points` are the logged steps, `repeated` those that were logged before. `given_up`: it had not
+    ended after the longest time of a history.
     """
 
     status: JobStatus
@@ -88,18 +87,18 @@ class TrainingHistory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrainingStudy:
-    """Many histories of a training job; each from the seed and its own number alone."""
+    """Many histories of a training job, each from the seed and its own number."""
 
     scenario: TrainingScenario
     seed: str = "0"
 
     def histories(self, runs: range) -> list[TrainingHistory]:
-        """The histories of these numbers."""
+        """Return the histories of these numbers."""
         return [carry_out(self.scenario, f"{self.seed}/{run}") for run in runs]
 
 
 def carry_out(scenario: TrainingScenario, seed: str) -> TrainingHistory:
-    """One history of the job, by the event engine."""
+    """Run one history of the job, with the event engine."""
     spec = scenario.job
     if spec.serverless is None:
         world = history.prepared(scenario, seed)
@@ -129,14 +128,14 @@ def carry_out(scenario: TrainingScenario, seed: str) -> TrainingHistory:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSummary:
-    """What the histories of a scenario come to, with intervals of 95 %."""
+    """The summary of a scenario's histories, with 95 % intervals."""
 
     scenario: TrainingScenario
     histories: Sequence[TrainingHistory]
 
     @property
     def cancelled(self) -> Estimate:
-        """The chance that it is cancelled; exact where histories are the same."""
+        """The chance that it is cancelled; exact if all histories are the same."""
         ended = [run for run in self.histories if not run.given_up]
         return self._chance(sum(run.status is not JobStatus.COMPLETED for run in ended))
 
@@ -152,20 +151,20 @@ class TrainingSummary:
 
     @property
     def times(self) -> list[float]:
-        """How long the histories took that completed, in seconds, ascending."""
+        """The times of the histories that completed, in seconds, ascending."""
         return sorted(map(_time_until_done, self._by_outcome(completed=True)))
 
     @property
     def time(self) -> Estimate:
-        """How long it takes from its submission to its end, where it completes, in seconds."""
+        """The time from submission to end of the histories that completed, in seconds."""
         return statistics.mean(self.times)
 
     def time_at(self, q: float) -> Estimate:
-        """A quantile of that time."""
+        """Return a quantile of that time."""
         return statistics.quantile_interval(self.times, q)
 
     def cost(self, *, completed: bool = True) -> Estimate:
-        """What it costs on average where it completes, or what is spent where not, in USD."""
+        """Return the average cost if it completes, or the amount spent if not, in USD."""
         price = self.scenario.price / HOUR
         return statistics.mean(run.node_s * price for run in self._by_outcome(completed=completed))
 
@@ -175,7 +174,7 @@ class TrainingSummary:
 
     @property
     def points(self) -> Estimate:
-        """The logged points of metrics, those of repeated steps too."""
+        """The logged points of metrics, including those of repeated steps."""
         return statistics.mean(float(run.points) for run in self.histories)
 
     @property
@@ -185,29 +184,29 @@ class TrainingSummary:
 
     @property
     def interruptions(self) -> Estimate:
-        """How often it starts again."""
+        """How often it restarts."""
         return statistics.mean(float(run.interruptions) for run in self.histories)
 
     @property
     def lost_node_h(self) -> float:
-        """The node-hours of work that are done again."""
+        """The node-hours of work that are repeated."""
         return statistics.mean(run.lost_node_s for run in self.histories).value / HOUR
 
 
 def _time_until_done(run: TrainingHistory) -> float:
-    """How long it took until it completed, in seconds; infinite where it never did."""
+    """Return the time until it completed, in seconds; infinite if it never did."""
     return run.time_s if run.status is JobStatus.COMPLETED else inf
 
 
 def obstacle(scenario: TrainingScenario) -> str:
-    """Why there is no closed form for a scenario; "" where there is one."""
+    """Say why a scenario has no closed form; "" if it has one."""
     settings, cluster = scenario.settings, scenario.cluster
     prompt = not (settings.preparation_s or _again_s(settings))
     checks = (
-        (scenario.nodes > 1 and not prompt, "several nodes, of which some wait for others"),
+        (scenario.nodes > 1 and not prompt, "several nodes that wait for each other"),
         (
             any(not isinstance(process, Poisson) for process in scenario.processes),
-            "losses that are shared",
+            "losses of several nodes at once",
         ),
         (
             any(
@@ -216,9 +215,9 @@ def obstacle(scenario: TrainingScenario) -> str:
             ),
             "losses that follow the hour of the day",
         ),
-        (_limited(scenario), "a limit of time"),
-        (bool(cluster.min_instances), "nodes that are there from the beginning"),
-        (bool(settings.delay_cv or settings.p_unusable), "delays by chance"),
+        (_limited(scenario), "a time limit"),
+        (bool(cluster.min_instances), "nodes that exist from the beginning"),
+        (bool(settings.delay_cv or settings.p_unusable), "random delays"),
         (not settings.training_auto_restart, "jobs that are not started again"),
         (not settings.replace, "nodes that are not replaced"),
     )
@@ -231,7 +230,7 @@ def _limited(scenario: TrainingScenario) -> bool:
 
 
 def closed_form(scenario: TrainingScenario) -> Expected | None:
-    """What is expected, exactly, of one node; None where there is no closed form (`obstacle`)."""
+    """Return the exact expectations for one node; None without a closed form (`obstacle`)."""
     if obstacle(scenario):
         return None
     result = checkpoints.expected(scenario.work, scenario.job.checkpoint_every, losses(scenario))
@@ -242,7 +241,7 @@ def closed_form(scenario: TrainingScenario) -> Expected | None:
 
 
 def losses(scenario: TrainingScenario) -> NodeLosses:
-    """The losses of a scenario as the closed form knows them."""
+    """Return the losses of a scenario for the closed form."""
     settings = scenario.settings
     first, again = settings.allocation_s, _again_s(settings)
     return NodeLosses(scenario.rate, first, again, settings.preparation_s)
@@ -254,10 +253,10 @@ def _again_s(settings: SimulationSettings) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A checkpoint interval in steps (0: none), who proposes it, and the time that is expected.
+    """A checkpoint interval in steps (0: none), who proposes it, and the expected time.
 
-    Both are of histories that complete; `saves_s` is what the best one, of which most do, saves
-    beside it, as a paired difference; None of the best.
+    The time is that of histories that complete; `saves_s` is what the best interval saves over it,
+    as a paired difference; None for the best.
     """
 
     name: str
@@ -269,10 +268,10 @@ class Interval:
 def intervals(
     study: TrainingStudy, runs: int, executor: Executor | None = None
 ) -> Iterator[Interval]:
-    """The best interval, beside Young's, Daly's, the given one, and no checkpoint at all.
+    """Yield the best interval, Young's, Daly's, the given one, and no checkpoints at all.
 
-    The best is exact where there is a closed form; elsewhere it is the best of a few around Daly's,
-    by the same histories. A limit of time is left out of it: it is the same for all of them.
+    The best is exact if there is a closed form; otherwise it is the best of a few around Daly's, on
+    the same histories. A time limit is left out: it is the same for all of them.
     """
     scenario = unlimited(study.scenario)
     work, rate = scenario.work, scenario.rate
@@ -293,7 +292,7 @@ def intervals(
 
 
 def unlimited(scenario: TrainingScenario) -> TrainingScenario:
-    """The same without a limit of time."""
+    """Return the scenario without a time limit."""
     return replace(scenario, job=replace(scenario.job, max_runtime_s=None))
 
 

@@ -1,1 +1,1 @@
-"""How often nodes are taken away: named patterns, and patterns fitted to records."""
+"""Weather: how often nodes are taken away, in named patterns or fitted to records."""

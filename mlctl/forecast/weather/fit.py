@@ -1,17 +1,17 @@
-"""Weather fitted to metrics of a cluster, or to a trace of how many nodes there were.
+"""Fit weather to a cluster's metrics, or to a trace of the number of nodes.
 
 By maximum likelihood: how often nodes are lost, whether losses come together, and outages.
 
-In an interval of `h` hours that begins with n nodes, each is lost with probability
-p = 1 - exp(-rate h). With probability q = 1 - exp(-shocks h) there is a shock, and each is lost
-with probability r = 1 - (1 - p)(1 - fraction). So the number of losses is a mixture of two binomial
+In an interval of `h` hours that begins with n nodes, each is lost with probability p = 1 -
+exp(-rate h). With probability q = 1 - exp(-shocks h) there is a shock, and each is lost with
+probability r = 1 - (1 - p)(1 - fraction). So the number of losses is a mixture of two binomial
 distributions. Intervals are short, so that two shocks do not fall into one.
 
-An outage is a time without any node. They come at a rate while nodes are there, and last an
-exponential time, or a log-normal one where that is clearly likelier. In metrics a loss of all nodes
-until their replacements are there looks like one, so only what lasts longer counts, and what is
-left of it then: of an exponential time that has the same law. How many were shorter follows. In a
-trace that is half a gap, for of the shorter ones every other falls between two points.
+An outage is a time without any node. Outages begin at a rate while there are nodes, and last an
+exponential time, or a log-normal one if that is clearly likelier. In metrics a loss of all nodes
+looks like one until they are replaced, so only longer ones count, and of these the remaining time:
+for an exponential time it has the same law. How many were shorter follows. In a trace the threshold
+is half a gap, since every other of the shorter ones falls between two points.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from mlctl.simulator.engine import traces
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.model import HOUR
 
-_SIGNIFICANT = 0.001  # the chance to find shocks where there are none, at most
+_SIGNIFICANT = 0.001  # the chance to find shocks if there are none, at most
 _DROP = 1.9207  # half the 95 % quantile of chi-squared with one degree of freedom
 _LONGEST_S = 300.0
 _STEPS, _CLOSE = 500, 1e-10
 _SMALLEST = 1e-12
-_REPLACED_S = 900.0  # by then nodes that were lost have been replaced, where there are any
+_REPLACED_S = 900.0  # by then lost nodes have been replaced, if any are available
 _MOST_H = 24 * 90.0
-_FEW = 5  # outages, of whose spread less is known
+_FEW = 5  # outages with which less is known of their spread
 _Z = 1.96  # of 95 %
 
 
 class FitError(ValueError):
-    """Metrics that weather cannot be fitted to; the text is for people."""
+    """Metrics that weather cannot be fitted to; the message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossCounts:
-    """How often n nodes were there and k of them were lost, in intervals of `hours`.
+    """How often there were n nodes and k of them were lost, in intervals of `hours`.
 
-    `spells` are the hours with nodes and without any by turns, with nodes first; of times without
-    any those of more than `least_h`. The nodes that an outage took are not among the lost ones.
-    `halves` are the same of the first and the second half of the time.
+    `spells` are the hours with nodes and without any in turn, starting with nodes; times without
+    any only if longer than `least_h`. Nodes that an outage took do not count as lost. `halves` are
+    the same for the first and second half of the time.
     """
 
     hours: float
@@ -63,7 +63,7 @@ class LossCounts:
 
     @property
     def node_hours(self) -> float:
-        """The time that nodes were there."""
+        """The hours of nodes."""
         return self.hours * sum(nodes * times for (nodes, _), times in self.counts.items())
 
     @property
@@ -74,12 +74,12 @@ class LossCounts:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What was fitted, with intervals by the profile of the likelihood.
+    """The fitted values, with profile-likelihood intervals.
 
-    `shocks` per hour and `fraction` are None where losses come one by one. `gain` is by how much
-    the logarithm of the likelihood is larger with shocks than without. `outages` an hour with nodes
-    last `outage_h` hours, log-normal of the coefficient of variation `outage_cv` where it is not
-    None; all are None where there were none. `unlike`: in what the halves of the time differ.
+    `shocks` per hour and `fraction` are None if losses come one by one. `gain` is how much the
+    log-likelihood is larger with shocks. `outages` per hour with nodes last `outage_h` hours,
+    log-normal with the coefficient of variation `outage_cv` unless None; all are None if there were
+    none. `unlike`: how the halves of the time differ.
     """
 
     rate: Estimate
@@ -94,11 +94,11 @@ class Fit:
 
     @property
     def chance(self) -> float:
-        """How likely such a gain is without shocks: chi-squared with two degrees of freedom."""
+        """The chance of such a gain without shocks: chi-squared with two degrees of freedom."""
         return exp(-max(self.gain, 0.0))
 
     def weather(self, name: str, source: str) -> Weather:
-        """The weather of the estimates, to be written and read as a file."""
+        """Return the estimated weather, to be written to a file."""
         shocks = None
         if self.shocks is not None and self.fraction is not None:
             shocks = Shocks(self.shocks.value, self.fraction.value)
@@ -116,13 +116,13 @@ class _Mixture:
 
 
 def fit(losses: LossCounts) -> Fit:
-    """The most likely weather.
+    """Return the most likely weather.
 
     Raises:
         FitError: there were no nodes.
     """
     if not losses.node_hours:
-        raise FitError("no node was there at any time: nothing can be said of losses")
+        raise FitError("there were never any nodes: losses cannot be estimated")
     alone = _Mixture(min(losses.lost / (losses.node_hours / losses.hours), 1.0), 0.0, 0.0)
     starts = [_Mixture(alone.p / 2, 0.001, share) for share in (0.2, 0.5, 0.9)]
     mixture = max(
@@ -142,11 +142,11 @@ def fit(losses: LossCounts) -> Fit:
 
 
 def _outages(losses: LossCounts) -> tuple[Estimate | None, Estimate | None, float | None]:
-    """How often outages come, how long they last, and their coefficient of variation, if it is."""
+    """Estimate how often outages come, how long they last, and their spread, if there are any."""
     out = losses.spells[1::2]
     if not out:
         return None, None, None
-    ended = len(losses.spells) // 2 - (len(losses.spells) % 2 == 0)  # the last may go on
+    ended = len(losses.spells) // 2 - (len(losses.spells) % 2 == 0)  # the last may continue
     rate, ends = _events(len(out), sum(losses.spells[::2])), _events(ended, _left_h(losses))
     length = Estimate(
         1 / max(ends.value, 1 / _MOST_H), 1 / ends.high, 1 / max(ends.low, 1 / _MOST_H)
@@ -154,21 +154,21 @@ def _outages(losses: LossCounts) -> tuple[Estimate | None, Estimate | None, floa
     cv = None
     if losses.least_h < losses.hours and ended >= _FEW:
         length, cv = _log_normal(out[:ended], losses.hours, length)
-    unseen = exp(min(losses.least_h / length.value, 1.0))  # what is hardly seen is not made up
+    unseen = exp(min(losses.least_h / length.value, 1.0))  # what is hardly seen is not invented
     return Estimate(*(unseen * at for at in (rate.value, rate.low, rate.high))), length, cv
 
 
 def _left_h(losses: LossCounts) -> float:
-    """The hours of outages after those that each has at least."""
+    """Return the hours of outages beyond the minimum that each has."""
     return sum(spell - losses.least_h for spell in losses.spells[1::2])
 
 
 def _log_normal(
     hours: Sequence[float], gap_h: float, length: Estimate
 ) -> tuple[Estimate, float | None]:
-    """The mean and coefficient of variation of log-normal outages, where they are likelier so.
+    """Estimate mean and coefficient of variation of log-normal outages, if they are likelier.
 
-    A trace has no outage below its gap, so of exponential ones the excess counts.
+    A trace has no outage below its gap, so for exponential ones the excess counts.
     """
     count, logs = len(hours), [log(spell) for spell in hours]
     middle = sum(logs) / count
@@ -184,7 +184,7 @@ def _log_normal(
 
 
 def _events(count: int, hours: float) -> Estimate:
-    """The rate of Poisson events that came so often; Byar's interval (Breslow and Day 1987, 69)."""
+    """Estimate the rate of Poisson events; Byar's interval (Breslow and Day 1987, 69)."""
     above, hours = count + 1, max(hours, _SMALLEST)
     low = count * (1 - 1 / (9 * count) - _Z / (3 * sqrt(count))) ** 3 if count else 0.0
     high = above * (1 - 1 / (9 * above) + _Z / (3 * sqrt(above))) ** 3
@@ -192,7 +192,7 @@ def _events(count: int, hours: float) -> Estimate:
 
 
 def _unlike(first: LossCounts, second: LossCounts) -> Iterator[str]:
-    """In what two halves differ, beyond what happens once in a thousand times."""
+    """Yield how two halves differ, beyond what happens once in a thousand times."""
     lossy = [sum(t for (_, k), t in half.counts.items() if k) for half in (first, second)]
     out = [len(half.spells[1::2]) for half in (first, second)]
     up_h = [
@@ -219,7 +219,7 @@ def _unlike(first: LossCounts, second: LossCounts) -> Iterator[str]:
 
 
 def _differ(counts: Sequence[int], hours: Sequence[float]) -> bool:
-    """Whether events of two times are of two rates, by the ratio of the likelihoods."""
+    """Whether events of two periods have different rates, by the likelihood ratio."""
     gain = sum(
         count * log(count * sum(hours) / (time * sum(counts)))
         for count, time in zip(counts, hours, strict=True)
@@ -233,7 +233,7 @@ def _per_hour(hours: float) -> Callable[[float], float]:
 
 
 def _likelihood(losses: LossCounts, at: _Mixture) -> float:
-    """Its logarithm, without the binomial coefficients, which do not depend on the parameters."""
+    """Return the log-likelihood, without constant binomial coefficients."""
     total = 0.0
     for (n, k), times in losses.counts.items():
         likelihood = (1 - at.q) * at.p**k * (1 - at.p) ** (n - k) + at.q * at.r**k * (1 - at.r) ** (
@@ -244,7 +244,7 @@ def _likelihood(losses: LossCounts, at: _Mixture) -> float:
 
 
 def _climb(losses: LossCounts, at: _Mixture, fixed: str = "") -> _Mixture:
-    """Expectation and maximization, until nothing changes; the parameter `fixed` stays."""
+    """Maximize by expectation and maximization; the parameter `fixed` stays."""
     previous = _likelihood(losses, at)
     for _ in range(_STEPS):
         hit = hit_nodes = hit_lost = all_nodes = all_lost = 0.0
@@ -275,7 +275,7 @@ def _share(part: float, whole: float) -> float:
 def _profile(
     losses: LossCounts, best: _Mixture, name: str, scale: Callable[[float], float]
 ) -> Estimate:
-    """The values at which the likelihood, at its best in all others, is lower by `_DROP`."""
+    """Find where the profile likelihood is lower by `_DROP`."""
     top, value = _likelihood(losses, best), float(getattr(best, name))
 
     def is_likely(number: float) -> bool:
@@ -288,7 +288,7 @@ def _profile(
 
 
 def _edge(is_likely: Callable[[float], bool], inside: float, bound: float) -> float:
-    """Where the likely values end between the best one and a bound of the parameter."""
+    """Find the end of the likely values between the best one and a bound of the parameter."""
     if is_likely(bound):
         return bound
     near = max(inside, 1e-9)
@@ -305,12 +305,12 @@ def _edge(is_likely: Callable[[float], bool], inside: float, bound: float) -> fl
 
 
 def read(text: str, *, cores_per_node: int | None = None) -> LossCounts:
-    """The losses of a cluster from `mlctl compute metrics -o json` or a body of Azure Monitor.
+    """Read a cluster's losses from `mlctl compute metrics -o json` or a body of Azure Monitor.
 
-    Or those of a trace. With `cores_per_node` the metrics are those of cores.
+    Or from a trace. With `cores_per_node`, the metrics are those of cores.
 
     Raises:
-        FitError: the text has neither shape, has gaps, or not both metrics.
+        FitError: the text has neither shape, has gaps, or lacks a metric.
     """
     try:
         trace = traces.trace(text)
@@ -331,12 +331,12 @@ def read(text: str, *, cores_per_node: int | None = None) -> LossCounts:
     return _losses(_hours(preempted), _steps(preempted, total, cores_per_node or 1), _REPLACED_S)
 
 
-# Of an interval: how many nodes there were, how many of them were lost, whether there was no node.
+# For an interval: the number of nodes, how many were lost, whether there was no node.
 _Steps = Sequence[tuple[int, int, bool]]
 
 
 def _losses(hours: float, steps: _Steps, least_s: float) -> LossCounts:
-    """What the intervals come to, and each half of them."""
+    """Summarize the intervals, and each half of them."""
     middle = len(steps) // 2
     halves = (_half(hours, part, least_s) for part in (steps[:middle], steps[middle:]))
     return replace(_half(hours, steps, least_s), halves=tuple(halves))
@@ -353,7 +353,7 @@ def _half(hours: float, steps: _Steps, least_s: float) -> LossCounts:
             nodes, lost, _ = steps[at - 1]
             counts[nodes, lost] -= 1  # that was the outage
             counts[nodes, 0] += 1
-        elif at or not out:  # an outage that goes on at the beginning says nothing of its length
+        elif at or not out:  # an outage at the beginning has an unknown length
             spells[-1] += len(part) * hours
         counts.update((nodes, lost) for nodes, lost, _ in part)
         at = end
@@ -367,7 +367,7 @@ _SHAPE = "it has neither the shape of `mlctl compute metrics -o json` nor that o
 
 
 def _series(text: str) -> dict[str, _Series]:
-    """The points of each metric by name; `total` of Preempted Nodes are losses where it is ours."""
+    """Return the points of each metric by name; our `total` of Preempted Nodes are losses."""
     try:
         match json.loads(text):
             case list() as ours:
@@ -394,7 +394,7 @@ def _series(text: str) -> dict[str, _Series]:
 
 
 def _gauge(point: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A point of Azure Monitor, which samples how many nodes are preempted, not how many fall."""
+    """Convert a point of Azure Monitor, which samples preempted nodes, not losses."""
     values = [point[name] for name in ("maximum", "average", "minimum") if name in point]
     if not values:
         raise KeyError("maximum")
@@ -402,13 +402,13 @@ def _gauge(point: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _hours(points: _Series) -> float:
-    """The length of the intervals, which follow each other without a gap."""
+    """Return the length of the intervals, which must be contiguous."""
     try:
         moments = [datetime.fromisoformat(at) for at, _ in points]
     except ValueError:
-        raise FitError("a time stamp is no moment, as 2026-06-18T08:30:00Z") from None
+        raise FitError("a time stamp is invalid: write it as 2026-06-18T08:30:00Z") from None
     if len(moments) < 2:  # noqa: PLR2004  # an interval needs two ends
-        raise FitError("there must be two intervals or more")
+        raise FitError("there must be at least two intervals")
     seconds = (moments[1] - moments[0]).total_seconds()
     for earlier, later in pairwise(moments):
         if (later - earlier).total_seconds() != seconds:
@@ -417,9 +417,9 @@ def _hours(points: _Series) -> float:
 
 
 def _short(seconds: float) -> float:
-    """The hours of an interval that is short enough."""
+    """Return the hours of an interval that is short enough."""
     if not 0 < seconds <= _LONGEST_S:
-        raise FitError(f"intervals of {seconds:g} s are no minutes: ask for metrics by the minute")
+        raise FitError(f"intervals of {seconds:g} s are too long: query metrics by the minute")
     return seconds / HOUR
 
 
@@ -432,7 +432,7 @@ def _steps(preempted: _Series, total: _Series, cores: int) -> _Steps:
             previous = lost["maximum"]
             if lost["maximum"] >= nodes["maximum"] + cores:
                 raise FitError(
-                    "more nodes were preempted than there were: the two metrics are of two clusters"
+                    "more nodes were preempted than existed: the metrics are of different clusters"
                 )
             lost_nodes = round(fell / cores)
             up = round((nodes["maximum"] - lost["minimum"]) / cores)

@@ -1,7 +1,7 @@
-"""Weather: what takes low-priority nodes away, in one shape, by a name or from a file.
+"""Weather: what takes low-priority nodes away, by name or from a file.
 
-Rates are per hour. Losses of a single node are independent; a shock takes each node that is up with
-the same probability; in an outage there is no node at all. All three follow the hour of the day.
+Rates are per hour. Losses of single nodes are independent; a shock takes each running node with the
+same probability; in an outage there is no node at all. All three may depend on the hour of the day.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _SHAPE = (
     ' "outages": {"per_hour", "mean_h", "cv"}, "by_hour": [24 factors]}'
 )
 _HOURS = 24
-_MOST = 60.0  # an hour: more than once a minute is a mistake, and no job would ever end
+_MOST = 60.0  # per hour: more than once a minute is a mistake, and no job would ever end
 _LONGEST_H = 24 * 90.0
 
 
 class WeatherError(ValueError):
-    """Weather that there is not; the text is for people."""
+    """Weather that does not exist; the message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shocks:
-    """Drops of capacity: how many an hour, and how likely each node that is up falls to one."""
+    """Drops of capacity: how many per hour, and the probability that each running node is lost."""
 
     per_hour: float
     fraction: float = 1.0
@@ -63,9 +63,9 @@ class Shocks:
 
 @dataclass(frozen=True, slots=True)
 class Outages:
-    """Times without any node: how many an hour, and their length in hours.
+    """Times without any node: how many per hour, and their length in hours.
 
-    They are log-normal of the coefficient of variation `cv`, and exponential without one.
+    They are log-normal with the coefficient of variation `cv`, or exponential without one.
     """
 
     per_hour: float
@@ -75,23 +75,23 @@ class Outages:
 
 @dataclass(frozen=True, slots=True)
 class Replay(Trace):
-    """A trace that each history begins at another place; `available`: one where there are nodes."""
+    """A trace that each history begins at another place; `available`: one with nodes."""
 
     available: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AnyMoment(OnOff):
-    """Outages of which one may go on when a history begins."""
+    """Outages of which one may be in progress when a history begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weather:
     """What takes low-priority nodes away; `rate` is per node-hour.
 
-    `by_hour` are 24 factors of all the rates, from midnight on; empty: the same at all times. It
-    begins at the time of day `start_s`, in seconds since midnight. `trace` says how many nodes
-    there are. A history begins at any moment of it, or at one with nodes to be had (`available`).
+    `by_hour` are 24 factors of all the rates, from midnight on; empty: constant. It begins at the
+    time of day `start_s`, in seconds since midnight. `trace` has the number of nodes. A history
+    begins at any moment of it, or at one with nodes (`available`).
     """
 
     name: str
@@ -110,7 +110,7 @@ class Weather:
         return bool(self.outages and self.outages.per_hour) or self.trace is not None
 
     def processes(self) -> tuple[PreemptionProcess, ...]:
-        """The processes of the event engine; a trace is `placed` when they are set."""
+        """Return the processes of the event engine; a trace is `placed` when they are set."""
         by_hour = ByHour(self.by_hour, self.start_s) if self.by_hour else None
         active: list[PreemptionProcess] = []
         if self.rate:
@@ -126,7 +126,7 @@ class Weather:
         return tuple(active)
 
     def document(self) -> dict[str, Any]:
-        """The weather as `parse` reads it; of a trace, what it is like."""
+        """Return the weather as `parse` reads it; for a trace, a summary."""
         data: dict[str, Any] = {"name": self.name, "rate": self.rate}
         if self.shocks is not None:
             data["shocks"] = {"per_hour": self.shocks.per_hour, "fraction": self.shocks.fraction}
@@ -142,7 +142,7 @@ class Weather:
 
 
 def placed(processes: tuple[PreemptionProcess, ...], seed: str) -> tuple[PreemptionProcess, ...]:
-    """The processes of one history, whose seed says where traces begin."""
+    """Return the processes of one history, whose seed chooses where traces begin."""
     return tuple(
         traces.begun(process, seed, available=isinstance(process, Replay) and process.available)
         if isinstance(process, Replay | AnyMoment)
@@ -160,7 +160,7 @@ def begins_by_chance(processes: tuple[PreemptionProcess, ...]) -> bool:
 
 
 def is_out(processes: tuple[PreemptionProcess, ...]) -> bool:
-    """Whether there is no node to be had at first."""
+    """Whether no node is available at first."""
     return any(
         process.out_s > 0
         if isinstance(process, OnOff)
@@ -170,12 +170,12 @@ def is_out(processes: tuple[PreemptionProcess, ...]) -> bool:
 
 
 def names() -> tuple[str, ...]:
-    """The weather that has a name, without the bands."""
+    """Return the names of weathers, without the bands."""
     return tuple(_named())
 
 
 def by_name(text: str) -> Weather | None:
-    """`calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None: it is no name."""
+    """Return `calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None for other names."""
     if text.startswith(BAND):
         chance = band(text.removeprefix(BAND))
         source = "the middle of a band of Azure's eviction rates, for each node on its own"
@@ -184,7 +184,7 @@ def by_name(text: str) -> Weather | None:
 
 
 def band(text: str) -> float:
-    """The chance per hour that a node is evicted: of a band, or of a percentage as `7.5%`.
+    """Return the hourly chance that a node is evicted, from a band or a percentage (`7.5%`).
 
     Raises:
         WeatherError: it is neither.
@@ -197,12 +197,14 @@ def band(text: str) -> float:
     except ValueError:
         chance = -1.0
     if not 0 <= chance < 1:
-        raise WeatherError(f"`{text}` is none of {', '.join(BANDS)}, and no percentage as 7.5%")
+        raise WeatherError(
+            f"`{text}` is neither one of {', '.join(BANDS)} nor a percentage such as 7.5%"
+        )
     return chance
 
 
 def parse(text: str, name: str) -> Weather:
-    """Weather from the text of a file, as `mlctl local preemption fit -o` writes it.
+    """Parse the text of a weather file, as `mlctl local preemption fit -o` writes it.
 
     Raises:
         WeatherError: the text has another shape, or a number is impossible.
@@ -212,7 +214,7 @@ def parse(text: str, name: str) -> Weather:
     except (ValueError, RecursionError):
         raise WeatherError(f"it is not JSON: {_SHAPE}") from None
     if not isinstance(data, dict):
-        raise WeatherError(f"it is no weather: {_SHAPE}")
+        raise WeatherError(f"it is not weather: {_SHAPE}")
     if "data" in data:
         return _replayed(text, name)
     return _weather(name, data)
@@ -224,8 +226,8 @@ def _replayed(text: str, name: str) -> Weather:
     except EngineError as error:
         raise WeatherError(str(error)) from None
     if not any(trace.nodes):
-        raise WeatherError("the trace never has a node: no job on low priority would ever run")
-    source = f"{describe(trace)}, from a random place of it on, again and again"
+        raise WeatherError("the trace never has a node: no low-priority job would ever run")
+    source = f"{describe(trace)}, from a random point on, repeated"
     return Weather(name, source=source, trace=trace)
 
 
@@ -238,7 +240,7 @@ def _named() -> Mapping[str, Weather]:
 def _weather(name: str, data: Mapping[str, Any]) -> Weather:
     keys = {"name", "rate", "shocks", "outages", "by_hour", "source", "as_of", "fit"}
     for key in data.keys() - keys:
-        raise WeatherError(f"`{key}` is nothing that weather has: {_SHAPE}")
+        raise WeatherError(f"weather has no `{key}`: {_SHAPE}")
     shocks, outages = _part(data, "shocks"), _part(data, "outages")
     return Weather(
         str(data.get("name", name)),
@@ -264,7 +266,7 @@ def _outages(data: Mapping[str, Any]) -> Outages:
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     part = data.get(name)
     if part is not None and not isinstance(part, dict):
-        raise WeatherError(f"`{name}` is no object: {_SHAPE}")
+        raise WeatherError(f"`{name}` is not an object: {_SHAPE}")
     return part
 
 
@@ -276,7 +278,7 @@ def _number(
     highest: float = _MOST,
     positive: bool = False,
 ) -> float:
-    """A number that is not negative, or more than 0 if it must be `positive`."""
+    """Return a non-negative number, or a positive one if required."""
     value = data.get(name, default)
     if not _is_number(value) or value < 0 or value > highest or (positive and not value):
         least = "more than 0" if positive else "0 or more"

@@ -89,7 +89,7 @@ def new_address(
     for number in range(name.number + 1, name.number + 1 + _TRIES):
         ends = (f"{mark}{number}" for mark in name.marks)
         valid = next(
-            (name_with_end for end in ends if (name_with_end := _valid(name.stem, end, schema))),
+            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))),
             None,
         )
         if valid is not None:
@@ -101,7 +101,7 @@ def new_address(
     raise CannotRename(Diagnostic(NO_SUCCESSOR, message, place, NO_SUCCESSOR.documented().fix))
 
 
-def _valid(stem: str, end: str, schema: Schema) -> str | None:
+def _fit(stem: str, end: str, schema: Schema) -> str | None:
     """Return a name with this end, truncated to the allowed length; None if it is invalid."""
     longest = schema.get("maxLength", len(stem) + len(end)) - len(end)
     name = stem[:longest].rstrip("-") + end
@@ -125,7 +125,7 @@ def renamed_texts(graph: Graph, renames: Renames, overlays: Iterable[Document]) 
         CannotRename: a name is not written out in a file.
     """
     edits: dict[tuple[str, int, int], Edit] = {}
-    for label, old in _places(graph, renames, tuple(overlays)):
+    for label, old in _find_places(graph, renames, tuple(overlays)):
         edit = _edit(label, old, renames[old])
         edits[edit.source.name, edit.begin, edit.end] = edit
     return edited(edits.values())
@@ -133,11 +133,11 @@ def renamed_texts(graph: Graph, renames: Renames, overlays: Iterable[Document]) 
 
 def _edit(label: Label, old: Address, new: Address) -> Edit:
     if label.span.source.name == STDIN:
-        raise _refused(old, new, label, "the document came from standard input")
+        raise _refusal(old, new, label, "the document came from standard input")
     try:
         return renamed(label.span, old.name, new.name)
     except CannotEdit as error:
-        raise _refused(old, new, label, str(error)) from None
+        raise _refusal(old, new, label, str(error)) from None
 
 
 def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
@@ -145,15 +145,15 @@ def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
     for old, new in renames.items():
         resource = graph.resources.get(old)
         if resource is not None:
-            return _refused(old, new, resource.label(("name",)), "another line sets that name")
+            return _refusal(old, new, resource.label(("name",)), "another line sets that name")
         for edge in graph.edges:
             if edge.target == old:
                 place = graph.resources[edge.source].label(edge.at)
-                return _refused(old, new, place, "it would still refer to the old one")
+                return _refusal(old, new, place, "it would still refer to the old one")
     return None
 
 
-def _places(
+def _find_places(
     graph: Graph, renames: Renames, overlays: Sequence[Document]
 ) -> Iterator[tuple[Label, Address]]:
     """Yield the places of changing names, with the old addresses."""
@@ -161,24 +161,24 @@ def _places(
         yield graph.resources[old].label(("name",)), old
     for edge in graph.edges:
         if edge.target in renames:
-            yield _place(graph.resources[edge.source], edge.at), edge.target
+            yield _find_place(graph.resources[edge.source], edge.at), edge.target
     for document in overlays:
-        laid = list(_overlaid(document))
+        laid = list(_read_overlay(document))
         for key, resource in laid:
             if resource.address in renames:
                 yield document.label((key,), key=True), resource.address
         for edge in build([item for _, item in laid]).edges:
             if edge.target in renames and edge.at != (kind_of(edge.source).parent_key,):
                 resource = next(item for _, item in laid if item.address == edge.source)
-                yield _place(resource, edge.at), edge.target
+                yield _find_place(resource, edge.at), edge.target
 
 
-def _place(resource: Resource, at: Pointer) -> Label:
+def _find_place(resource: Resource, at: Pointer) -> Label:
     """Return the value, or the key, that is a name."""
     return resource.label(at, key=not isinstance(resource.get(*map(str, at)), str))
 
 
-def _overlaid(document: Document) -> Iterator[tuple[str, Resource]]:
+def _read_overlay(document: Document) -> Iterator[tuple[str, Resource]]:
     """Yield an overlay's part for each resource, by key, as if it were the whole document."""
     for key, value in document.data.items():
         if isinstance(value, dict):
@@ -193,7 +193,7 @@ def _schema_of_names(resource: Resource) -> Schema:
     return dict(properties.get("name", {}))
 
 
-def _refused(old: Address, new: Address, place: Label, why: str) -> CannotRename:
+def _refusal(old: Address, new: Address, place: Label, why: str) -> CannotRename:
     return CannotRename(
         Diagnostic(
             NO_SUCCESSOR,

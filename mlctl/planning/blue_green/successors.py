@@ -77,7 +77,7 @@ def _repoint(
         )
         if routes.share({field.at: was}, old.name):
             live_value = routes.value(field, was)
-            new_value = routes.value(field, _renamed(was, old.name, new.name))
+            new_value = routes.value(field, _rename_shares(was, old.name, new.name))
             change = replace(
                 change,
                 action=Action.UPDATE,
@@ -87,6 +87,6 @@ def _repoint(
             decided[above.address] = change
 
 
-def _renamed(shares: Shares, old: str, new: str) -> Shares:
+def _rename_shares(shares: Shares, old: str, new: str) -> Shares:
     folded = old.casefold()
     return {new if name.casefold() == folded else name: part for name, part in shares.items()}

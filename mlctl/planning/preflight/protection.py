@@ -26,12 +26,12 @@ def findings(
     limit: int | None = None,
 ) -> Iterator[Diagnostic]:
     """Yield what the project forbids of a plan as errors, and what it discourages as warnings."""
-    yield from _protected(changes, live_state, ownership)
-    yield from _foreign(changes, live_state, ownership)
-    yield from _too_many(changes, limit)
+    yield from _find_protected(changes, live_state, ownership)
+    yield from _find_foreign(changes, live_state, ownership)
+    yield from _check_limit(changes, limit)
 
 
-def _protected(
+def _find_protected(
     changes: Sequence[Change], live_state: LiveState, ownership: Ownership
 ) -> Iterator[Diagnostic]:
     """Yield the protected resources that would be deleted or replaced, with the declaration."""
@@ -51,7 +51,7 @@ def _protected(
             break
 
 
-def _foreign(
+def _find_foreign(
     changes: Sequence[Change], live_state: LiveState, ownership: Ownership
 ) -> Iterator[Diagnostic]:
     """Yield other projects' resources: an error if deleted, a warning if changed."""
@@ -71,7 +71,7 @@ def _foreign(
         )
 
 
-def _too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
+def _check_limit(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
     """Report more to prune than the limit."""
     count = sum(change.reason is ActionReason.PRUNED for change in changes)
     if limit is not None and count > limit:

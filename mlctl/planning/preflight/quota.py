@@ -30,13 +30,13 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     fewest: dict[Address, tuple[int, Diagnostic]] = {}
     refused = set()
     for quota, shares in _shares(changes, live_state).items():
-        usage = _limit(quota, live_state)
+        usage = _find_limit(quota, live_state)
         if usage is None or usage.limit is None:
             continue
         growth = sum(share.more for share in shares)
         if usage.used + growth > usage.limit:
-            yield from _merged(
-                _over(share.change, share.change.resource, quota, usage, growth)
+            yield from _merge_findings(
+                _report_exceeded(share.change, share.change.resource, quota, usage, growth)
                 for share in shares
                 if share.asks
                 and share.change.resource is not None
@@ -60,7 +60,7 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     yield from (warning for address, (_, warning) in fewest.items() if address not in refused)
 
 
-def _merged(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def _merge_findings(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Merge the findings of one quota: at the first place that is not waived, others related."""
     every = [(finding, finding.primary) for finding in findings]
     labels = [label for _, label in every if label is not None]
@@ -87,7 +87,7 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
     """Return the resources that must wait for quota, with those that release some first."""
     freed_by_address: dict[Address, tuple[Address, ...]] = {}
     for quota, shares in _shares(changes, live_state).items():
-        limit = _limit(quota, live_state)
+        limit = _find_limit(quota, live_state)
         counted = any(share.planned.is_counted(live_state.quota_refuses) for share in shares)
         if limit is None or limit.limit is None or not counted:
             continue
@@ -101,7 +101,7 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
     return {address: freed for address, freed in freed_by_address.items() if freed}
 
 
-def _over(
+def _report_exceeded(
     change: Change, resource: Resource, quota: Quota, limit: Usage, growth: int
 ) -> Diagnostic:
     if quota == POOLS:
@@ -114,7 +114,7 @@ def _over(
     )
     return Diagnostic(
         QUOTA,
-        f"{_allows(quota, limit.limit)}; {explanation}",
+        f"{_describe(quota, limit.limit)}; {explanation}",
         resource.label(("name",) if counted else scaled_by),
         hint=("" if counted else f"lower `{pointer.dotted(scaled_by)}`, ")
         + f"delete unused clusters, or {_ASK}",
@@ -129,7 +129,7 @@ def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: in
     need = f"{nodes} node of {size} needs" if nodes == 1 else f"{nodes} nodes of {size} need"
     return Diagnostic(
         QUOTA,
-        f"{_allows(quota, limit)}, and {need} {least}: {limits.MIN_NODES_EXCEED}",
+        f"{_describe(quota, limit)}, and {need} {least}: {limits.MIN_NODES_EXCEED}",
         resource.label(("min_instances",) if nodes > 1 else ("size",)),
         hint=("lower `min_instances`, " if nodes > 1 else "") + f"use a smaller size, or {_ASK}",
         address=str(share.change.address),
@@ -140,7 +140,7 @@ def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) ->
     nodes, wanted_nodes = limit // share.planned.node, share.planned.most // share.planned.node
     return Diagnostic(
         QUOTA,
-        f"{_allows(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {wanted_nodes}",
+        f"{_describe(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {wanted_nodes}",
         resource.label(("max_instances",)),
         hint=f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}",
         address=str(share.change.address),
@@ -148,7 +148,7 @@ def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) ->
     )
 
 
-def _allows(quota: Quota, limit: int | None) -> str:
+def _describe(quota: Quota, limit: int | None) -> str:
     region, name = quota
     quota_name = {
         limits.COMPUTES_QUOTA: "computes",
@@ -161,7 +161,7 @@ def _allows(quota: Quota, limit: int | None) -> str:
     return f"{region} allows {limit} {quota_name}"
 
 
-def _limit(quota: Quota, live_state: LiveState) -> Usage | None:
+def _find_limit(quota: Quota, live_state: LiveState) -> Usage | None:
     region, family = quota
     usage, key = live_state.usage.get(region, ()), limits.quota_key(family)
     return next((row for row in usage if limits.quota_key(row.family) == key), None)

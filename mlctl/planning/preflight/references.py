@@ -63,11 +63,11 @@ def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterato
                 }
                 routed |= {at: routes.shares(value) for at, value in default_for.items()}
             if routes.share(routed, change.address.name):
-                message = f"{change.address} is {_what_it_is(kind, routed, change.address.name)}"
-                yield _deleted(DEFAULT_DELETED, change, message)
+                message = f"{change.address} is {_describe_use(kind, routed, change.address.name)}"
+                yield _report_deleted(DEFAULT_DELETED, change, message)
 
 
-def _what_it_is(kind: Kind, routed: Routes, name: str) -> str:
+def _describe_use(kind: Kind, routed: Routes, name: str) -> str:
     if any(field.codec == "shares" for field in kind.route_fields):
         return f"to get {routes.share(routed, name):g} % of the requests to its endpoint"
     return f"the {kind.plan.routing} of its endpoint"
@@ -98,8 +98,8 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
         remaining = [user for user in used_by if user not in deleted]
         if remaining:
             again = " and cannot be recreated" if change.action is Action.REPLACE else ""
-            message = f"{change.address} is still used by {_some(remaining)}{again}"
-            yield _deleted(IN_USE, change, message)
+            message = f"{change.address} is still used by {_list_some(remaining)}{again}"
+            yield _report_deleted(IN_USE, change, message)
 
 
 def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Address]]:
@@ -127,11 +127,11 @@ def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
     return users
 
 
-def _deleted(rule: Rule, change: Change, message: str) -> Diagnostic:
+def _report_deleted(rule: Rule, change: Change, message: str) -> Diagnostic:
     hint = rule.documented().fix
     return Diagnostic(rule, message, change.label, hint, address=str(change.address))
 
 
-def _some(addresses: Sequence[Address], limit: int = 3) -> str:
+def _list_some(addresses: Sequence[Address], limit: int = 3) -> str:
     names = ", ".join(map(str, sorted(addresses)[:limit]))
     return names + (f" and {len(addresses) - limit} more" if len(addresses) > limit else "")

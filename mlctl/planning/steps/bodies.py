@@ -54,7 +54,7 @@ _PROPERTIES: Pointer = ("properties",)
 def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """Return what the file declares, to be laid over the live body."""
     form, values = resource.form, change.values
-    excluded = overwritten_pointers(values, form) + _of_service(change)
+    excluded = overwritten_pointers(values, form) + _service_places(change)
     secrets = [(field, marks) for field, marks in form.marked_secrets if field.at in values]
     if secrets:  # properties of another sort are dropped
         excluded += tuple({at[:-1] for _, marks in secrets for at in marks})
@@ -71,7 +71,7 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     return Part(body, excluded + lost_credentials({**live_values, **values}, form))
 
 
-def _of_service(change: Change) -> tuple[Pointer, ...]:
+def _service_places(change: Change) -> tuple[Pointer, ...]:
     """Return the places that are not sent back: the service's own values, and its defaults."""
     facts = kind_of(change.address).arm
     if change.live is None or not facts.unsent:

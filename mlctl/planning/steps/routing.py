@@ -48,7 +48,7 @@ def routing(
     """
     planned, was = _planned_and_live(change)
     if change.action is Action.REPLACE:  # the others are deleted with the old endpoint
-        planned = _without_deployments(
+        planned = _drop_deployments(
             change,
             planned,
             lambda deployment: deployment in deleted and not _creates(changes, deployment),
@@ -63,7 +63,7 @@ def routing(
         and change.action is not Action.REPLACE
         and may_wait(deployment, pending)
     )
-    early = _without_deployments(
+    early = _drop_deployments(
         change, was, lambda deployment: deployment in deleted and deployment not in last
     )
     return Routing(was, planned, early, pending, last)
@@ -120,9 +120,7 @@ def _creates(changes: Mapping[Address, Change], deployment: Address) -> bool:
     return deployment in changes and changes[deployment].action.creates
 
 
-def _without_deployments(
-    change: Change, of: Routes, is_deleted: Callable[[Address], bool]
-) -> Routes:
+def _drop_deployments(change: Change, of: Routes, is_deleted: Callable[[Address], bool]) -> Routes:
     lost = frozenset(
         deployment.name.casefold()
         for deployment in _deployments_of(change, of)

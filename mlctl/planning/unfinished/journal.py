@@ -60,7 +60,7 @@ class Journals:
         try:
             paths = sorted(self.folder.glob("[!.]*.json"))
         except OSError as error:
-            raise _cannot("read", self.folder, error) from error
+            raise _build_error("read", self.folder, error) from error
         journals = [journal for path in paths if (journal := _read(path)) is not None]
         workspace = self.backend, self.scope
         return [journal for journal in journals if (journal.backend, journal.scope) == workspace]
@@ -138,7 +138,7 @@ class JournalFile:
                 try:
                     self.path.unlink(missing_ok=True)
                 except OSError as error:
-                    raise _cannot("remove", self.path, error) from error
+                    raise _build_error("remove", self.path, error) from error
             elif self.unfinished != previous:
                 self._write()
 
@@ -164,7 +164,7 @@ class JournalFile:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             files.write(self.path, content, private=True, durable=True)
         except OSError as error:
-            raise _cannot("write", self.path, error) from error
+            raise _build_error("write", self.path, error) from error
 
 
 def _plain(unfinished: Iterable[Unfinished]) -> list[Data]:
@@ -184,11 +184,11 @@ def _plain(unfinished: Iterable[Unfinished]) -> list[Data]:
 def _read(path: Path) -> JournalFile | None:
     """Read a journal; None if its apply has ended since the folder was read."""
     try:
-        return _parsed(json.loads(files.read(path, _MAX_BYTES)), path)
+        return _parse(json.loads(files.read(path, _MAX_BYTES)), path)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _cannot("read", path, error) from error
+        raise _build_error("read", path, error) from error
     except (ValueError, KeyError, RecursionError) as error:
         raise JournalError(
             "JournalDamaged",
@@ -197,7 +197,7 @@ def _read(path: Path) -> JournalFile | None:
         ) from error
 
 
-def _parsed(document: Data, path: Path) -> JournalFile:
+def _parse(document: Data, path: Path) -> JournalFile:
     """Parse a journal.
 
     Raises:
@@ -244,7 +244,7 @@ def _entries(document: Mapping[str, Data], path: Path) -> Iterator[Unfinished]:
         )
 
 
-def _cannot(verb: str, path: Path, error: OSError) -> JournalError:
+def _build_error(verb: str, path: Path, error: OSError) -> JournalError:
     why = error.strerror or error
     return JournalError(
         "JournalNotKept",

@@ -73,7 +73,7 @@ def restore_routes(
         if change is None or not unfinished.routes or _is_moving(change):
             continue
         if all(_will_exist(child, by_address, live) for child in unfinished.children):
-            by_address[address] = _with_routes(change, unfinished, live_state.scope)
+            by_address[address] = _add_routes(change, unfinished, live_state.scope)
     return list(by_address.values())
 
 
@@ -88,7 +88,7 @@ def _is_moving(change: Change) -> bool:
     return change.live is not None and moving(change.live.body)
 
 
-def _with_routes(change: Change, unfinished: Unfinished, scope: Scope) -> Change:
+def _add_routes(change: Change, unfinished: Unfinished, scope: Scope) -> Change:
     """Add the routes that its file does not declare to a change."""
     declared = change.resource.values if change.resource is not None else {}
     missing = unfinished.routes.keys() - declared

@@ -100,7 +100,7 @@ def unfinished_until(
     for at in last.restoration.fields:
         pointer.put(body, at, pointer.get(last.body, at))
     secrets = _drop_secrets(last.target, body)
-    body = _without_empty(body)
+    body = _drop_empty(body)
     if not (body or secrets):
         return None
     wires = [field.wire for field in kind_of(last.target).route_fields]
@@ -109,7 +109,7 @@ def unfinished_until(
         last.target,
         body,
         deleted=last.restoration.base is not None,
-        meanwhile=_without_empty(meanwhile),
+        meanwhile=_drop_empty(meanwhile),
         secrets=secrets,
         moved=last.restoration.routes_before is not None,
     )
@@ -133,9 +133,8 @@ def _holder(at: Pointer) -> Pointer:
     return at[:end]
 
 
-def _without_empty(body: Mapping[str, Data]) -> dict[str, Data]:
+def _drop_empty(body: Mapping[str, Data]) -> dict[str, Data]:
     full = {
-        key: _without_empty(value) if isinstance(value, dict) else value
-        for key, value in body.items()
+        key: _drop_empty(value) if isinstance(value, dict) else value for key, value in body.items()
     }
     return {key: value for key, value in full.items() if value not in ({}, [], None)}

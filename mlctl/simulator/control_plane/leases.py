@@ -109,7 +109,7 @@ def check(db: Connection, workspace: WorkspaceHandle) -> None:
     """Check, in the transaction of a write, that the lease under which it is made is current.
 
     Raises:
-        ServiceError: 409, the lease was broken, or another has taken it.
+        ServiceError: 409, the lease was broken, or another process has taken it.
     """
     if workspace.fence is None:
         return
@@ -117,7 +117,7 @@ def check(db: Connection, workspace: WorkspaceHandle) -> None:
     if lease is not None and lease.id == workspace.fence.id:
         return
     is_taken = lease is not None and lease.token > workspace.fence.token
-    why = "another has taken it" if is_taken else "it was broken"
+    why = "another process has taken it" if is_taken else "it was broken"
     message = f"the lease of `{workspace.fence.project}` is lost: {why}"
     raise Permanent(LOST, message, status=CONFLICT)
 

@@ -25,6 +25,8 @@ POOL = Address("batch-pool", "scoring-pool")
 )
 def test_a_batch_pool_is_refused_before_anything_is_asked(ask: Callable[[Azure], object]) -> None:
     client = azure(emulated())
-    with pytest.raises(Permanent, match=r"no Batch Pools any more.* 31 August 2024.*convert") as no:
+    with pytest.raises(
+        Permanent, match=r"no longer has Batch Pools.* 31 August 2024.*convert"
+    ) as no:
         ask(client)
     assert (no.value.code, no.value.status, client.asked) == ("ServiceRetired", 410, [])

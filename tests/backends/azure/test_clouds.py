@@ -108,5 +108,5 @@ def test_a_cloud_without_a_login_or_suffixes_of_the_right_shape_is_one() -> None
 def test_a_metadata_url_that_is_none_is_said_to_be(url: str) -> None:
     from mlctl.backends.azure.arm import fetch
 
-    with pytest.raises(Permanent, match=f"{METADATA_URL}.*no URL"):
+    with pytest.raises(Permanent, match=f"{METADATA_URL}.*not a URL"):
         choose_cloud(None, {METADATA_URL: url}, fetch)

@@ -140,7 +140,7 @@ ML = "Microsoft.MachineLearningServices"
     [
         ([{"actions": ["*"]}], HealthStatus.OK, "read and write"),
         ([{"actions": ["*/read"]}], HealthStatus.WARNING, "AzureML Data Scientist"),
-        ([], HealthStatus.FAILED, "no plan can be made"),
+        ([], HealthStatus.FAILED, "so planning is impossible"),
         (
             [{"actions": ["*"], "notActions": [f"{ML}/workspaces/computes/*"]}],
             HealthStatus.FAILED,

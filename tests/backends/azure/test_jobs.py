@@ -128,7 +128,7 @@ def test_a_local_input_is_refused_before_anything_is_asked() -> None:
     ],
 )
 def test_no_token_goes_to_a_host_that_is_not_azures(url: str) -> None:
-    with pytest.raises(Permanent, match="gets no token"):
+    with pytest.raises(Permanent, match="mlctl sends no token"):
         plane_of("AzureCloud", url)
 
 
@@ -145,7 +145,7 @@ def test_the_data_plane_of_a_cloud_is_asked_with_a_token_of_its_own() -> None:
     ):  # the emulator, which stands for every host here, has no such path
         plane_of("AzureCloud", SCORING, Noting()).get(SCORING, "")
     assert asked == ["https://ml.azure.com/.default"]
-    with pytest.raises(Permanent, match="gets no token"):
+    with pytest.raises(Permanent, match="mlctl sends no token"):
         plane_of("AzureChinaCloud", SCORING)
 
 
@@ -188,7 +188,7 @@ def test_an_invocation_that_was_lost_on_its_way_says_how_to_find_its_job() -> No
     here = azure(
         Between(with_deployment().emulator, [("POST */jobs", says(200, cut=DROPPED))]), SCOPE
     )
-    with pytest.raises(Transient, match="no job of that name is there; look at `mlctl batch-endp"):
+    with pytest.raises(Transient, match="no job of that name exists; look at `mlctl batch-endp"):
         invoked(here, "nightly")
     assert here.backend.jobs.list() == []
     assert invoked(here, "nightly") == "nightly"

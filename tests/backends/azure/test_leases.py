@@ -127,7 +127,7 @@ def test_while_the_storage_is_away_writes_go_on_for_as_long_as_the_lease_is_know
     under.put(CPU, BODY).wait()
     client.clock.moment += 2
     between.answers.append((LEASE, LOST))
-    with pytest.raises(LeaseLost, match="it is over, and cannot be renewed"):
+    with pytest.raises(LeaseLost, match="it has expired, and cannot be renewed"):
         under.delete(CPU)
     assert CPU in client.backend.read([CPU])
 

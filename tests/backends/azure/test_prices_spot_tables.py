@@ -67,16 +67,16 @@ DS3 = {"skuName": "standard_ds3_v2", "location": "eastus"}
     ("answer", "why"),
     [
         (says(200, "<html><title>Down</title>"), "cannot be read"),
-        (says(200, {}), "none of objects"),
-        (says(200, {"data": {}}), "none of objects"),
-        (page(1), "none of objects"),
-        (page({}), "no `skuName` and `location` of text"),
-        (page({**DS3, "skuName": 3}), "no `skuName` and `location` of text"),
-        (page({**DS3, "priceUSD": "0.1"}), "no price and no rate"),
-        (page({**DS3, "priceUSD": -1}), "no price and no rate"),
-        (page({**DS3, "priceUSD": 1e300}), "no price and no rate"),
-        (page({**DS3, "evictionRate": 5}), "no price and no rate"),
-        (page(**{"$skipToken": 3}), "have no end"),
+        (says(200, {}), "not a list of objects"),
+        (says(200, {"data": {}}), "not a list of objects"),
+        (page(1), "not a list of objects"),
+        (page({}), "lacks `skuName` or `location` as text"),
+        (page({**DS3, "skuName": 3}), "lacks `skuName` or `location` as text"),
+        (page({**DS3, "priceUSD": "0.1"}), "neither a price nor a rate"),
+        (page({**DS3, "priceUSD": -1}), "neither a price nor a rate"),
+        (page({**DS3, "priceUSD": 1e300}), "neither a price nor a rate"),
+        (page({**DS3, "evictionRate": 5}), "neither a price nor a rate"),
+        (page(**{"$skipToken": 3}), "too many pages"),
         (no(400, "BadRequest"), "BadRequest"),
         (no(401, "Unauthorized"), "Unauthorized"),
     ],
@@ -88,7 +88,7 @@ def test_a_page_that_cannot_be_read_is_an_error(answer: Response, why: str) -> N
 
 def test_pages_that_go_in_a_circle_end() -> None:
     circle = page(**{"$skipToken": "x"})
-    with pytest.raises(ServiceError, match="have no end"):
+    with pytest.raises(ServiceError, match="too many pages"):
         fetched(circle, circle)
 
 

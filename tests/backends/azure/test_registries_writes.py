@@ -38,7 +38,7 @@ def test_files_go_to_a_place_of_the_registry_and_are_known_again(tmp_path: Path)
     (live,) = ours.list("model")
     assert str(live.body["properties"]["modelUri"]).endswith("/w.bin")
     assert get(ours.read([MODEL])[MODEL].body, WIRE) == get(BODY, WIRE)
-    with pytest.raises(Permanent, match="model/m:1 exists in registry ours"):
+    with pytest.raises(Permanent, match="model/m:1 already exists in registry ours"):
         ours.upload(MODEL, BODY, upload_of(tmp_path))
 
 

@@ -117,7 +117,7 @@ def test_one_seed_is_one_advice(mlctl: Run, sample: Path) -> None:
         (("--vary", "tier=free"), "a tier is one of"),
         (("--vary", "min_instances=-1..4"), "whole numbers from 0 on"),
         (("--vary", "max_instances=8..2"), "write max_instances=1..32"),
-        (("--vary", "policy=hope"), "`hope` is no policy"),
+        (("--vary", "policy=hope"), "`hope` is not a policy"),
     ],
 )
 def test_what_cannot_vary_is_refused_in_a_sentence(
@@ -302,8 +302,8 @@ def test_sizes_alike_have_the_same_cores_and_memory(mlctl: Run, sample: Path) ->
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("--regions", "mars"), "`mars` is no region"),
-        (("--sizes", "Standard_Nope"), "the size `Standard_Nope` is not known"),
+        (("--regions", "mars"), "`mars` is not an Azure region"),
+        (("--sizes", "Standard_Nope"), "the size `Standard_Nope` is unknown"),
         (("--sizes", "alike", "--price", "1"), "are of one size in one region"),
         (("--vary", "policy=deadline"), "needs a --deadline"),
     ],

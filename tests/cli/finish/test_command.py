@@ -104,7 +104,7 @@ def test_it_asks_before_it_begins_and_takes_no_name_twice(staged: Run) -> None:
     [
         (("--policy", "deadline"), "--policy deadline needs a --deadline"),
         (("--shards", "few"), "`few` is neither a positive number nor auto"),
-        (("--policy", "hope"), "`hope` is no policy"),
+        (("--policy", "hope"), "`hope` is not a policy"),
     ],
 )
 def test_what_makes_no_sense_is_refused(staged: Run, flags: tuple[str, ...], words: str) -> None:

@@ -124,7 +124,7 @@ def test_losses_that_come_together_are_tried_by_the_engine(
     flags = ("--checkpoint-every", "50", "--seconds-per-checkpoint", "30", "--runs", "100")
     told = forecast(mlctl, files, *WORK, *flags, *shared)["intervals"]
     assert not told["exact"]
-    assert told["why_not"] == "losses that are shared"
+    assert told["why_not"] == "losses of several nodes at once"
     assert {one["name"] for one in told["rows"]} == {"best", "Young", "Daly", "given", "none"}
     none = next(one for one in told["rows"] if one["name"] == "none")
     assert none["saves_s"]["low"] > 0
@@ -177,12 +177,12 @@ def test_a_forecast_is_a_table_for_people_and_for_spreadsheets(
         (("--steps", "9"), "give --seconds-per-step S"),
         (
             (*WORK, "--override", "compute.size=Standard_D4x_v5"),
-            "the price of `Standard_D4x_v5` is not known",
+            "the price of `Standard_D4x_v5` is unknown",
         ),
         ((*WORK, "--price", "1", "--override", "job.limits.timeout=60"), "<command line>:1:12: "),
         (
             (*WORK, "--price", "1", "--override", "job.resources.instance_count=3"),
-            "the job wants 3 nodes at once, and its cluster has 2",
+            "the job needs 3 nodes at once, but its cluster has 2",
         ),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_timeout_that_is_no_length_of_time_is_refused(mlctl: Run, timeout: str
     files = [ROOT / "samples" / "training" / name for name in ("job.yml", "cluster.yml")]
     flags = ("--ignore", "MLC", "--override", f"job.limits.timeout={timeout}")
     done = mlctl("simulate", "training", *files, *WORK, *flags, "--runs", "5")
-    assert (done.code, "is no length of time" in done.err) == (1, True)
+    assert (done.code, "is not a duration" in done.err) == (1, True)
 
 
 def test_what_is_never_done_is_an_outcome_of_its_own_and_is_in_no_mean(

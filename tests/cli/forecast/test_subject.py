@@ -77,7 +77,7 @@ def test_advice_about_what_is_live_writes_no_file(mlctl: Run, applied: Path) -> 
     before = sorted(Path().rglob("*"))
     done = mlctl("advise", *flags, "--weather", storm, "--runs", "50", "--patch")
     assert done.code == 0, done.err
-    assert "max_instances is left: no file says it" in done.err
+    assert "max_instances is left: no file sets it" in done.err
     assert sorted(Path().rglob("*")) == before
 
 
@@ -89,7 +89,7 @@ def test_advice_about_what_is_live_writes_no_file(mlctl: Run, applied: Path) -> 
         (("--deployment", "a"), "there is no endpoint `a`"),
         (("--deployment", "a/"), "`a/` is no deployment: write ENDPOINT/NAME"),
         (("--seconds-per-file", "1000"), f"batch-deployment/{NAME} in the workspace: a mini-batch"),
-        (("--override", "compute.size=Standard_Q"), "the price of `Standard_Q` is not known"),
+        (("--override", "compute.size=Standard_Q"), "the price of `Standard_Q` is unknown"),
     ],
 )
 def test_what_is_not_live_is_said(
@@ -128,7 +128,7 @@ def test_several_deployments_have_to_be_told_apart(mlctl: Run, applied: Path) ->
     assert mlctl("apply", applied / "other.yml", "--yes").code == 0
     done = mlctl("simulate", *WORK)
     assert "there are 2 deployments" in done.err
-    assert "say --deployment" in done.err
+    assert "choose one with --deployment" in done.err
     assert forecast(mlctl, applied / "other.yml", *WORK)
 
 

@@ -41,7 +41,7 @@ def test_a_band_is_its_middle_and_a_percentage_is_itself() -> None:
 
 @pytest.mark.parametrize("text", ["band:5-11", "band:", "band:7.5", "band:-1%", "band:100%"])
 def test_a_band_that_there_is_not_is_refused(text: str) -> None:
-    with pytest.raises(WeatherError, match="none of 0-5"):
+    with pytest.raises(WeatherError, match="neither one of 0-5"):
         weather.by_name(text)
 
 
@@ -83,7 +83,7 @@ def test_what_was_written_is_read_back(one: Weather) -> None:
     ("text", "why"),
     [
         ("{", "not JSON"),
-        ("[1]", "no weather"),
+        ("[1]", "not weather"),
         ('{"rates": 1}', "`rates`"),
         ('{"rate": -1}', "`rate`"),
         ('{"rate": true}', "`rate`"),
