@@ -28,7 +28,7 @@ from mlctl.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepArgs:
-    """The work: its steps, and what checkpoints take."""
+    """The work: its steps, and the times of checkpoints."""
 
     steps: int | None = flag("Steps to train.", min=1, metavar="N")
     seconds_per_step: float | None = flag("Time of a step.", min=0, metavar="S")
@@ -82,7 +82,7 @@ def training(
 
 
 def _workload(args: StepArgs) -> Workload:
-    """The work that flags describe; see `workloads.check` for what it raises."""
+    """Return the work that flags describe; see `workloads.check` for what it raises."""
     from mlctl.simulator.control_plane.jobs import workloads
 
     workload = Workload(

@@ -1,4 +1,4 @@
-"""What flags of the simulated cloud hold: delays, texts of files, numbers, times of day."""
+"""The values of the simulated cloud's flags: delays, texts of files, numbers, times of day."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _MAX_BYTES = 64 << 20  # a year of a trace by the minute is 20 MB
 
 
 def read_text(file: Path) -> str:
-    """The text of a file that a flag names."""
+    """Read the text of a file that a flag names."""
     try:
         return files.read(files.expanded(file), _MAX_BYTES, pipes=True).decode()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise Permanent("CannotRead", f"cannot read `{file}`: {why}") from None
 
 
 def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "InvalidFile") -> _T:
-    """What `parse` makes of a file that a flag names."""
+    """Parse a file that a flag names."""
     from mlctl.simulator.engine.commands import EngineError
 
     text = read_text(Path(file))
@@ -40,7 +40,7 @@ def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "Inv
 
 
 def parse_numbers(text: str, flag: str, count: int) -> list[float]:
-    """The numbers of `0.05,0.6`, which must be `count` many."""
+    """Parse the numbers of `0.05,0.6`, which must be `count` many."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -59,12 +59,12 @@ def start_of(texts: Sequence[str]) -> tuple[float | None, str | None]:
         if text in MOMENTS and moment is None:
             moment = text
         elif text in MOMENTS or (seconds is not None and colon):
-            raise UsageError("--start says the same twice: give one of them.")
+            raise UsageError("--start takes one time of day and one moment.")
         elif _is_part(hours, _HOURS) and len(minutes) == len("30") and _is_part(minutes, _MINUTES):
             seconds = float(int(hours) * 3600 + int(minutes) * 60)
         else:
             shape = f"write {' or '.join(MOMENTS)}, or a time of day, HH:MM"
-            raise InvalidValue(f"`{text}` is no moment: {shape}", flag="--start")
+            raise InvalidValue(f"`{text}` is not a moment: {shape}", flag="--start")
     return seconds, moment
 
 
@@ -86,7 +86,7 @@ class DelayArgs:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """The name and the value of `NAME=VALUE`."""
+    """Split `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise UsageError(f"`{text}`: write NAME=VALUE, as cancel_grace_s=60.")

@@ -1,4 +1,4 @@
-"""The flags that say how much there is to do in a job, and how long it takes."""
+"""The flags that describe a job's work: how much, and how long it takes."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class TrainingFlags:
 
 
 def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
-    """The workload that flags describe."""
-    values = _given(*flags)
+    """Return the workload that flags describe."""
+    values = _given_flags(*flags)
     trace = values.pop("trace", None)
     if trace is not None:
         if {"seconds_per_file", "seconds_per_mini_batch"} & {*values}:
@@ -77,17 +77,17 @@ def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
 
 
 def check(jobs: Jobs, name: str, flags: BatchFlags | TrainingFlags) -> None:
-    """Refuse to describe the work of real jobs, by a workload's name or by flags."""
+    """Refuse a workload for real jobs, by name or by flags."""
     if jobs.simulated:
         return
-    flags_set = [*_given(flags), *(["workload"] if name != DEFAULT_NAME else [])]
+    flags_set = [*_given_flags(flags), *(["workload"] if name != DEFAULT_NAME else [])]
     if flags_set:
         listed = ", ".join("--" + flag.replace("_", "-") for flag in flags_set)
-        text = f"{listed}: only the simulated cloud (--backend local) is told what work takes."
+        text = f"{listed}: only jobs of the simulated cloud (--backend local) have a workload."
         raise UsageError(text)
 
 
-def _given(*flags: BatchFlags | TrainingFlags) -> dict[str, Any]:
+def _given_flags(*flags: BatchFlags | TrainingFlags) -> dict[str, Any]:
     values: Mapping[str, Any] = {
         name: value for group in flags for name, value in asdict(group).items()
     }

@@ -1,4 +1,4 @@
-"""The examples of every command: help shows them, `docs/cli.md` prints them, a test runs them."""
+"""The examples of every command: shown by help, printed in `docs/cli.md`, run by a test."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Example:
 
 
 def examples(path: Sequence[str]) -> list[Example]:
-    """The examples of the command at a path: `("compute", "create")`."""
+    """Return the examples of the command at a path: `("compute", "create")`."""
     listed = all_examples().get(" ".join(path)) or _of_sample(path)
     return [Example(title, command.strip()) for title, command in listed.items()]
 
 
 def _of_sample(path: Sequence[str]) -> Mapping[str, str]:
-    """The examples of a command of a kind that has a sample, and none of its own here."""
+    """Return the examples of a command whose kind has a sample, if it has none of its own."""
     kind = KINDS.get(path[0]) if len(path) > 1 else None
     if kind is None or not kind.az.sample[0] or path[1] not in _OF_KIND:
         return {}
@@ -39,7 +39,7 @@ def _of_sample(path: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-# Title to command line, by the verb: the examples of every kind.
+# Title to command line, by verb: the examples of every kind.
 _OF_KIND: Mapping[str, Mapping[str, str]] = {
     "create": {
         "Create {one} from a file": "mlctl {kind} create -f {file}",
@@ -80,6 +80,6 @@ _OF_KIND: Mapping[str, Mapping[str, str]] = {
 
 @cache
 def all_examples() -> Mapping[str, Mapping[str, str]]:
-    """Title to command line, by the command."""
+    """Return titles and command lines, by command."""
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

@@ -108,7 +108,7 @@ def test_only_the_selected_rules_are_checked(mlctl: Run, tmp_path: Path) -> None
 def test_a_rule_that_is_not_there_is_a_usage_error(mlctl: Run, sample: Path, flag: str) -> None:
     done = mlctl("validate", sample, flag, "retiring-sizes")
     assert done.code == 1
-    assert "`retiring-sizes` is no rule: did you mean `retiring-size`?" in done.err
+    assert "`retiring-sizes` is not a rule: did you mean `retiring-size`?" in done.err
 
 
 def test_a_waiver_in_the_file_is_honoured(mlctl: Run, tmp_path: Path) -> None:
