@@ -152,7 +152,8 @@ def find(
     Besides those that look like one, the `known` ones of elsewhere.
     """
     if isinstance(data, str):
-        yield from ((at, secret) for secret in text_secrets(data, known))
+        for secret in text_secrets(data, known):
+            yield at, secret
     elif isinstance(data, dict | list):
         for key, value in data.items() if isinstance(data, dict) else enumerate(data):
             if names_secret(key, value):

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import pointer, schema
+from mlctl.config.rules.paths import MISSING_PATH
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind, kind_of_schema
-from mlctl.kinds.registry import OTHERS, by_schema, infer
+from mlctl.kinds.registry import OTHERS, by_schema, infer, other_of
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
-from mlctl.schema.text import nearest, with_article
+from mlctl.schema.text import nearest, placeholder, with_article
 from mlctl.source import Document, SourceFile
 from mlctl.source.files import PROJECT_FILE
 
@@ -172,8 +174,9 @@ class DocumentKinds:
             return
         url = document.data.get("$schema")
         name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
-        other = OTHERS.get(str(name).casefold())
-        if other is not None:
+        name = name or other_of(document.data)
+        other = OTHERS.get(str(name).casefold(), OTHERS["connection"])
+        if str(name).casefold() in OTHERS or str(name).casefold().endswith("connection"):
             self._check_for_others(file, document, str(name), *other)
             return
         reason = (
@@ -208,12 +211,26 @@ class DocumentKinds:
             wrong = f", which does not fit its schema ({findings[0].message})" if findings else ""
             self.left_out.add(file.path, Why.OTHERS, f"`{name}`{wrong}: {why}")
             return
-        self.report.extend(findings)
+        self.report.extend((*findings, *_missing_paths(document, schema_name)))
         if self.planning:
             label = document.label(("$schema",) if "$schema" in document.data else ())
             self.report.add(Diagnostic(OTHER_KIND, f"mlctl does not plan `{name}`: {why}", label))
         else:
             self.notes.append(f"{file.path}: left to others, `{name}`: {why}")
+
+
+def _missing_paths(document: Document, schema_name: str) -> Iterator[Diagnostic]:
+    """MLC203 for the local paths in a document that others take."""
+    rules = schema.resolved(schema.load(f"others/{schema_name}"))
+    for at, part in schema.places(rules, document.data):
+        value = pointer.get(document.data, at)
+        if not part.get("x-mlctl-path") or not isinstance(value, str):
+            continue
+        path = document.folder / local_path(value)
+        if is_local(value) and not placeholder(value) and not path.exists():
+            message = f"{pointer.dotted(at)}: `{path}` does not exist"
+            hint = "correct the path: it is relative to the folder of this file"
+            yield Diagnostic(MISSING_PATH, message, document.label(at), hint)
 
 
 def has_kind(data: Mapping[str, Data]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import pointer
@@ -180,6 +180,13 @@ def declared(part: Part, side: str) -> dict[str, Port]:
         str(name): Port(str(name), part, side, said if isinstance(said, dict) else _of(said))
         for name, said in part.mapping(side).items()
     }
+
+
+def is_declared(name: str, ports: Collection[str]) -> bool:
+    """Whether a name is that of a port, of a group of ports (`group.rate`), or of a part of one."""
+    return name in ports or any(
+        name.startswith(f"{port}.") or port.startswith(f"{name}.") for port in ports
+    )
 
 
 def uses(document: Document, data: Data, at: Pointer) -> Iterator[Use]:

@@ -13,7 +13,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.emulator.routes import Needs
 from mlctl.emulator.shapes import errors
-from mlctl.emulator.shapes.headers import is_of_service, service_headers
+from mlctl.emulator.shapes.protocols import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity, schedules
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle

@@ -139,6 +139,7 @@ def environment_variables(
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
     yield "REGISTRY_DISCOVERY_ENDPOINT_URL", f"{url}/"
+    yield "AZURE_ML_DISABLE_ON_DISK_CACHE", "True"  # or components of an earlier emulator are there
     yield "MLFLOW_TRACKING_URI", url
     if running.token:
         yield "MLFLOW_TRACKING_TOKEN", running.token

@@ -129,22 +129,22 @@ def _asset_routes(kind: str) -> Iterator[Route]:
 
 
 def _retail_prices(call: Call) -> Response:
-    from mlctl.emulator.arm import retail_prices  # noqa: PLC0415  # few ask for prices
+    from mlctl.emulator.arm import prices  # noqa: PLC0415  # few ask for prices
 
-    return retail_prices.show(call)
+    return prices.show(call)
 
 
 def _spot_tables(call: Call) -> Response:
-    from mlctl.emulator.arm import spot_tables  # noqa: PLC0415  # as few
+    from mlctl.emulator.arm import prices  # noqa: PLC0415  # as few
 
-    return spot_tables.query(call)
+    return prices.query(call)
 
 
 def _mlflow_routes() -> Iterator[Route]:
     for workspace in ("", "/mlflow/{api}" + _WS):
         tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
         path = f"{tracked}/{{what*}}"
-        yield Route("GET POST PATCH", path, tracking.handle, needs=_TOKEN)
+        yield Route("GET POST PATCH DELETE", path, tracking.handle, needs=_TOKEN)
         for path in (f"{stored}/artifacts", f"{stored}/artifacts/{{path*}}"):
             yield Route("GET PUT DELETE", path, tracking.artifact, needs=_TOKEN)
 

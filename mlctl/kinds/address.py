@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache
 
-from mlctl.dataclasses import dataclass, replace
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.registry import ALL, RECORDS
 from mlctl.pointer import Data
@@ -49,20 +49,20 @@ class Address:
     name: str
     parent: str | None = None
     version: str | None = None
+    _key: tuple[str, str, str, str | None] = field(init=False, repr=False)
+    _hash: int = field(init=False, repr=False)
 
-    @cached_property
-    def _key(self) -> tuple[str, str, str, str | None]:
-        return (self.kind, (self.parent or "").casefold(), self.name.casefold(), self.version)
+    def __post_init__(self) -> None:
+        parent = (self.parent or "").casefold()
+        key = (self.kind, parent, self.name.casefold(), self.version)
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_hash", hash(key))  # it is asked for some forty times in a plan
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Address) and self._key == other._key
 
     def __hash__(self) -> int:
         return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
 
     def __lt__(self, other: Address) -> bool:
         return self.sort_key < other.sort_key

@@ -162,7 +162,9 @@ def _map(value: Data, _field: Field, _scope: Scope) -> Data:
     if not isinstance(value, dict):
         return value
     return {
-        key: inner if isinstance(inner, str) else json.dumps(inner) for key, inner in value.items()
+        key: inner if isinstance(inner, str) else json.dumps(inner)
+        for key, inner in value.items()
+        if inner is not None
     }
 
 

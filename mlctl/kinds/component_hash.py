@@ -16,7 +16,7 @@ def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
     """Return a new body with the hash of the definition that the SDK adds to named components."""
     properties = dict(body["properties"])
     spec = properties["componentSpec"] = _with_defaults(properties["componentSpec"])
-    if not anonymous and not _is_graph(spec):
+    if not anonymous and "jobs" not in spec:
         properties_without_hash = {
             **(properties.get("properties") or {}),
             "client_component_hash": "",
@@ -40,10 +40,6 @@ def _with_defaults(spec: Mapping[str, Data]) -> dict[str, Data]:
     if not isinstance(distribution, Mapping) or distribution.get("type") != "tensorflow":
         return dict(spec)
     return {**spec, "distribution": {"parameter_server_count": 0, **distribution}}
-
-
-def _is_graph(spec: Mapping[str, Data]) -> bool:
-    return "jobs" in spec
 
 
 def _hash(spec: Mapping[str, Data], *omitted: str) -> str:

@@ -137,7 +137,8 @@ def _copies(
         turn = _copy(inside)
         inputs = turn.get(INPUTS) or {}
         unknown = sorted(map(str, item.keys() - inputs.keys()))
-        if unknown and "component" not in turn:  # which may have inputs that the step does not set
+        # A component may have inputs that the step does not set.
+        if unknown and not {"component", "componentId"} & turn.keys():
             raise ControlFlowError(name, f"`{unknown[0]}` in `items` is not an input of `{body}`")
         turn[INPUTS] = {**inputs, **item}
         if isinstance(outputs, Mapping):

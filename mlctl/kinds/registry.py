@@ -64,13 +64,21 @@ _KIND_OF_DOCUMENT = dict(
 
 _CONNECTION = ("workspaceConnection", "create it with `az ml connection create`")
 _KUBERNETES = "it runs on your own cluster; mlctl only manages those on Azure's machines"
+_WORKSPACE = (
+    "workspace",
+    "create it with Bicep or Terraform; on the simulated cloud, `mlctl workspace create -f`",
+)
+_IMPORT = ("importJob", "it is a preview; create it with `az ml`")
 _ATTACHED = ("attachedCompute", "attach it with `az ml compute attach`")
 # What mlctl only checks: the schema in `others`, and how to create it.
 OTHERS: Mapping[str, tuple[str, str]] = {
-    "workspace": (
-        "workspace",
-        "create it with Bicep or Terraform; on the simulated cloud, `mlctl workspace create -f`",
+    **dict.fromkeys(("workspace", "hub", "project"), _WORKSPACE),
+    "registry": (
+        "registry",
+        "create it with `az ml registry create`, or `mlctl registry create -f` if it is simulated",
     ),
+    "modelpackage": ("modelPackage", "create it with `az ml model package`"),
+    **dict.fromkeys(("importjob", "importcomponent"), _IMPORT),
     "workspaceconnection": _CONNECTION,
     "connection": _CONNECTION,
     "featureset": ("featureSet", "create it with `az ml feature-set create`"),
@@ -81,11 +89,24 @@ OTHERS: Mapping[str, tuple[str, str]] = {
     ),
     "kubernetesonlineendpoint": ("kubernetesOnlineEndpoint", _KUBERNETES),
     "kubernetesonlinedeployment": ("kubernetesOnlineDeployment", _KUBERNETES),
-    "kubernetescompute": _ATTACHED,
-    "kubernetes": _ATTACHED,
-    "virtualmachinecompute": _ATTACHED,
-    "virtualmachine": _ATTACHED,
+    **dict.fromkeys(
+        (
+            *("kubernetescompute", "kubernetes", "virtualmachinecompute", "virtualmachine"),
+            *("vmcompute", "synapsesparkcompute", "synapsespark"),
+        ),
+        _ATTACHED,
+    ),
 }
+# Fields by which a document of these kinds is recognized if it has no `$schema`.
+_TELLING = (
+    ("workspace", {"name", "location", "hub_id"}),
+    ("workspace", {"name", "location", "storage_account"}),
+    ("workspace", {"name", "location", "managed_network"}),
+    ("registry", {"location", "replication_locations"}),
+    ("featurestoreentity", {"name", "index_columns"}),
+    ("modelpackage", {"target_environment", "inferencing_server"}),
+    ("connection", {"name", "type", "target"}),
+)
 
 
 @cache
@@ -145,11 +166,25 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
     kind = kind_of_schema(url) if isinstance(url, str) else None
     type_name = str(data.get("type", "")).casefold()
     if isinstance(kind, Kind):
-        shared = str(url).strip().endswith("/compute.schema.json")  # of every kind of compute
+        if type_name == "kubernetes" and kind.name in _ONLINE_KINDS:
+            return f"kubernetes{kind.schema_name.removeprefix('managed')}"
+        shared = "/compute.schema.json" in str(url)  # of every kind of compute
         if shared and type_name in _KIND_OF_DOCUMENT:
             return ALL[_KIND_OF_DOCUMENT[type_name]]
         return type_name if shared and type_name in _OTHER_COMPUTES else kind
     return kind if kind and re.fullmatch(_OTHER_SCHEMA, kind, re.IGNORECASE) else None
+
+
+def other_of(data: Mapping[str, Data]) -> str | None:
+    """Return which of `OTHERS` the fields of a document without `$schema` fit, or None."""
+    kind = str(data.get("type", "")).casefold()
+    if kind in _OTHER_COMPUTES and "resource_id" in data:
+        return kind
+    if kind == "kubernetes":
+        return f"{kind}online{'deployment' if 'endpoint_name' in data else 'endpoint'}"
+    if kind == "import" and "source" in data:
+        return "importjob"
+    return next((name for name, keys in _TELLING if keys <= data.keys()), None)
 
 
 def infer(data: Mapping[str, Data]) -> Kind | None:
@@ -157,8 +192,8 @@ def infer(data: Mapping[str, Data]) -> Kind | None:
     kind = str(data.get("type", "")).casefold()
     if data.keys() & {"channels", "dependencies"}:
         return None  # it is a conda file
-    if kind == "kubernetes":
-        return None  # it is an online deployment on the user's own cluster
+    if other_of(data) is not None:
+        return None
     # Batch endpoints had `traffic` in the preview of 2021, with `type: batch`.
     online = data.keys() & _ONLINE or ("traffic" in data and kind != "batch")
     names = _ONLINE_KINDS if online else DOCUMENTS

@@ -204,7 +204,6 @@ class Process:
 
         Raises:
             Gone: the process has ended.
-            TooLate: it sends nothing in time.
         """
         ends = self.interpreter.ends
         if patience is not None:

@@ -88,7 +88,7 @@ def requirements(environment: EnvironmentSource) -> Requirements | None:
     folder = environment.folder
     if isinstance(conda, str):
         path = folder / conda.removeprefix("file:")
-        conda, folder = source.plain(_text(path)), path.parent
+        conda, folder = source.plain(text_of(path)), path.parent
     if isinstance(conda, Mapping):
         return _of_conda(replace(environment, folder=folder), conda)
     build = environment.data.get("build")
@@ -96,7 +96,7 @@ def requirements(environment: EnvironmentSource) -> Requirements | None:
     listed = environment.folder / str(context) / "requirements.txt"
     if context is None or not files.is_file(listed):
         return None
-    lines = (line.partition(" #")[0].strip() for line in _text(listed).splitlines())
+    lines = (line.partition(" #")[0].strip() for line in text_of(listed).splitlines())
     return Requirements(
         environment.name,
         listed.parent,
@@ -157,7 +157,12 @@ def _bound(conda: str) -> str:
     return f"=={text}" if text[:1].isdigit() else text
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a conda file or of requirements.
+
+    Raises:
+        RunError: it cannot be read.
+    """
     try:
         return files.read(path, _MOST).decode("utf-8-sig", "replace")
     except OSError as error:

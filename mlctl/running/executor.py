@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 
 from mlctl import files
-from mlctl.assets import folders, ignore
+from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
@@ -263,7 +263,11 @@ class JobRun:
         interpreter = replace(settings.interpreter, python=self._python(node))
         commands.lay_out(folder, node.code, node.outputs, interpreter.python)
         conditions = Conditions(
-            interpreter, settings.environment, settings.max_output, self._cancelled.is_set
+            interpreter,
+            settings.environment,
+            settings.max_output,
+            self._cancelled.is_set,
+            settings.folder,
         )
         values = self._values(node, folder)
         if node.trials is not None:
@@ -338,7 +342,10 @@ class JobRun:
         sweep = repr(node.trials) if node.trials is not None else ""
         step = json.dumps(dict(node.parallel.step.data), default=str) if node.parallel else ""
         parts = [node.command, code, values, dict(node.variables), dict(node.outputs), sweep, step]
-        more: list[Data] = [self._python(node), self.settings.sample, node.processes]
+        more: list[Data] = [
+            *(self._python(node), node.image),
+            *(self.settings.sample, node.processes),
+        ]
         text = json.dumps([parts, more], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -410,6 +417,6 @@ def _files(path: Path) -> Iterator[tuple[str, Path]]:
     if files.is_file(path):
         yield path.name, path
         return
-    for entry in folders.walk(path, ignore.read(path), prune=True):
+    for entry in folders.walk(path, folders.read_ignored(path), prune=True):
         if not entry.is_folder and os.path.isfile(entry.path):  # noqa: PTH113
             yield entry.relative, entry.path

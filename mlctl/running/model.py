@@ -103,7 +103,8 @@ class RunNode:
 
     `outputs` are their types by name. `timeout` is in seconds. `processes` are those of
     `distribution`, which all run on this machine. `where` is its place in a file (`job.yml:12`).
-    `python` runs it, where another one does than the rest. It runs where all `guards` hold.
+    `python` runs it, where another one does than the rest, or a container of `image`; and that
+    where all `guards` hold.
     """
 
     name: str
@@ -121,6 +122,7 @@ class RunNode:
     parallel: ParallelStep | None = None
     environment: EnvironmentSource | None = None
     python: str = ""
+    image: str = ""
     guards: tuple[Guard, ...] = ()
 
     @property

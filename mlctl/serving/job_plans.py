@@ -33,7 +33,7 @@ from mlctl.running.model import (
     Trials,
     Value,
 )
-from mlctl.running.planner import in_loop
+from mlctl.running.planner import guards_of, in_loop, trials_of
 from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, asset_uri, located
 from mlctl.simulator.control_plane import service
@@ -46,7 +46,6 @@ from mlctl.source import Document
 
 _PLAIN = ("literal", "string", "number", "integer", "boolean", "enum")
 _RUN = ("command", "sweep", "parallel", "pipeline")
-_MOST_TRIALS = 1000  # reference-yaml-job-sweep
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _AS_STEPS = {  # what ARM's names of jobs become, besides their spelling
     "codeId": "code",
@@ -168,13 +167,9 @@ class _Reader:
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> tuple[Guard, ...]:
         """Return the conditions that control flow puts on a step."""
-        return tuple(
-            Guard(
-                self.value(f"`{path}`", str(text), "literal", outer, produced) or Literal(""), yes
-            )
-            for expected, texts in arm_body.section(data, control_flow.CONDITION).items()
-            for yes in (expected == "true",)
-            for text in (texts if isinstance(texts, list) else ())
+        conditions = arm_body.section(data, control_flow.CONDITION)
+        return guards_of(
+            conditions, lambda text: self.value(f"`{path}`", text, "literal", outer, produced)
         )
 
     def node(
@@ -262,8 +257,8 @@ class _Reader:
         expression = only(text)
         if expression is not None:
             match expression.path:
-                case ("parent", "inputs", name):
-                    return outer.get(name)
+                case ("parent", "inputs", *names):
+                    return outer.get(".".join(names))
                 case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
                     return produced[step][name]
             raise Permanent("InvalidPipeline", f"`{text}` of {label} refers to nothing")
@@ -271,7 +266,8 @@ class _Reader:
             asset = "model" if kind.casefold().endswith("_model") else "data"
             return LocalData(self.files(asset, text))
         for inside in reversed(list(find(text))):
-            value = outer.get(inside.path[-1]) if inside.path[:2] == (PARENT, INPUTS) else None
+            head, side, *names = (*inside.path, "")
+            value = outer.get(".".join(names[:-1])) if (head, side) == (PARENT, INPUTS) else None
             if isinstance(value, Literal):
                 text = text[: inside.start] + value.text + text[inside.end :]
         return Literal(text)
@@ -308,21 +304,9 @@ def _seconds(value: Data) -> float | None:
 
 
 def _trials(node: PipelineNode) -> Trials:
-    limits, objective = node.section("limits"), node.section("objective")
-    algorithm = node.setting("sampling_algorithm")
-    kind = algorithm.get("type") if isinstance(algorithm, Mapping) else algorithm
-    most = int(str(limits.get("max_total_trials") or _MOST_TRIALS))
     early = _as_step(node.section("early_termination"))
     early["type"] = _CAMEL.sub("_", str(early.get("type") or early.get("policy_type") or ""))
-    return Trials(
-        arm_body.section(node.data, "search_space"),
-        str(kind or "random"),
-        str(objective.get("primary_metric") or ""),
-        str(objective.get("goal") or "").casefold() == "maximize",
-        most,
-        int(str(limits.get("max_concurrent_trials") or most)),
-        early if early["type"] else {},
-    )
+    return trials_of(node.setting, early if early["type"] else {})
 
 
 def _parallel(name: str, node: PipelineNode, folder: Path) -> ParallelStep:

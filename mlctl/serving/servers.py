@@ -103,6 +103,11 @@ class Worker:
             raise ScriptError(str(answer["failed"]), str(answer["trace"]))
         return answer
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process.popen.poll() is not None
+
     def end(self) -> None:
         """End the process and its descendants."""
         self._process.end()
@@ -153,13 +158,24 @@ class OnlineServer:
         self._folder = Path(tempfile.mkdtemp(prefix="mlctl-online-"))
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
+        self._begin: Callable[[], Worker] = lambda: Worker(
+            deployment, self._folder / uuid.uuid4().hex, log, code
+        )
         try:
-            for number in range(limits.workers):
-                self._workers.append(Worker(deployment, self._folder / str(number), log, code))
-                self._idle.put(self._workers[-1])
+            for _ in range(limits.workers):
+                self._idle.put(self._started())
         except BaseException:
             self.end()
             raise
+
+    def _started(self, instead: Worker | None = None) -> Worker:
+        """One more process, or one in the place of another that has ended."""
+        worker = self._begin()
+        if instead is not None:
+            instead.end()
+            self._workers.remove(instead)
+        self._workers.append(worker)
+        return worker
 
     def answer(self, request: str) -> Answer:
         """Answer a request: as the script does, or as the service does in its place."""
@@ -171,12 +187,15 @@ class OnlineServer:
         worker = None
         try:
             worker = self._idle.get(timeout=self._limits.timeout)
+            if worker.has_ended:  # as a container that has ended is started again
+                worker = self._started(worker)
+                ends = time.monotonic() + self._limits.timeout
             answer = worker.ask(max(0.0, ends - time.monotonic()), request=request)
         except (TooLate, Empty):
             return Answer(408, _LATE, "text/plain")
         except ScriptError as error:
             text = _FAILED if error.trace else str(error)
-            return model_error(500, f'{{"message": "{text}"}}')
+            return model_error(500, json.dumps({"message": text}))
         finally:
             with self._lock:
                 self._pending -= 1

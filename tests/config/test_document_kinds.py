@@ -148,6 +148,46 @@ def test_what_others_make_is_one_line_a_kind_and_an_error_where_it_is_named(
     assert "mlctl does not plan `workspaceConnection`" in planned.out + planned.err
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("name: s\ntype: synapsespark\nresource_id: /subscriptions/x\n", "synapsespark"),
+        ("name: w\nlocation: x\nkind: hub\nstorage_account: y\n", "workspace"),
+        ("name: r\nlocation: x\nreplication_locations: [{location: x}]\n", "registry"),
+        ("name: c\ntype: git\ntarget: https://x\n", "connection"),
+        ("type: kubernetes\nname: blue\nendpoint_name: e\n", "kubernetesonlinedeployment"),
+        ("type: import\nsource: {type: s3}\noutput: {type: mltable}\n", "importjob"),
+    ],
+)
+def test_what_others_make_is_known_by_its_fields(
+    mlctl: Run, tmp_path: Path, text: str, kind: str
+) -> None:
+    (tmp_path / "a.yml").write_text(text)
+    done = mlctl("validate", "a.yml")
+    assert (done.code, f"left to others, `{kind}`" in done.err) == (0, True), done.out + done.err
+
+
+def test_a_type_of_kubernetes_makes_a_managed_document_one_of_others(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    deployment = "name: blue\nendpoint_name: e\ntype: kubernetes\nresources: {limits: {cpu: '1'}}\n"
+    unknown(
+        tmp_path / "a.yml", "managedOnlineDeployment", f"{deployment}model: {{path: nowhere}}\n"
+    )
+    done = mlctl("validate", "a.yml")
+    assert (done.code, "`kubernetesOnlineDeployment`" in done.err) == (0, True)
+    assert "warning[MLC203]: model.path:" in done.out
+    assert mlctl("validate", "a.yml", "--strict").code == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["type: sweep\ntrial: {command: a}\n", "type: automl\ntask: regression\n"]
+)
+def test_a_job_without_a_schema_is_known_by_its_type(mlctl: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yml").write_text(text)
+    assert "a.yml: read as a job" in mlctl("validate", "a.yml").err
+
+
 @pytest.mark.parametrize("others", sorted({name for name, _ in OTHERS.values()}))
 def test_what_others_make_has_a_schema_that_refuses_another_document(others: str) -> None:
     rules = schema.load(f"others/{others}")

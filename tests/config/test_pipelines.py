@@ -110,6 +110,34 @@ def test_numbers_may_be_text_and_what_is_not_known_is_not_judged(
     assert [one for one in told(found) if one[0] == "MLC354"] == []
 
 
+GROUPED = TRAIN.replace("inputs.rate", "inputs.fit.rate").replace("  rate:", "  fit.rate:")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("fit.rate", []),
+        ("fit", []),
+        ("fit.speed", [("MLC350", "the pipeline has no input `fit.speed`")]),
+        ("fi.rate", [("MLC350", "the pipeline has no input `fi.rate`")]),
+    ],
+)
+def test_an_input_of_a_group_is_named_with_the_group(
+    tmp_path: Path, name: str, wrong: list[tuple[str, str]]
+) -> None:
+    head = HEAD.replace("rate: 0.1", "fit.rate: 0.1")
+    inputs = "{data: '${{parent.inputs.patients}}', fit.rate: '${{parent.inputs.NAME}}'}"
+    steps = step(component="./g.yml", inputs=inputs.replace("NAME", name))
+    assert told(findings(tmp_path, steps, head=head, g=GROUPED)) == wrong
+
+
+def test_a_fraction_for_a_whole_number_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "whole.yml").write_text(TRAIN.replace("type: number", "type: integer, max: 9"))
+    steps = step(component="./whole.yml", inputs=DATA.replace("}'}", "}', rate: 0.5}"))
+    wrong = [one for one in findings(tmp_path, steps) if one.rule.code == "MLC354"]
+    assert [one.is_error for one in wrong] == [False]
+
+
 def test_a_word_that_is_none_of_the_declared_ones_is_found(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, step(inputs=DATA.replace("}'}", "}', note: medium}")))
     assert (

@@ -114,3 +114,5 @@ def test_a_key_of_an_item_that_no_input_of_the_body_has_is_refused() -> None:
     loop = {"type": "parallel_for", "body": of("b"), "items": [{"m": 1}]}
     with pytest.raises(ControlFlowError, match="`m` in `items` is not an input of `b`"):
         read({"b": body, "f": loop})
+    for component in ("component", "componentId"):  # whose inputs a step need not name
+        read({"b": {component: "azureml:square:1"}, "f": loop})

@@ -54,12 +54,15 @@ def test_what_the_project_ignores_no_command_checks(mlctl: Run, tmp_path: Path) 
         ("workspace: 12\n", "error[MLC103]"),
         ("backend:\n", "`backend` has no value"),
         ("ignore: MLC106\n", "error[MLC103]"),
-        ("ignore: [MLC106, MLC16]\n", "`MLC16` is no rule\n --> mlctl.yml:1:18"),
+        ("ignore: [MLC106, MLC16]\n", "`MLC16` is not a rule\n --> mlctl.yml:1:18"),
         ("ignore: [nonsense]\n", "docs/rules.md lists them"),
         ("a: [\n", "error[MLC0"),
         ("- a\n", "error[MLC0"),
-        ("# nothing\n", "`mlctl.yml` says nothing\n  = hint: write `project: NAME` in it"),
-        ("project: a\n---\nproject: b\n", "mlctl.yml is one document, and this is another one"),
+        ("# nothing\n", "`mlctl.yml` is empty\n  = hint: write `project: NAME` in it"),
+        (
+            "project: a\n---\nproject: b\n",
+            "mlctl.yml must be one document, but this is a second one",
+        ),
         ("policies: [rules.yml]\n", "there is no file `rules.yml`\n --> mlctl.yml:1:12"),
         (
             "environments: {prod: {overlays: [prod.yml]}}\n",

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mlctl import catalog, pointer
-from mlctl.backends.azure import activity, capacity, report, sdk
+from mlctl.backends.azure import capacity, monitor, report, sdk
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces
 from mlctl.backends.azure.clouds import Cloud
@@ -33,11 +33,10 @@ from mlctl.backends.azure.reads import (
 from mlctl.backends.azure.registries import AzureRegistry, RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
-from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
-from mlctl.backends.ports.metrics import Series
+from mlctl.backends.ports.monitor import Activity, Series
 from mlctl.catalog import Size
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
@@ -228,21 +227,19 @@ class AzureBackend:
         span: float | None = None,
     ) -> builtins.list[Series]:
         """Of the last hour, unless a span is given."""
-        from mlctl.backends.azure import metrics
-
-        return metrics.of_cluster(
+        return monitor.of_cluster(
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
 
     @answers_decoded()
     def activity(self, address: Address) -> builtins.list[Activity]:
         """Of the last 89 days, newest first."""
-        return activity.of_resource(self.arm, self.scope, address)
+        return monitor.of_resource(self.arm, self.scope, address)
 
     @answers_decoded()
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
         """Of the last 89 days."""
-        return activity.last_writes(self.arm, self.scope, addresses)
+        return monitor.last_writes(self.arm, self.scope, addresses)
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         return HealthChecker(self.arm, self.scope, now).checks()

@@ -54,11 +54,7 @@ class Datastore:
         return f"{self.account}/{self._properties['containerName']}"
 
     def container(self) -> Any:
-        """A client of the container, with the secret that the workspace has for it.
-
-        Raises:
-            ServiceError: the caller may not know the secret.
-        """
+        """A client of the container, with the secret that the workspace has for it."""
         return container(self.url, self._secret(), self._arm)
 
     def own_container(self) -> Any:

@@ -142,7 +142,7 @@ class AzureJobs:
     def cancel(self, name: str) -> Job:
         job = self.show(name)
         if job.ended:
-            text = f"job {name} has ended already: it is {job.status}"
+            text = f"job {name} has already ended: it is {job.status}"
             raise Permanent("Conflict", text, status=CONFLICT)
         self.arm.begin("POST", self._at(name) + "/cancel").wait()
         return self.show(name)
@@ -274,10 +274,10 @@ def _reasons(arm: ArmClient, scope: Scope, body: Mapping[str, Data]) -> Iterator
         int(inner.get(f"{prefix}NodeCount") or 0) for prefix in ("current", "target")
     )
     if current >= sought > 0:
-        yield "nodes that other jobs of the cluster have"
+        yield "nodes in use by other jobs of the cluster"
         return
     if inner.get("allocationState") == "Resizing" and not sought:
-        yield "a resource lock holds the cluster: resizing (0 -> 0)"
+        yield "a resource lock blocks the cluster: resizing (0 -> 0)"
     else:
         yield f"nodes: {current} of {sought} allocated"
     for entry in errors.objects(inner.get("errors"), "errors"):

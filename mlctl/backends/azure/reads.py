@@ -72,11 +72,7 @@ class ResourceReader:
                 yield from (partial(self._read_one, address) for address in group)
 
     def every(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by parent and name; versions oldest first.
-
-        Raises:
-            NotFound: the parent does not exist.
-        """
+        """All of a kind (of one parent), by parent and name; versions oldest first."""
         collection, holder = ALL[kind].collection, ALL[kind].parent
         version, query = ALL[kind].arm.api_version, _ALL if ALL[kind].content.job else {}
         if holder and parent is None:

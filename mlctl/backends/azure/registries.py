@@ -81,11 +81,7 @@ class AzureRegistry:
         return [*self._versions(Address(kind, name))]
 
     def begin_write(self, address: Address, body: Data) -> AzureOperation:
-        """Start to create or overwrite a version of an asset.
-
-        Raises:
-            ServiceError: refused at once; there is no such registry.
-        """
+        """Start to create or overwrite a version of an asset."""
         at = self._path(address) + path_of("versions", str(address.version))
         return self._plane.begin("PUT", at, body, version=_VERSION)
 
@@ -127,11 +123,7 @@ class AzureRegistry:
     @property
     @answers_decoded()
     def location(self) -> str:
-        """The region that it was made in.
-
-        Raises:
-            NotFound: there is no such registry.
-        """
+        """The region that it was made in."""
         return catalog.region(self._details.get("primaryRegion"))
 
     def _versions(self, address: Address) -> Iterator[Live]:

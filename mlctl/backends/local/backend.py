@@ -15,9 +15,9 @@ from mlctl import catalog
 from mlctl.backends.local.leases import LocalLeases, lost_leases_reported
 from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports import backend as ports
-from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.backends.ports.lease import Lease, SupportsLeases
+from mlctl.backends.ports.monitor import Activity, SupportsActivity
 from mlctl.catalog import Size, limits
 from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, Scope
@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
     from mlctl.backends.local.leases import LocalJournals
     from mlctl.backends.ports.health import HealthCheck
-    from mlctl.backends.ports.metrics import Series
+    from mlctl.backends.ports.monitor import Series
 
 
 class LocalOperation:

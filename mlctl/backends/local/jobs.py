@@ -15,7 +15,7 @@ from mlctl.backends.ports.jobs import (
     Jobs,
     MetricPoint,
 )
-from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.backends.ports.monitor import MetricInterval, Series
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data

@@ -20,8 +20,7 @@ from mlctl.cli.forecast.args import (
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject, stated_prices
-from mlctl.cli.local.flag_text import DelayArgs
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags, DelayArgs
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -132,7 +131,7 @@ def _advice(
 ) -> tuple[dict[str, Any], bool]:
     """Return the advice as data, and whether the search completed."""
     from mlctl.forecast.advice import advice, search
-    from mlctl.forecast.advice.places import places as known_places
+    from mlctl.forecast.advice.search import places as known_places
     from mlctl.forecast.batch.policy import RecoveryPolicy
 
     wished = _wishes(wishes, subject)

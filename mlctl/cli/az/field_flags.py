@@ -120,10 +120,6 @@ def _noun(field: Schema) -> str:
     return {"integer": "a whole number", "number": "a number"}.get(str(field.get("type")), "text")
 
 
-def _is_multiple(field: Schema) -> bool:
-    return field.get("type") in ("array", "object")
-
-
 def _metavar(field: Schema) -> str:
     match field.get("type"):
         case "boolean":
@@ -139,7 +135,7 @@ def _metavar(field: Schema) -> str:
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:
     yield str(field.get("description", ""))
     formats = {"object": "Space-separated key=value pairs.", "array": "Space-separated."}
-    if _is_multiple(field):
+    if field.get("type") in ("array", "object"):
         yield formats[field["type"]]
     allowed: Sequence[Data] = enumerated(field)
     if allowed:

@@ -16,8 +16,8 @@ from mlctl.cli.az import jobs
 from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
+from mlctl.cli.local import flags as workload_flags
+from mlctl.cli.local.flags import BatchFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values

@@ -14,8 +14,8 @@ from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
+from mlctl.cli.local import flags as workload_flags
+from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import duration

@@ -45,7 +45,7 @@ def export(
         resources = {live.address: live for live in _select(backend, selections, all_versions)}
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
-            to / _path(live.address): format_text(document(live, scope, location, placeholders))
+            _path(to, live.address): format_text(document(live, scope, location, placeholders))
             for live in sorted(resources.values(), key=attrgetter("address.sort_key"))
         }
     if not _write(session, to, texts, overwrite=overwrite):
@@ -115,10 +115,10 @@ def format_text(text: str) -> str:
         return text
 
 
-def _path(address: Address) -> Path:
-    """`compute/cpu.yml`, `batch-deployment/ENDPOINT/blue.yml`, `model/heart-3.yml`."""
+def _path(to: Path, address: Address) -> Path:
+    """In a folder, `compute/cpu.yml`, `batch-deployment/ENDPOINT/blue.yml`, `model/heart-3.yml`."""
     version = f"-{address.version}" if address.version is not None else ""
-    return Path(address.kind, address.parent or "", f"{address.name}{version}.yml")
+    return Path(to, address.kind, address.parent or "", f"{address.name}{version}.yml")
 
 
 def _write(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
@@ -127,17 +127,19 @@ def _write(session: Session, to: Path, texts: dict[Path, str], *, overwrite: boo
         message = f"{existing[0]} exists already: name another folder, or pass --overwrite"
         raise UsageError(message)
     root = frozenset([files.real(to)])
-    places = dict.fromkeys((*(path.parent for path in texts), *existing))
-    outside = next((path for path in places if files.leads_out(path, root)), None)
+    folders = dict.fromkeys(path.parent for path in texts)
+    outside = next((path for path in (*folders, *existing) if files.leads_out(path, root)), None)
     if outside:
-        raise UsageError(f"{outside} is not written: a link points outside {to}")
-    for path, text in texts.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        raise UsageError(f"{outside} is not written: a link leads out of {to}")
+    path = to
+    try:
+        for path in folders:
+            path.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
             files.write(path, text.encode())
-        except OSError as error:
-            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
-            return False
+    except OSError as error:
+        session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+        return False
     return True
 
 

@@ -21,7 +21,7 @@ from mlctl.cli.change.planning import (
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast import of_plan
 from mlctl.cli.forecast.of_plan import PlanForecast, PlanForecastArgs
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import RuleArgs
 from mlctl.dataclasses import dataclass

@@ -8,7 +8,7 @@ from mlctl.cli.finish.options import OrderArgs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject
-from mlctl.cli.local.workload_flags import BatchFlags, workload_of
+from mlctl.cli.local.flags import BatchFlags, workload_of
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.config.graph import Graph

@@ -29,8 +29,7 @@ from mlctl.cli.finish.records import (
 from mlctl.cli.finish.watching import build_study, read_outlook
 from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
 from mlctl.cli.forecast.output import refusals
-from mlctl.cli.local.flag_text import DelayArgs
-from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
+from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.finishing.progress import Progress
 from mlctl.render import finish as render

@@ -14,16 +14,16 @@ from mlctl.cli.finish.options import select_policies
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
-from mlctl.cli.local.workload_flags import workload_of
+from mlctl.cli.local.flags import workload_of
 from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
 from mlctl.finishing.begin import Option, rank_studies
+from mlctl.forecast.batch.reading import Wanted
 from mlctl.forecast.fields import ForecastError
 from mlctl.forecast.training.reading import (
     TrainingSubject,
-    TrainingWanted,
     of_steps,
     read_job,
     rounds_of,
@@ -105,11 +105,14 @@ def build_component_offer(session: Session, request: Request, deployment: Addres
     )
 
 
-def _build_request(session: Session, backend: Backend, request: Request) -> TrainingWanted:
+def _build_request(session: Session, backend: Backend, request: Request) -> Wanted:
     workspace = f"{backend.scope.resource_group}/{backend.scope.workspace}"
     workload = workload_of(request.training)
-    return TrainingWanted(
-        workload, request.settings, stated_prices(session, request.prices), workspace
+    return Wanted(
+        workload,
+        prices=stated_prices(session, request.prices),
+        settings=request.settings,
+        workspace=workspace,
     )
 
 

@@ -10,7 +10,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import invoke as batch_job
 from mlctl.cli.finish.options import OrderArgs
 from mlctl.cli.forecast.args import FileArgs
-from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
+from mlctl.cli.local.flags import BatchFlags, TrainingFlags
 from mlctl.dataclasses import dataclass
 from mlctl.finishing.begin import Option, build_order
 from mlctl.finishing.order import Order

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlctl.cli.local.flag_text import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
+from mlctl.cli.local.flags import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
 from mlctl.cli.shell import InvalidValue, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import asdict, dataclass, replace
@@ -176,8 +176,8 @@ def with_beginning(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weath
 
 
 def weather_of(text: str) -> Weather:
-    """Return the weather of a name or a file."""
-    from mlctl.cli.local.flag_text import read_text
+    """The weather of a name or a file."""
+    from mlctl.cli.local.flags import read_text
     from mlctl.forecast.weather import models as known
 
     try:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
-from mlctl.cli.forecast.subject import wanted_of, with_live
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
@@ -72,6 +71,7 @@ class PlanForecast:
             return None
         if destroying:
             raise UsageError("--simulate and --destroy exclude each other.")
+        from mlctl.cli.forecast.subject import wanted_of
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
@@ -100,6 +100,7 @@ class PlanForecast:
     def _read(
         self, address: Address, plan: Plan, graph: Graph, backend: Backend
     ) -> PlannedDeployment:
+        from mlctl.cli.forecast.subject import with_live
         from mlctl.forecast.batch.brief import PlannedDeployment
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError

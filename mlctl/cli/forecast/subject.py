@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mlctl import schema
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.forecast.args import FileArgs, SubjectArgs
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local import flags as workload_flags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.scope import LOCATION, ScopeError

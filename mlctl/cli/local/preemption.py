@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flag_text import MOMENTS, parse_file, parse_numbers, read_text, start_of
+from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import dataclass, replace
@@ -18,13 +18,10 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
-    from mlctl.simulator.engine.processes import CapacityProcess
-if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.forecast.statistics import Estimate
     from mlctl.forecast.weather.fit import Fit
     from mlctl.forecast.weather.models import Weather
-    from mlctl.simulator.engine.processes import PreemptionProcess
-
+    from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import files
-from mlctl.cli.local.flag_text import read_text
+from mlctl.cli.local.flags import read_text
 from mlctl.cli.shell import InvalidValue, flag
 from mlctl.cli.shell.rule_choice import Strict
 from mlctl.dataclasses import asdict, dataclass

@@ -126,11 +126,16 @@ def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
 def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """Return the parameters of a function; for a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
-    for name, parameter in inspect.signature(of).parameters.items():
+    defaults: dict[str, Any] = (
+        {field.name: field for field in fields(of)}
+        if is_dataclass(of)
+        else {name: entry.default for name, entry in inspect.signature(of).parameters.items()}
+    )
+    for name, default in defaults.items():
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
             yield from parameters(hints[name])
         else:
-            yield declared(name, hints[name], parameter.default, of)
+            yield declared(name, hints[name], default)
 
 
 def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:

@@ -187,7 +187,7 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
             "mlctl",
             _FLAG,
             name,
-            *(_fill_name(argument, name) for argument in line),
+            *(argument.replace(PLACE, name) for argument in line),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -200,10 +200,6 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
         },
         encoding="utf-8",
     )
-
-
-def _fill_name(argument: str, name: str) -> str:
-    return argument.replace(PLACE, name)
 
 
 def _without_flags(args: Sequence[str]) -> Iterator[str]:

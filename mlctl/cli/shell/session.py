@@ -130,10 +130,7 @@ class Session:
 
     @property
     def price_list(self) -> PriceList:
-        """Return the prices of nodes: a list of the user's, else mlctl's own.
-
-        Raises: as `own_price_list`.
-        """
+        """What nodes cost: by a list of the user's, else by the one that mlctl brings along."""
         from mlctl.catalog import prices
 
         return self.own_price_list or prices.listed()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
 from mlctl.config.graph import Graph
-from mlctl.config.pipelines import Part, pipelines, within
+from mlctl.config.pipelines import Part, is_declared, pipelines, within
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Rule, Severity
@@ -58,16 +58,16 @@ def undeclared(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             if isinstance(text, str):
                 blank = _OLD_OPTIONAL.sub(lambda match: " " * len(match[0]), text)
                 first_uses = {
-                    expression.path[:2]: expression for expression in reversed([*find(blank)])
+                    expression.path: expression for expression in reversed([*find(blank)])
                 }
                 for expression in reversed(first_uses.values()):
                     yield from _undeclared(command, at, expression)
 
 
 def _undeclared(command: _Command, at: Pointer, expression: Expression) -> Iterator[Diagnostic]:
-    side, name = (*expression.path, "")[:2]
+    side, name = expression.path[0], ".".join(expression.path[1:])
     names = command.known.get(side)
-    if names is None or not name or name in (*names, *_ALWAYS.get(side, ())):
+    if names is None or not name or is_declared(name, (*names, *_ALWAYS.get(side, ()))):
         return
     near = nearest(name, names)
     choices = f"; the {side} are {listed(names, 'and')}" if names and side in SIDES else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, time
 
 from mlctl import pointer
@@ -65,6 +66,7 @@ def _of_line(
             hint = "write five fields, such as `0 6 * * 1-5` for 6 a.m. from Monday to Friday"
             yield finding(NEVER, schedule, schedule.label(_LINE), why, hint)
         return
+    place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
     if not ahead:
         at = next(
             at
@@ -73,7 +75,10 @@ def _of_line(
         )
         why = "it never starts a job"
         hint = "correct `end_time`, or the days"
-        yield finding(NEVER, schedule, schedule.label(at), why, hint)
+        never = finding(NEVER, schedule, schedule.label(at), why, hint)
+        end = triggers.moment(trigger.get("end_time"), place)
+        # A schedule that has ended is not a mistake.
+        yield replace(never, severity=Severity.WARNING) if end and end < now else never
         return
     shown = f"the next three from today on: {_shown(ahead, trigger)}"
     if ignored:
@@ -84,7 +89,6 @@ def _of_line(
             f"Azure ignores the {listed(ignored, 'and')} of a cron line, as if they were `*`",
             f"use `type: recurrence` with `month_days`; {shown}",
         )
-    place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
     start = triggers.moment(trigger.get("start_time"), place)
     if start is not None and start < now:
         yield finding(

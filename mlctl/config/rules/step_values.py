@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import VALUES, Pipeline, Port, Step, pipelines, steps, type_of
@@ -46,7 +47,7 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                 related += (
                     [given_value.source.label("this is its source")] if given_value.source else []
                 )
-                yield finding(
+                misfitting = finding(
                     rule,
                     pipeline.resource,
                     step.part.label((INPUTS, str(name))),
@@ -54,6 +55,9 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     f"give it {expected}, or change the component",
                     *related,
                 )
+                # The service takes a pipeline that hands a fraction to a whole number.
+                taken = isinstance(given_value.value, float) and type_of(port) == "integer"
+                yield replace(misfitting, severity=Severity.WARNING) if taken else misfitting
 
 
 def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -134,8 +138,8 @@ def _bound(pipeline: Pipeline, text: str) -> Port | None:
     """Return the port that a text is bound to, if it is nothing but an expression."""
     bound = only(text)
     match bound.path if bound else ():
-        case ("parent", "inputs", name):
-            return pipeline.ports(INPUTS).get(name)
+        case ("parent", "inputs", *names):
+            return pipeline.ports(INPUTS).get(".".join(names))
         case ("parent", "jobs", name, "outputs", output):
             step = pipeline.steps.get(name)
             return ((step and step.ports(OUTPUTS)) or {}).get(output)

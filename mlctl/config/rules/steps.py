@@ -11,6 +11,7 @@ from mlctl.config.pipelines import (
     Port,
     Use,
     flows,
+    is_declared,
     order,
     pipelines,
     steps,
@@ -91,9 +92,9 @@ def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
         yield _finding(pipeline, use, f"`{use.expression.text}` names nothing", hint)
     elif side == JOBS:
         yield from _unknown_step(pipeline, use, path)
-    elif path[0] not in (ports := pipeline.ports(side)):
-        message = f"the pipeline has no {side[:-1]} `{path[0]}`"
-        hint = _near((PARENT, side), path[0], ports) or f"declare `{path[0]}` under `{side}`"
+    elif not is_declared(name := ".".join(path), ports := pipeline.ports(side)):
+        message = f"the pipeline has no {side[:-1]} `{name}`"
+        hint = _near((PARENT, side), name, ports) or f"declare `{name}` under `{side}`"
         yield _finding(pipeline, use, message, hint)
 
 
@@ -174,9 +175,10 @@ def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC352."""
     for pipeline, step, ports in steps(graph, context.read, INPUTS):
         given_inputs = {**step.part.mapping(INPUTS), **step.part.mapping(SEARCH_SPACE)}
-        strange = [str(name) for name in given_inputs if name not in ports]
+        strange = [str(name) for name in given_inputs if not is_declared(str(name), ports)]
         for name, port in ports.items():
-            if port.needed and name not in given_inputs and nearest(name, strange) is None:
+            given = not port.needed or is_declared(name, given_inputs)
+            if not given and nearest(name, strange) is None:
                 at = (INPUTS,) if given_inputs else ()
                 yield finding(
                     MISSING_STEP_INPUT,
@@ -193,7 +195,7 @@ def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     for side in SIDES:
         for pipeline, step, ports in steps(graph, context.read, side):
             for name in map(str, step.part.mapping(side)):
-                if name.partition(".")[0] not in ports:
+                if not is_declared(name, ports):
                     near = nearest(name, ports)
                     yield finding(
                         UNKNOWN_STEP_PORT,

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.durations import parse_iso
-from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
+from mlctl.forecast.batch.reading import Wanted, check_length, cluster_of, cluster_spec
 from mlctl.forecast.fields import (
     MOST_NODES,
     ForecastError,
-    StatedPrices,
     cores_of,
     number_of,
     prices_of,
@@ -28,21 +27,10 @@ from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds import kind_of
 from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
-from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
-from mlctl.workload import Workload
+from mlctl.simulator.engine.model import ClusterSpec, Tier, TrainingSpec
 
 _JOB, _NODES = "1/forecast", "1/forecast-nodes"
 _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses a serverless size by the remaining quota
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingWanted:
-    """What is to be forecast, as far as files do not say; see `reading.Wanted`."""
-
-    workload: Workload
-    settings: SimulationSettings
-    prices: StatedPrices = StatedPrices()
-    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +43,12 @@ class TrainingSubject:
     size: str
 
 
-def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
-    """The training job that files and flags describe.
-
-    Raises:
-        ForecastError: they describe none, or one that cannot be.
-    """
+def read(graph: Graph, wanted: Wanted) -> TrainingSubject:
+    """The training job that files and flags describe."""
     return read_job(graph, _job(graph), Rounds(), wanted)
 
 
-def read_job(
-    graph: Graph, job: Resource, rounds: Rounds, wanted: TrainingWanted
-) -> TrainingSubject:
+def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> TrainingSubject:
     """A job of so many rounds, each as long as flags say; a round that is done is not lost again.
 
     `job` is one, or the deployment that runs it.
@@ -156,12 +138,12 @@ def _only_spare(graph: Graph, job: Resource) -> Resource | None:
     return spare[0] if spare else None
 
 
-def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:
+def _cluster(cluster: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
     spec, rate = cluster_spec(cluster, wanted.prices)
     return spec, rate, str(value_of(cluster, "size") or "")
 
 
-def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:
+def _serverless(job: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
     """The nodes that a job gets for itself; their tier is that of its queue."""
     size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"

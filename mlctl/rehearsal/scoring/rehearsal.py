@@ -36,11 +36,6 @@ class Rehearsal:
     mini_batches: MiniBatches
     stopped: BaseException | None = None  # why it ended before its last kill
 
-    @property
-    def kills(self) -> int:
-        """Return how many nodes were lost in all."""
-        return sum(len(run.kills) for run in self.runs)
-
 
 def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage) -> Rehearsal:
     """Run the deployment without and with losses, and compare.
@@ -49,7 +44,6 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
 
     Raises:
         ScriptFails: the script cannot be imported, or its `init` fails.
-        TooLate: the time is over before the first kill.
     """
     batches = inputs.mini_batches(deployment.mini_batch_size)
     order = Order(

@@ -121,7 +121,7 @@ def _drop_omissible(
     ]
     for at in silent:
         del values[at]
-    if _same_region(values.get(_REGION), location):
+    if catalog.region(values.get(_REGION)) == catalog.region(location):
         del values[_REGION]
         yield "Omitted, as it is the workspace's: location."
     if defaults:
@@ -180,10 +180,6 @@ def _says_nothing(leaf: Field, values: dict[Pointer, Data], form: Form) -> bool:
 
 def _is_required(leaf: Field, form: Form) -> bool:
     return len(leaf.at) == 1 and leaf.at[0] in form.schema.get("required", ())
-
-
-def _same_region(value: Data, location: str) -> bool:
-    return catalog.region(value) == catalog.region(location)
 
 
 def _secrets(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.backends.ports.monitor import MetricInterval, Series
 from mlctl.pointer import Data
 from mlctl.render.page import charts
 

@@ -196,8 +196,8 @@ def _flows(step: Step, nodes: Mapping[str, PictureNode]) -> Iterator[Arrow]:
         below = use.at[len(step.part.at) :]
         port = str(below[1]) if len(below) > 1 and below[0] in (INPUTS, OUTPUTS) else dotted(below)
         match use.expression.path:
-            case ("parent", "inputs", name, *_) if f"{INPUTS}.{name}" in nodes:
-                yield Arrow(f"{INPUTS}.{name}", node, port)
+            case ("parent", "inputs", *names) if (source := dotted((INPUTS, *names))) in nodes:
+                yield Arrow(source, node, port)
             case ("parent", "outputs", name, *_) if f"{OUTPUTS}.{name}" in nodes:
                 yield Arrow(node, f"{OUTPUTS}.{name}", port)
             case ("parent", "jobs", name, "outputs", output) if f"{JOBS}.{name}" in nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mlctl.backends.ports.activity import Activity
+from mlctl.backends.ports.monitor import Activity
 from mlctl.inert import code_span, prose, table_row
 from mlctl.kinds import Address
 from mlctl.planning.drift import Difference, Drifted, Origin

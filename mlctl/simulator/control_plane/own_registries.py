@@ -109,10 +109,6 @@ def every(store: Store) -> list[str]:
 
 
 def delete(store: Store, registry: str) -> None:
-    """Delete a registry with all that is in it.
-
-    Raises:
-        NotFound: it is not kept here.
-    """
+    """Delete a registry with all that is in it."""
     described(store, registry, rows.registry_scope(registry))
     workspaces.delete(WorkspaceHandle(store, rows.registry_scope(registry), DEFAULT_LOCATION))

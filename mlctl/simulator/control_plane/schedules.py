@@ -57,11 +57,7 @@ def start_due(store: Store, to: float) -> None:
 
 
 def trigger(workspace: WorkspaceHandle, name: str) -> JobRecord:
-    """Start a job of a schedule now.
-
-    Raises:
-        ServiceError: there is no such schedule (404), or its job is refused.
-    """
+    """Start a job of a schedule now."""
     with workspace.store.read() as db:
         now = workspace.state(db).now
     return _start(Firing(_moment(now), name, workspace))

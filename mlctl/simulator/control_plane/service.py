@@ -33,11 +33,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 def read(
     workspace: WorkspaceHandle, addresses: Collection[Address]
 ) -> dict[Address, StoredResource]:
-    """The resources that exist, by requested address.
-
-    Raises:
-        ServiceError: a fault was set for the call.
-    """
+    """The resources that exist, by requested address."""
     if not addresses:
         return {}
     matched = _match_faults(workspace, "get", addresses)
@@ -57,11 +53,7 @@ def read(
 def list_resources(
     workspace: WorkspaceHandle, kind: str, parent: str | None
 ) -> list[StoredResource]:
-    """All of a kind (of one parent), by name, oldest version first.
-
-    Raises:
-        ServiceError: there is no such parent (404), or a fault was set for the call.
-    """
+    """All of a kind (of one parent), by name, oldest version first."""
     stored = _list(
         workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent)
     )
@@ -74,11 +66,7 @@ def list_resources(
 def list_page(
     workspace: WorkspaceHandle, kind: str, parent: str | None, position: tuple[str, int], limit: int
 ) -> list[StoredResource]:
-    """At most `limit` of a kind (of one parent), by name, after that name and row id.
-
-    Raises:
-        ServiceError: there is no such parent (404), or a fault was set for the call.
-    """
+    """At most `limit` of a kind (of one parent), by name, after that name and row id."""
     return _list(
         workspace,
         kind,
@@ -122,11 +110,7 @@ def put(
     body: Mapping[str, Data],
     api_version: str = writes.API_VERSION,
 ) -> AcceptedPut:
-    """Create or update a resource.
-
-    Raises:
-        ServiceError: the request is not valid, or a fault was set for the call.
-    """
+    """Create or update a resource."""
     matched = _match_faults(workspace, "put", [address])
     with workspace.store.write() as db:
         leases.check(db, workspace)

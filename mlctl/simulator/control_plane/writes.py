@@ -58,11 +58,7 @@ def find_exact(write: WriteContext, address: Address) -> StoredResource | None:
 def accepted_body(
     write: WriteContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store, checked and normalized by the rules of the resource type.
-
-    Raises:
-        ServiceError: the request is not valid.
-    """
+    """The body to store, checked and normalized by the rules of the resource type."""
     state = write.state
 
     def find(target: Address, scope: Scope | None) -> StoredResource | None:
@@ -157,11 +153,7 @@ def _log_command(
 
 
 def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
-    """Delete a resource and its children; the number of the operation, None if it is done.
-
-    Raises:
-        ServiceError: a lock forbids it, an operation runs, or the resource is in use.
-    """
+    """Delete a resource and its children; the number of the operation, None if it is done."""
     db, state = write.db, write.state
     deleted = [old]
     for child in children(old.address.kind):

@@ -62,9 +62,9 @@ def test_what_the_cluster_says_of_its_nodes_is_told() -> None:
 
 def test_a_lock_and_other_jobs_hold_nodes_back() -> None:
     locked = cluster(currentNodeCount=0, targetNodeCount=0, allocationState="Resizing")
-    assert str(reason((CLUSTER, locked))).startswith("a resource lock holds the cluster")
+    assert str(reason((CLUSTER, locked))).startswith("a resource lock blocks the cluster")
     busy = cluster(currentNodeCount=2, targetNodeCount=2, allocationState="Steady")
-    assert reason((CLUSTER, busy)) == "nodes that other jobs of the cluster have"
+    assert reason((CLUSTER, busy)) == "nodes in use by other jobs of the cluster"
 
 
 @pytest.mark.parametrize("answer", [no(403), no(404), says(200, {"properties": {"properties": 7}})])

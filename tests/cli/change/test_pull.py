@@ -78,7 +78,10 @@ def test_what_is_not_there_is_left(mlctl: Run, tmp_path: Path) -> None:
     changed(mlctl, tmp_path)
     mlctl("compute", "delete", "-n", "cpu", "--yes")
     done = mlctl("pull", "infra", "--write")
-    assert (done.code, "compute/cpu is left: it is not in the workspace" in done.err) == (1, True)
+    assert (done.code, "compute/cpu is left: it does not exist in the workspace" in done.err) == (
+        1,
+        True,
+    )
 
 
 def test_a_tag_that_the_file_lacks_is_written_beside_the_others(mlctl: Run, tmp_path: Path) -> None:

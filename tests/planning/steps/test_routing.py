@@ -50,7 +50,7 @@ def there(*resources: Resource, ownership: Ownership = NOBODY) -> LocalBackend:
 def moving(before: tuple[Resource, ...], *after: Resource, prune: bool = False) -> Planned:
     owner = OURS if prune else NOBODY
     backend = there(*before, ownership=owner)
-    pruned = Prune(frozenset(), None) if prune else None
+    pruned = Prune() if prune else None
     return planned(backend, *ASSETS, *after, ownership=owner, prune=pruned)
 
 
@@ -181,9 +181,9 @@ def test_no_successor_takes_the_traffic_of_a_deployment_by_itself() -> None:
     split = endpoint({"blue": 90, "green": 10})
     bigger = deployment("blue", instance_type="Standard_E4s_v3")
     made = moving((split, BLUE, GREEN), split, bigger, GREEN)
-    with pytest.raises(CannotRename, match="its requests go by its name") as refused:
+    with pytest.raises(CannotRename, match="requests use its name") as refused:
         list(to_rename(made.plan))
-    assert "declare a new one beside it and move the traffic" in str(refused.value.found.hint)
+    assert "declare a new resource next to it and move the traffic" in str(refused.value.found.hint)
 
 
 def test_copies_of_requests_follow_the_same_order() -> None:

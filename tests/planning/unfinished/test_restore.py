@@ -172,10 +172,8 @@ def test_a_default_that_others_set_since_stays_and_that_is_said() -> None:
     backend = workspace(*scoring("blue"))
     made = planned(backend, *scoring(), unfinished=[default("green")])
     assert made.plan.empty
-    assert (
-        "these fields stay as they are: defaults.deployment_name"
-        in notes(made, backend, default("green"))[0]
-    )
+    [note] = notes(made, backend, default("green"))
+    assert "these fields stay as they are: defaults.deployment_name" in note
 
 
 def test_what_others_made_anew_stays_as_they_made_it_and_that_is_said() -> None:

@@ -151,7 +151,7 @@ def test_what_is_not_started_for_want_of_a_service_is_listed_and_no_cancellation
     lines = summary(found).splitlines()
     assert lines[0] == "Apply failed. Resources: 1 added, 0 changed, 0 destroyed."
     assert lines[lines.index("Not started:") + 1 :][:2] == [
-        f"  the service gave no answer to {first}",
+        f"  the service did not answer for {first}",
         f"  – {second}",  # noqa: RUF001
     ]
 
@@ -164,7 +164,7 @@ def test_programs_are_told_what_was_not_verified_and_what_was_not_started() -> N
     first, second = (step.target for step in made.work.steps)
     assert [one["diagnostic"]["summary"] for one in found if one["type"] == "diagnostic"] == [
         f"{first}: not verified: it could not be read back: (TooManyRequests) slow down",
-        f"{second}: not started: the service gave no answer to {first}",
+        f"{second}: not started: the service did not answer for {first}",
     ]
 
 

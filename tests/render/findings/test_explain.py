@@ -101,7 +101,7 @@ def test_a_kind_goes_by_its_name_or_by_that_of_its_documents(name: str) -> None:
 @pytest.mark.parametrize("rule", SCHEMA_RULES, ids=lambda rule: rule.code)
 def test_a_rule_goes_by_its_code_or_its_name_in_any_letter_case(rule: Rule) -> None:
     assert page(rule.code.lower()) == page(rule.name.upper())
-    assert page(rule.code).startswith(f"{rule.code} {rule.name} (error)")
+    assert page(rule.code).startswith(f"{rule.code} {rule.name} ({rule.severity.value})")
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,7 @@ _STEP_RUN = "azureml.StepRun"
 def submit(
     transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
 ) -> JobRecord:
-    """Submit a pipeline job as `row` says, whose note is completed.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a pipeline job as `row` says, whose note is completed."""
     properties = request.properties
     component = pipeline_nodes.spec_of(transaction.db, state, properties.get("componentId"))
     settings = arm_body.section(properties, "settings")
@@ -47,7 +43,7 @@ def submit(
         arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    reuses = not request.ran and is_allowed(state, settings)
+    reuses = not request.ran and state.settings.reuse_steps and not is_forced(settings)
     plan = _Plan(transaction, state, request, row.name, reuses)
     group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
     outputs = arm_body.section(component, "outputs") | arm_body.section(properties, "outputs")
@@ -245,11 +241,6 @@ class Reused:
 def is_forced(settings: Mapping[str, Data]) -> bool:
     """Whether a pipeline job says that every step is to run again."""
     return str(settings.get("force_rerun", False)).casefold() == "true"
-
-
-def is_allowed(state: WorkspaceState, settings: Mapping[str, Data]) -> bool:
-    """Whether steps of a pipeline job may be reused."""
-    return state.settings.reuse_steps and not is_forced(settings)
 
 
 def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:

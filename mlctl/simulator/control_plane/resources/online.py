@@ -20,11 +20,7 @@ _COUNTS = ("successThreshold", "failureThreshold")
 def accept_endpoint(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an online endpoint over `old`.
-
-    Raises:
-        ServiceError: the request is not valid.
-    """
+    """The body to store for a PUT of an online endpoint over `old`."""
     endpoints.check_name(address, old)
     top, properties = arm_body.read_body(body)
     for name in ("scoringUri", "swaggerUri"):
@@ -51,11 +47,7 @@ def accept_endpoint(
 def accept_deployment(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an online deployment over `old`.
-
-    Raises:
-        ServiceError: the request is not valid, or names a resource that does not exist (404).
-    """
+    """The body to store for a PUT of an online deployment over `old`."""
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
     top, properties = arm_body.read_body(body)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.assets.hashing import asset_hash, code_hash
+from mlctl.assets.folders import asset_hash, code_hash
 
 FILES = {
     "Dockerfile": "FROM ubuntu\n",

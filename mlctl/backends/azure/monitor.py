@@ -1,16 +1,22 @@
-"""Who wrote a resource, from Azure's activity log (Activity Logs - List, 2015-04-01)."""
+"""What Azure Monitor knows: who wrote a resource, and what the nodes of clusters did.
+
+Activity Logs - List (2015-04-01), and Metrics - List (2018-01-01).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import partial
 
 from mlctl.backends.azure.arm import ArmClient, path_of
-from mlctl.backends.azure.reads import run_concurrently
-from mlctl.backends.ports.activity import Activity
+from mlctl.backends.azure.reads import run_concurrently, workspace_path
+from mlctl.backends.ports.monitor import Activity, MetricInterval, Series
+from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
+from mlctl.service_errors import Permanent
 
 VERSION = "2015-04-01"
 _KEPT = timedelta(days=89)  # the log reaches 90 days back, and refuses more
@@ -20,11 +26,7 @@ _LONGEST = 10_000  # events of a group that are read; what these leave open is a
 
 
 def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
-    """The writes and deletes of a resource in the last 89 days, newest first.
-
-    Raises:
-        ServiceError: the caller may not read the log (Reader of the subscription may).
-    """
+    """The writes and deletes of a resource in the last 89 days, newest first."""
     uri = address.id(scope).replace("'", "''")
     events = _events(arm, scope, f"resourceUri eq '{uri}'")
     activities = {activity for event in events for activity in _activities_of(event)}
@@ -34,11 +36,7 @@ def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity
 def last_writes(
     arm: ArmClient, scope: Scope, addresses: Collection[Address]
 ) -> dict[Address, Activity]:
-    """The last write or delete of each of these in the last 89 days.
-
-    Raises:
-        ServiceError: the caller may not read the log.
-    """
+    """The last write or delete of each of these in the last 89 days."""
     newest: dict[Address, Activity] = {}
     remaining = set(addresses)
     if len(remaining) > _FEW:
@@ -98,3 +96,56 @@ def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
     if verb in ("write", "delete") and status in ("succeeded", "accepted"):
         caller = event.get("caller") or get(event, ("claims", "appid"), "")
         yield Activity(str(event.get("eventTimestamp", "")), verb, str(caller or ""))
+
+
+METRICS_VERSION = "2018-01-01"
+_AGGREGATIONS = "Total,Average,Minimum,Maximum"
+
+
+def of_cluster(
+    arm: ArmClient,
+    scope: Scope,
+    cluster: Address,
+    names: Sequence[str],
+    *,
+    interval: float | None,
+    span: float | None,
+) -> list[Series]:
+    """Metrics of the last `span` seconds; of the last hour where it is None."""
+    path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
+    name = cluster.name.replace("'", "''")
+    query = {
+        "metricnames": ",".join(names),
+        "aggregation": _AGGREGATIONS,
+        "$filter": f"ClusterName eq '{name}'",
+        **({} if interval is None else {"interval": format_iso(interval)}),
+        **({} if span is None else {"timespan": _span(arm, scope, span)}),
+    }
+    data = arm.get(path, METRICS_VERSION, **query)
+    return [_series(metric, str(data.get("interval", "PT1M"))) for metric in data.get("value", [])]
+
+
+def _span(arm: ArmClient, scope: Scope, length: float) -> str:
+    """The time span of the last `length` seconds, by the service's clock."""
+    service_time = arm.date(workspace_path(scope))
+    now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
+    begun = now - timedelta(seconds=length)
+    return "/".join(moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (begun, now))
+
+
+def _series(metric: Mapping[str, Data], interval: str) -> Series:
+    if metric.get("errorCode", "Success") != "Success":
+        text = str(metric.get("errorMessage") or "Azure Monitor has no such metric.")
+        raise Permanent(str(metric["errorCode"]), text)
+    name = str(get(metric, ("name", "localizedValue")) or get(metric, ("name", "value")))
+    points = [
+        point for timeseries in metric.get("timeseries", []) for point in timeseries.get("data", [])
+    ]
+    return Series(name, parse_iso(interval), tuple(_intervals(points)))
+
+
+def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
+    """Missing values count as 0."""
+    for point in points:
+        numbers = (float(point.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
+        yield MetricInterval(str(point["timeStamp"]), *numbers)

@@ -1,12 +1,41 @@
-"""The protocol of backends that have metrics of clusters, as Azure Monitor does."""
+"""The protocols of a backend that knows who wrote what and when, or has metrics of clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A write or delete of a resource: when (ISO 8601), what, and by whom ("": unknown)."""
+
+    at: str
+    verb: str
+    caller: str
+
+
+@runtime_checkable
+class SupportsActivity(Protocol):
+    """Keeps a log of writes, without what was written."""
+
+    def activity(self, address: Address) -> list[Activity]:
+        """The writes and deletes of a resource that took effect, newest first.
+
+        Raises:
+            ServiceError: the log may not be read.
+        """
+
+    def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+        """The last write or delete of each of these that the log knows.
+
+        Raises:
+            ServiceError: the log may not be read.
+        """
+
 
 DEFAULT_METRICS = ("Preempted Nodes", "Preempted Cores")
 

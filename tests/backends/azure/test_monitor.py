@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.ports.activity import Activity
+from mlctl.backends.ports.monitor import Activity
 from mlctl.cli.change.drift import last_writes
 from mlctl.emulator import Response
 from mlctl.kinds.address import Address
@@ -94,6 +94,6 @@ def test_what_a_very_long_log_leaves_open_is_asked_for(monkeypatch: pytest.Monke
     many = [Address("compute", f"cpu-{number:02}x") for number in range(12)]
     for one in many:
         made.backend.put(one, {"properties": {"computeType": "AmlCompute", "properties": {}}})
-    monkeypatch.setattr("mlctl.backends.azure.activity._LONGEST", 3)
+    monkeypatch.setattr("mlctl.backends.azure.monitor._LONGEST", 3)
     assert made.backend.last_writes(many).keys() == set(many)
     assert made.backend.last_writes(many[:2]).keys() == set(many[:2])

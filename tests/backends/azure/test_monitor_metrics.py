@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.metrics import DEFAULT_METRICS
+from mlctl.backends.ports.monitor import DEFAULT_METRICS
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import disruptions

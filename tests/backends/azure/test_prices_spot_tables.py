@@ -36,7 +36,7 @@ def cloud(page: int = 2) -> Any:
 def fetched(*answers: Response, page: int = 2) -> tuple[dict[tuple[str, str], Price], Any, Any]:
     """What the tables say of two sizes in two regions, the requests and the clock."""
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
-    from mlctl.backends.azure.spot_tables import fetch_spot_tables
+    from mlctl.backends.azure.prices import fetch_spot_tables
 
     told = azure(Between(cloud(page), [(ASKED, answer) for answer in answers]))
     return fetch_spot_tables(told.backend.arm, SIZES, REGIONS), told.transport.seen, told.clock

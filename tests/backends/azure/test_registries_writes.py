@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.assets.hashing import asset_hash
+from mlctl.assets.folders import asset_hash
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.resource import Upload

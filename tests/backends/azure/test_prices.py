@@ -25,7 +25,7 @@ def fetched(*answers: Response, page: int = 3) -> tuple[dict[tuple[str, str], Pr
     import requests
     from azure.core.pipeline.transport import RequestsTransport
 
-    from mlctl.backends.azure.retail_prices import fetch_prices
+    from mlctl.backends.azure.prices import fetch_prices
     from mlctl.backends.azure.retry import Clock
     from mlctl.testing.transport import InProcess
 

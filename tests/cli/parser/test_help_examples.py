@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.parser.examples import Example, all_examples, examples
+from mlctl.cli.parser.help import Example, all_examples, examples
 from mlctl.cli.run import run
 from mlctl.kinds import KINDS
 from tests.builders import shell

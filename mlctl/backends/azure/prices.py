@@ -1,4 +1,4 @@
-"""A client of the Azure Retail Prices API, which needs no token."""
+"""Clients of the Azure Retail Prices API, which needs no token, and of Azure Resource Graph."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from mlctl.backends.azure import errors, links
-from mlctl.backends.azure.arm import open_public
+from mlctl.backends.azure.arm import ArmClient, open_public
 from mlctl.backends.azure.retry import Clock
-from mlctl.catalog import retail
+from mlctl.catalog import retail, spot_tables
 from mlctl.catalog.prices import Price
 from mlctl.pointer import Data
 
@@ -72,3 +72,40 @@ def _next(url: str, link: Data) -> str | None:
     ]:
         raise errors.malformed_response(f"its next page is at another host ({following.netloc})")
     return link
+
+
+_QUERIED = 100  # in one query
+_MOST_READ = 2_000  # of one query
+
+
+def fetch_spot_tables(
+    arm: ArmClient, sizes: Sequence[str], regions: Sequence[str]
+) -> dict[tuple[str, str], Price]:
+    """Spot prices and eviction rates of sizes (none: of all) in regions (none: in all).
+
+    Raises:
+        ServiceError: there is no answer, or one of its pages cannot be read.
+    """
+    batches = [sizes[at : at + _QUERIED] for at in range(0, len(sizes), _QUERIED)] or [()]
+    queries = chain.from_iterable(spot_tables.queries(batch, regions) for batch in batches)
+    try:
+        return spot_tables.read(chain.from_iterable(_rows(arm, query) for query in queries))
+    except spot_tables.RowError as error:
+        raise errors.malformed_response(str(error)) from None
+
+
+def _rows(arm: ArmClient, query: str) -> Iterator[Mapping[str, Any]]:
+    """The rows of a query's answer, page after page."""
+    options: dict[str, Any] = {"$top": spot_tables.PAGE, "resultFormat": "objectArray"}
+    tokens_read: set[str] = set()
+    while True:
+        body = {"query": query, "options": options}
+        page = arm.post(spot_tables.PATH, body, spot_tables.VERSION)
+        yield from errors.objects(page.get("data", "nothing"), "`data` of a page")
+        token = page.get("$skipToken")
+        if not token:
+            return
+        if not isinstance(token, str) or token in tokens_read or len(tokens_read) == _MOST_READ:
+            raise errors.malformed_response("the pages of Resource Graph have no end")
+        tokens_read.add(token)
+        options = {**options, "$skipToken": token}
