@@ -131,7 +131,7 @@ def open_workspace(
     environment: Mapping[str, str] | None = None,
     options: ConnectionOptions | None = None,
 ) -> Iterator[Backend]:
-    """A workspace, closed at the end: `local` (simulated; `path` is its state), `azure`, or other.
+    """Open a workspace, and close it at the end: `local` (`path` is its state), `azure`, or other.
 
     On the local backend each part of the name has a default. `environment` are the variables that
     other backends may look for credentials in.
@@ -164,7 +164,7 @@ def load(
     strict: bool = False,
     scope: Scope | None = None,
 ) -> LoadedConfig:
-    """The resources that files declare, with the graph of them and the findings (`.report`).
+    """Load the resources that files declare, with their graph and the findings (`.report`).
 
     `variables` are over those of the project, `environment` is what `${{ env.NAME }}` stands for.
     With a `scope` local files are read as for a plan in that workspace.
@@ -180,7 +180,7 @@ def load(
 
 
 def validate(paths: Paths, *, project: Project | None = None, **settings: Data) -> Report:
-    """The findings about files, as `mlctl validate` prints them; `settings` are those of `load`."""
+    """Return findings about files, as `mlctl validate` prints them; `settings` as for `load`."""
     return load(paths, project=project, **settings).report
 
 
@@ -201,7 +201,7 @@ def plan(
     resume: bool = False,
     journal: str | Path | None = None,
 ) -> Planned:
-    """What apply would change in a workspace; files are read as by `load`.
+    """Plan what apply would change in a workspace; files are read as by `load`.
 
     `prune` deletes, too, what the project owns and no file declares, at most `prune_limit`. By the
     strategy `blue-green` what must be replaced gets a successor of another name: `apply` writes it
@@ -280,7 +280,7 @@ def _new_loader(
     environment: Mapping[str, str] | None,
     today: date | None,
 ) -> NewLoader:
-    """Makes loaders of the project's documents, with these variables, as of a day."""
+    """Return a function that loads the project's documents, with these variables, as of a day."""
     project = given or Project()
     values = replace(
         declared_variables(project, variables or {}, environment=environment, secrets=Secrets()),
@@ -311,7 +311,7 @@ def simulate(
     project: Project | None = None,
     **settings: Data,
 ) -> Forecast:
-    """A forecast of a batch job, in the shape of `schemas/output/forecast.schema.json`.
+    """Forecast a batch job, in the shape of `schemas/output/forecast.schema.json`.
 
     Times are in seconds, costs in USD; `settings` are those of `load`.
 

@@ -1,4 +1,4 @@
-"""`dataclass`, as the standard library's, at a third of what each class costs at import.
+"""`dataclass` like the standard library's, at a third of the import time per class.
 
 The standard one compiles the source of six methods for a class. This one compiles `__init__` alone,
 when the first instance is made, and has functions for the others. That nothing is assigned to a
@@ -42,7 +42,7 @@ else:
 
 
 def _written_when_needed(made: Any) -> Callable[..., None]:
-    """An `__init__` that compiles the real one, and is that one from then on."""
+    """Return an `__init__` that compiles the real one, and replaces itself by it."""
 
     def initialize(instance: object, *values: Any, **named_values: Any) -> None:
         made.__init__ = written = _compiled(made)
@@ -52,7 +52,7 @@ def _written_when_needed(made: Any) -> Callable[..., None]:
 
 
 def _compiled(made: Any) -> Callable[..., None]:
-    """The `__init__` that the standard library would write: an assignment for each field."""
+    """Compile the `__init__` of the standard library: an assignment for each field."""
     names: dict[str, Any] = {"MISSING": MISSING}
     parameters, lines = ["self"], []
     for slot in sorted(fields(made), key=attrgetter("kw_only")):
@@ -75,7 +75,7 @@ def _compiled(made: Any) -> Callable[..., None]:
 
 
 def _values(*names: str) -> Callable[[object], Any]:
-    """What reads these attributes of an instance, to compare it by."""
+    """Return a function that reads these attributes of an instance, to compare it by."""
     return attrgetter(*names) if names else lambda _: ()
 
 

@@ -1,4 +1,4 @@
-"""Findings and the positions that they refer to; plain values."""
+"""Findings and the positions that they refer to, as plain values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlctl.dataclasses import dataclass, field, replace
 
 
 class Severity(Enum):
-    """The severity of a finding: errors stop the command; what is only told never does."""
+    """The severity of a finding: errors stop the command; information never does."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -43,7 +43,7 @@ class Rule:
     azure: Sequence[str] = ()
 
     def documented(self) -> Rule:
-        """The rule with its prose, which is read only where it is printed."""
+        """Return the rule with its prose, which is only read for printing."""
         return self if self.summary else replace(self, **_prose().get(self.code, {}))
 
 
@@ -90,7 +90,7 @@ class SourceText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends; only YAML's breaks, so that numbers are the parser's."""
+        """Return the lines without their ends; only YAML's breaks count, as in the parser."""
         return re.split(r"\r\n|[\n\r\x85\u2028\u2029]", self.text)
 
     @cached_property
@@ -99,7 +99,7 @@ class SourceText:
         return masking.may_hold_secrets(self.text)
 
     def shown(self, line: int) -> str:
-        """A line as snippets print it: secrets behind asterisks; empty beyond the last line.
+        """Return a line as snippets print it: secrets masked; empty beyond the last line.
 
         What stands behind a key that looks like a secret's is hidden too: the key may be misspelt,
         or the text too broken to know.
@@ -114,7 +114,7 @@ class SourceText:
         return self._shown[line]
 
     def masked(self, text: str) -> str:
-        """`text` with the secrets of this source behind asterisks, as long as they were."""
+        """Mask the secrets of this source in `text` by asterisks of their length."""
         for secret in sorted(self.secrets, key=len, reverse=True):
             if len(secret) >= _SHORT:
                 text = text.replace(secret, "*" * len(secret))
@@ -130,7 +130,7 @@ class SourceText:
 
     @cached_property
     def _waivers(self) -> dict[int, frozenset[str]]:
-        """Zero-based line -> codes waived there; -1 is the whole file."""
+        """Return the codes waived by zero-based line; -1 is the whole file."""
         waivers: dict[int, frozenset[str]] = {}
         if "mlctl:ignore=" not in self.text:
             return waivers
@@ -246,7 +246,7 @@ class Report:
         return len(self._findings)
 
     def information(self) -> Iterator[str]:
-        """A line for each finding that is neither an error nor a warning: its place and message."""
+        """Return a line for each finding of information: its place and message."""
         for finding in self._findings:
             if (finding.severity or finding.rule.severity) is Severity.INFO:
                 span = finding.primary and finding.primary.span
@@ -255,7 +255,7 @@ class Report:
 
     @property
     def errors(self) -> int:
-        """How many findings are errors; under `strict` every warning is one."""
+        """Count the errors; under `strict` every warning is one."""
         return sum(self.severity(finding) is Severity.ERROR for finding in self._findings)
 
     @property
@@ -269,7 +269,7 @@ class Report:
         return any(self.severity(finding) is Severity.ERROR for finding in self._findings)
 
     def files_with_errors(self) -> frozenset[str]:
-        """The names of the files that errors are in."""
+        """Return the names of the files with errors."""
         return frozenset(
             finding.primary.span.source.name
             for finding in self._findings
@@ -281,7 +281,7 @@ class Report:
         self._findings.clear()
 
     def severity(self, finding: Diagnostic) -> Severity:
-        """The severity that a finding has here: its own, or of a warning under `strict` error."""
+        """Return a finding's severity here: its own, or for a warning under `strict` error."""
         if (finding.severity or finding.rule.severity) is Severity.INFO:
             return Severity.INFO
         passes = (self.lenient and finding.accepted) or (self.previews and finding.preview)
@@ -311,7 +311,7 @@ def _masked(finding: Diagnostic) -> Diagnostic:
 
 
 def _brief(finding: Diagnostic) -> Diagnostic:
-    """The finding with every quoted text of the user's cut to what a person reads."""
+    """Shorten every quoted text of the user's in a finding."""
     if len(finding.message) + len(finding.hint or "") <= _LONG:
         return finding
     hint = _QUOTED.sub(r"\1…", finding.hint) if finding.hint else None

@@ -17,7 +17,7 @@ _SHORT_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 @lru_cache(maxsize=1024)  # the same few are read for every cluster
 def parse_iso(text: str) -> float:
-    """The seconds of an ISO 8601 duration, in either case, to a tick of .NET: `PT2M` -> 120.0.
+    """Parse an ISO 8601 duration, in either case, to a tick of .NET: `PT2M` -> 120.0.
 
     A year counts as 365 days, a month as 30.
 
@@ -36,7 +36,7 @@ def parse_iso(text: str) -> float:
 
 
 def format_iso(seconds: float) -> str:
-    """The ISO 8601 duration as .NET's `XmlConvert` and the SDK write it: 93784.5 -> `P1DT2H3M4.5S`.
+    """Format seconds as .NET's `XmlConvert` and the SDK do: 93784.5 -> `P1DT2H3M4.5S`.
 
     Days are the largest unit, and a ten-millionth of a second the smallest; nothing is `PT0S`.
     """
@@ -52,7 +52,7 @@ def format_iso(seconds: float) -> str:
 
 
 def parse(text: str) -> float:
-    """The seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
+    """Parse `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration to seconds.
 
     Raises:
         ValueError: it is none of these, or longer than .NET's longest.
@@ -70,7 +70,7 @@ def parse(text: str) -> float:
 
 
 def elapsed(seconds: float) -> str:
-    """Whole seconds for people: `7s`, `2m05s`, `1h02m`."""
+    """Format whole seconds for people: `7s`, `2m05s`, `1h02m`."""
     minutes, seconds_left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -1,4 +1,4 @@
-"""Files of the user: written whole and privately, read up to a bound and only where regular."""
+"""The user's files: written atomically and privately, read up to a limit and only if regular."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def is_folder(path: Path) -> bool:
 
 
 def expanded(path: Path) -> Path:
-    """A path with the home of a user in place of `~`; of an unknown user, the path as it is."""
+    """Replace `~` in a path by the user's home; for an unknown user, leave the path unchanged."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises for an unknown user
 
 
 def real(path: Path) -> Path:
-    """The path without links; one that leads in a circle stays as far as that is so."""
+    """Resolve the links of a path, as far as they do not form a cycle."""
     return Path(os.path.realpath(path))  # pathlib raises where links go in a circle
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """A regular file (or a link to one), open for reading.
+    """Open a regular file (or a link to one) for reading.
 
     Raises:
         OSError: it cannot be read, or is a folder, a device or a pipe.
@@ -64,7 +64,7 @@ def open_regular(path: Path | str) -> BinaryIO:
 
 
 def open_any(path: Path) -> BinaryIO:
-    """A file, a device or a pipe, open for reading; a pipe once somebody writes to it.
+    """Open a file, a device or a pipe for reading; a pipe once somebody writes to it.
 
     Raises:
         OSError: it cannot be read, or is a pipe that nobody opens for writing in a while.
@@ -85,7 +85,7 @@ def open_any(path: Path) -> BinaryIO:
 
 
 def places(named: Collection[str]) -> frozenset[Path]:
-    """The real paths of files, folders and globs that were named."""
+    """Return the real paths of the given files, folders and globs."""
     globs = (glob.iglob(path, recursive=True) for path in named)  # noqa: PTH207 - as pathlib raises
     return frozenset(map(real, map(Path, chain(named, *globs))))
 
@@ -97,7 +97,7 @@ def leads_out(file: Path, named: frozenset[Path]) -> bool:
 
 
 def checkout(folder: Path | str) -> str | None:
-    """The real path of the git checkout that a folder is in, with a slash; None outside of any.
+    """Return the real path of the git checkout of a folder, with a slash; None outside of any.
 
     What a checkout names or links to elsewhere is not its own: what lies there may be secret.
     """
@@ -117,21 +117,21 @@ def leaves_checkout(path: Path, folder: Path) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Files:
-    """Files as they are on the disk, but for those with contents that are yet to be written."""
+    """Files as they are on the disk, except those with content that is yet to be written."""
 
     _unwritten: Mapping[str, bytes] = field(default_factory=dict)
 
     @classmethod
     def with_texts(cls, texts: Mapping[Path, str]) -> Files:
-        """The files as they are once these texts are written."""
+        """Return the files as they are once these texts are written."""
         return cls({os.path.realpath(path): text.encode() for path, text in texts.items()})
 
     def unwritten(self, path: Path | str) -> bytes | None:
-        """What is yet to be written to a file; None where the disk has what it holds."""
+        """Return the content that is yet to be written to a file; None if there is none."""
         return self._unwritten.get(os.path.realpath(path)) if self._unwritten else None
 
     def read(self, path: Path, limit: int) -> bytes:
-        """The content of a regular file of at most `limit` bytes.
+        """Read a regular file of at most `limit` bytes.
 
         Raises:
             OSError: it cannot be read, is no regular file, or is bigger.
@@ -140,7 +140,7 @@ class Files:
         return read(path, limit) if content is None else content
 
     def size(self, path: Path) -> int:
-        """The bytes of a file.
+        """Return the size of a file in bytes.
 
         Raises:
             OSError: it is not there.
@@ -149,7 +149,7 @@ class Files:
         return path.stat().st_size if content is None else len(content)
 
     def chunks(self, path: Path) -> Iterator[bytes]:
-        """The content of a regular file, a piece at a time.
+        """Read a regular file piece by piece.
 
         Raises:
             OSError: it cannot be read, is no regular file, or holds more than its size says.
@@ -162,7 +162,7 @@ ON_DISK = Files()
 
 
 def read(path: Path, limit: int, *, pipes: bool = False) -> bytes:
-    """The content of a regular file, or with `pipes` of anything, of at most `limit` bytes.
+    """Read a regular file, or with `pipes` anything, of at most `limit` bytes.
 
     Raises:
         OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
@@ -181,7 +181,7 @@ def read(path: Path, limit: int, *, pipes: bool = False) -> bytes:
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """The content of a regular file, a piece at a time.
+    """Read a regular file piece by piece.
 
     Raises:
         OSError: it cannot be read, is no regular file, or holds more than its size says: it is
@@ -274,7 +274,7 @@ def _gives_owner(descriptor: int, status: os.stat_result) -> bool:
 
 
 def _has_replaced(scratch: Path, target: Path) -> bool:
-    """Put a file in the place of another; False where that is mounted, as in a container."""
+    """Replace a file by another; False if it is a mount, as in a container."""
     try:
         os.replace(scratch, target)  # noqa: PTH105 - a method would make a path of it
     except OSError as error:
@@ -306,7 +306,7 @@ def _fill(file: io.FileIO, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Let a new name in a folder outlive the machine."""
+    """Sync a folder, so that a new name in it survives a crash."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -326,7 +326,7 @@ def _is_descriptor(path: Path) -> bool:
 
 
 def make_private(path: Path) -> int | None:
-    """Take a file or folder of the user's from everybody else; of a link, what it leads to.
+    """Make a file or folder private to the user; for a link, its target.
 
     Returns the access rights that it had where others had any; None where nothing was to be done,
     or it is another user's. What is not there is left so.
@@ -342,13 +342,13 @@ def make_private(path: Path) -> int | None:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file that its owner alone can read, unless it is there or cannot be made."""
+    """Create an empty private file, unless it exists or cannot be created."""
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def make_ignored_folder(folder: Path) -> None:
-    """Make a folder of the user's alone with a `.gitignore` of everything, unless it is there.
+    """Create a private folder with a `.gitignore` of everything, unless it exists.
 
     Raises:
         OSError: it cannot be made.

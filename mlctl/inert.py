@@ -1,4 +1,4 @@
-"""Text that a terminal or a build agent would obey, spelt out, and data that holds it in escapes.
+"""Escape text and data that a terminal or a build agent would obey.
 
 A terminal obeys control characters, and reorders text by bidirectional overrides. Azure Pipelines
 looks for `##vso[` and GitHub's runner for `##[` anywhere in a line of any program's output, and for
@@ -35,14 +35,14 @@ _YAML_SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|##|(?:^|\s)::|[^\x00-
 
 
 def line(text: str) -> str:
-    """`text` on one line, with escapes for what could control a terminal or an agent: `\\x1b`."""
+    """Return `text` on one line, with escapes for control characters: `\x1b`."""
     if not (text.isascii() and text.isprintable()):
         text = _SUSPECT.sub(lambda match: visible(match[0]), text)
     return _without_commands(text)
 
 
 def lines(text: str, styles: frozenset[str] = frozenset()) -> str:
-    """`text` of several lines, each as by `line`; the escape sequences in `styles` are kept."""
+    """Escape each line of `text` as `line` does; the escape sequences in `styles` are kept."""
 
     def spelt(match: re.Match[str]) -> str:
         return match[0] if match[0] in styles else "".join(map(visible, match[0]))
@@ -79,12 +79,12 @@ def has_agent_command(text: str) -> bool:
 
 
 def as_json(data: Data, *, indent: int | None = None, ascii_only: bool = True) -> str:
-    """`data` as JSON to be printed: nothing obeys it, it reads as `data`, secrets are masked."""
+    """Format `data` as JSON to be printed: inert, equal when parsed, with secrets masked."""
     return _dumped(masked(data), indent, ascii_only=ascii_only)
 
 
 def json_pieces(data: Mapping[str, Data], indent: int) -> Iterator[str]:
-    """As `as_json`, in pieces: an iterator in an object is a list that is made on the way."""
+    """Format JSON like `as_json`, in pieces: an iterator in an object becomes a list."""
     yield from _object_pieces(data, indent, "\n")
     yield "\n"
 
@@ -116,7 +116,7 @@ def _dumped(data: Data, indent: int | None, *, ascii_only: bool = True) -> str:
 
 
 def in_yaml(text: str) -> str:
-    """YAML text whose suspect strings (`needs_quotes`) are in double quotes, with escapes there."""
+    """Put suspect strings (`needs_quotes`) of YAML text in double quotes, with escapes."""
     text = _escaped(text, _yaml_escape)
     return _LINE_COMMAND.sub(r"\1\\x3a:", text) if "::" in text else text
 
@@ -128,13 +128,13 @@ def needs_quotes(text: str) -> bool:
 
 
 def tsv_cell(text: str) -> str:
-    """A value of a line of tab-separated values: tabs, line ends and the like are escapes."""
+    """Escape a value of tab-separated values: tabs, line ends and the like."""
     text = text.replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
     return line(text)
 
 
 def code_span(text: str) -> str:
-    """`text` as code in Markdown, whatever is in it: no mention, image, link or HTML."""
+    """Format any `text` as code in Markdown: no mention, image, link or HTML."""
     text = line(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     pad = " " if len(fence) > 1 else ""
@@ -142,7 +142,7 @@ def code_span(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """`text` as a sentence in Markdown, of which what is no plain word is code."""
+    """Format `text` as a sentence in Markdown, with everything but plain words as code."""
     parts = re.split(r"`([^`]*)`", line(text))
     for number, part in enumerate(parts):
         if number % 2:
@@ -153,7 +153,7 @@ def prose(text: str) -> str:
 
 
 def table_row(cells: Iterable[str]) -> str:
-    """A row of a table in Markdown; the cells are Markdown, too."""
+    """Format a row of a table in Markdown; the cells are Markdown, too."""
     return f"| {' | '.join(cell.replace('|', f'{chr(92)}|') for cell in cells)} |"
 
 

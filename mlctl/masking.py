@@ -1,4 +1,4 @@
-"""What looks like a secret, and the text or data without it.
+"""Find what looks like a secret, and mask it in text or data.
 
 By its name: a variable `*_KEY`, `*_SECRET` or `*_TOKEN`, anything that ends in `password`. By its
 shape: private keys, tokens of known services, the signature of a SAS, the keys of a connection
@@ -73,7 +73,7 @@ _WORDS = (
 
 
 class Secrets:
-    """The secrets that somebody has met in files and variables: the service may echo them."""
+    """The secrets found in files and variables, which the service may echo."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -81,12 +81,12 @@ class Secrets:
 
     @property
     def known(self) -> frozenset[str]:
-        """What they are, but for those too short or too plain to look for."""
+        """Return the known secrets, except those too short or too plain to look for."""
         return frozenset(self._known)
 
     @property
     def hidden(self) -> frozenset[str]:
-        """What output hides: the known ones, and what comes from the environment."""
+        """Return what output hides: the known secrets, and those from the environment."""
         return frozenset(self._known | self._hidden)
 
     def add_variable(self, name: str, value: str) -> None:
@@ -97,13 +97,13 @@ class Secrets:
             self._known.add(value)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Know these from now on."""
+        """Add known secrets."""
         self._known.update(
             secret for secret in secrets if len(secret) >= _SHORT and not _is_plain(secret)
         )
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all secrets."""
         self._known.clear()
         self._hidden.clear()
 
@@ -132,7 +132,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def text_secrets(text: str, known: Set[str] = frozenset()) -> Iterator[str]:
-    """The parts of a text that look like secrets by their shape, and those that are known."""
+    """Return the parts of a text that look like secrets by their shape, or are known."""
     for secret in known:
         if secret in text:
             yield secret
@@ -147,7 +147,7 @@ def text_secrets(text: str, known: Set[str] = frozenset()) -> Iterator[str]:
 def find(
     data: Data, at: Pointer = (), known: Set[str] = frozenset()
 ) -> Iterator[tuple[Pointer, str]]:
-    """Where plain data holds secrets: the pointer of the text, and the secret in it.
+    """Find the secrets in plain data: the pointer of the text, and the secret in it.
 
     Besides those that look like one, the `known` ones of elsewhere.
     """
@@ -163,12 +163,12 @@ def find(
 
 
 def places(data: Data) -> Iterable[Pointer]:
-    """The pointers of the texts that are or hold secrets, each once."""
+    """Return the pointers of the texts that are or hold secrets, each once."""
     return dict.fromkeys(at for at, _ in find(data))
 
 
 def mask(text: str) -> str:
-    """`text` with `***` for what looks like a secret, and for those that output hides."""
+    """Replace by `***` what looks like a secret in `text`, and what output hides."""
     if hidden.hidden:
         for secret in sorted(hidden.hidden, key=len, reverse=True):
             if secret in text:
@@ -179,7 +179,7 @@ def mask(text: str) -> str:
 
 
 def masked(data: Data, name: object = None, mark: str = MASK) -> Data:
-    """Plain data without secrets; `name` is the key of the data, `mark` stands for a whole text."""
+    """Return plain data without secrets; `name` is its key, `mark` replaces a whole text."""
     match data:
         case dict():
             return {key: masked(value, key, mark) for key, value in data.items()}

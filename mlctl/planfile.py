@@ -61,12 +61,12 @@ class SavedPlan:
 
     @property
     def made_from(self) -> MadeFrom:
-        """What it was made from."""
+        """Return what it was made from."""
         return MadeFrom(**self.document["made_from"])
 
     @property
     def actions(self) -> dict[Address, Action]:
-        """What is done to each resource."""
+        """Return the action on each resource."""
         return {
             Address.parse(change["address"]): Action(tuple(change["change"]["actions"]))
             for change in self.document["resource_changes"]
@@ -74,7 +74,7 @@ class SavedPlan:
 
 
 def masked_body(step: PlanStep, body: Mapping[str, Data], work: Work) -> Data:
-    """A body of a step as a saved plan has it.
+    """Return the body of a step as a saved plan has it.
 
     Raises:
         PlanFileError: it holds a secret that apply would not find again.
@@ -122,7 +122,7 @@ def save(
 
 
 def load(path: str | Path) -> SavedPlan:
-    """The plan in a file.
+    """Load the plan in a file.
 
     Raises:
         PlanFileError: the file is missing or damaged, or has another format version.
@@ -154,7 +154,7 @@ def load(path: str | Path) -> SavedPlan:
 
 
 def fill_secrets(work: Work, read_document: ReadDocument) -> Work:
-    """The work with the secrets of the user's files in its bodies.
+    """Fill the secrets of the user's files into the bodies of the work.
 
     Raises:
         PlanFileError: a file, the document in it or the value is gone, or it is another resource's;
@@ -218,7 +218,7 @@ def _unchanged(step: PlanStep, upload: Upload) -> None:
 def _without_secrets(
     step: PlanStep, body: Mapping[str, Data], known: frozenset[str]
 ) -> dict[str, Data]:
-    """A body of a step with asterisks for the secrets that apply finds in the file again."""
+    """Mask the secrets in a step's body that apply finds in the file again."""
     cleaned = copy.deepcopy(dict(body))
     for form in kind_of(step.target).forms:
         for form_field in form.fields:
@@ -238,7 +238,7 @@ def _without_secrets(
 
 
 def _written_step(step: PlanStep, list_number: int, known: frozenset[str]) -> dict[str, Data]:
-    """A step as plain data; what it has nothing of is left out."""
+    """Return a step as plain data, without empty parts."""
     written: dict[str, Data] = {
         "id": step.id,
         "change": str(step.change),
@@ -311,7 +311,7 @@ def _read_upload(data: Mapping[str, Data]) -> Upload:
 
 
 def _read_secret(data: Mapping[str, Data]) -> Secret:
-    """Where a secret is: in the file at its absolute path, else at its path as given."""
+    """Read a secret: from the file at its absolute path, else at its path as given."""
     file = data["absolute"] if Path(data["absolute"]).exists() else data["file"]
     return Secret(tuple(data["wire"]), file, data["index"], tuple(data["at"]))
 

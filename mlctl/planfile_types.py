@@ -1,4 +1,4 @@
-"""What a saved plan was made from, and the types in one: anybody may have written it."""
+"""The inputs of a saved plan, and the types in one, which anybody may have written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlctl.pointer import Data, Pointer, dotted
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MadeFrom:
-    """What a plan was made from: paths, in a folder, and flags; it can be made again from it.
+    """What a plan was made from, to plan again: paths, in a folder, and flags.
 
     `successors` are the new names that a blue-green plan has written into the files.
     """
@@ -72,7 +72,7 @@ _PLAN: Shape = {
 
 
 def wrong_place(document: Mapping[str, Data]) -> str | None:
-    """The first place of a saved plan that is of a wrong type, or waits for itself; else None."""
+    """Find the first place with a wrong type, or that waits for itself; None if there is none."""
     for at in _wrong(document, _PLAN, ()):
         return dotted(at)
     steps = document.get("steps", ())

@@ -1,4 +1,4 @@
-"""What other packages bring: their entry points, found and loaded in one place.
+"""Plug-ins of other packages: their entry points, found and loaded in one place.
 
 Only what is installed for this interpreter counts, and not what lies in the folder at hand or on
 `PYTHONPATH`: a checkout may hold the metadata of a package, too.
@@ -25,28 +25,28 @@ class BrokenPlugin(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point that was loaded; `package` is the name and version of who brings it."""
+    """A loaded entry point; `package` is the name and version of its package."""
 
     name: str
     package: str
     value: Any
 
     def broken(self, why: str) -> BrokenPlugin:
-        """The error that it cannot be used."""
+        """Return the error that it cannot be used."""
         return BrokenPlugin(_sentence(self.name, self.package, why))
 
     def failed(self, error: Exception) -> BrokenPlugin:
-        """The error that it raised what it should not have."""
+        """Return the error that it raised an unexpected exception."""
         return self.broken(f"has a bug: {described(error)}")
 
 
 def names(group: str) -> list[str]:
-    """The names of what is installed in a group."""
+    """Return the names of the plug-ins in a group."""
     return sorted({entry_point.name for entry_point in _installed(group)})
 
 
 def load(group: str, name: str) -> Plugin | None:
-    """The plug-in of this name in a group; None where none is installed.
+    """Load the plug-in of this name in a group; None if none is installed.
 
     Raises:
         BrokenPlugin: it cannot be imported.
@@ -63,7 +63,7 @@ def load(group: str, name: str) -> Plugin | None:
 
 
 def _installed(group: str) -> Iterator[EntryPoint]:
-    """The entry points of a group in the site-packages of this interpreter and this user."""
+    """Return a group's entry points in the site-packages of this interpreter and this user."""
     from importlib.metadata import distributions  # noqa: PLC0415 - brings `email` and `zipfile`
 
     folders = site.getsitepackages()
@@ -74,7 +74,7 @@ def _installed(group: str) -> Iterator[EntryPoint]:
 
 
 def described(error: Exception) -> str:
-    """An error of somebody else's code in one line."""
+    """Describe an error of foreign code in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

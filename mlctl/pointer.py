@@ -13,19 +13,19 @@ MAX_DEPTH = 100  # levels of a document, a request or an answer: functions on da
 
 
 def parse(text: str) -> Pointer:
-    """`/a/b` -> `("a", "b")`; every step is a key, `~1` and `~0` are unescaped."""
+    """Parse `/a/b` to `("a", "b")`; every step is a key, `~1` and `~0` are unescaped."""
     if not text:
         return ()
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/"))
 
 
 def text(pointer: Pointer) -> str:
-    """The RFC 6901 spelling: `("a", 0)` -> `/a/0`."""
+    """Format by RFC 6901: `("a", 0)` -> `/a/0`."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in pointer)
 
 
 def dotted(pointer: Pointer) -> str:
-    """The spelling for messages: `tags."a.b"`, `locations[0]`."""
+    """Format for messages: `tags."a.b"`, `locations[0]`."""
     out = ""
     for step in pointer:
         if isinstance(step, int):
@@ -37,7 +37,7 @@ def dotted(pointer: Pointer) -> str:
 
 
 def get(data: Data, pointer: Pointer, default: Data = None) -> Data:
-    """The value at `pointer`, or `default` where any step is missing."""
+    """Return the value at `pointer`, or `default` if any step is missing."""
     for step in pointer:
         if type(data) is dict:  # mostly; to ask for a Mapping takes six times as long
             if step not in data:
@@ -68,7 +68,7 @@ def check_depth(data: Data) -> None:
 
 
 def texts(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, str]]:
-    """Every text in the data, and its pointer."""
+    """Yield every text in the data, and its pointer."""
     if isinstance(data, str):
         yield at, data
     elif isinstance(data, dict | list):
@@ -77,7 +77,7 @@ def texts(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, str]]:
 
 
 def leaves(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Data]]:
-    """Every value in objects that is no object with something in it, and its pointer."""
+    """Yield every value in objects that is not a non-empty object, and its pointer."""
     if isinstance(data, dict) and (data or not at):
         for key, inner in data.items():
             yield from leaves(inner, (*at, key))
@@ -97,7 +97,7 @@ def put(data: dict[str, Data], pointer: Pointer, value: Data) -> None:
 
 
 def drop(data: dict[str, Data], pointer: Pointer) -> None:
-    """Remove the value at `pointer`, where there is one."""
+    """Remove the value at `pointer`, if there is one."""
     holder: Data = data
     for step in pointer[:-1]:
         if not isinstance(holder, dict) or step not in holder:
@@ -108,7 +108,7 @@ def drop(data: dict[str, Data], pointer: Pointer) -> None:
 
 
 def copied(data: Data) -> Data:
-    """A copy of plain data that shares no object or list with it."""
+    """Copy plain data, so that no object or list is shared."""
     if isinstance(data, dict):
         return {
             key: copied(inner) if type(inner) in _BOXES else inner for key, inner in data.items()
@@ -120,7 +120,7 @@ _BOXES = (dict, list)
 
 
 def without(data: Mapping[str, Data], pointers: Iterable[Pointer]) -> dict[str, Data]:
-    """The data without what is at some pointers; what stays is shared with it, not copied."""
+    """Return the data without what is at some pointers; the rest is shared, not copied."""
     remainder = dict(data)
     for pointer in pointers:
         if get(remainder, pointer, remainder) is remainder:

@@ -1,4 +1,4 @@
-"""The one family of errors for "the service says no".
+"""The errors of a service that refuses a request.
 
 The simulated cloud raises them, the emulator writes them as ARM's JSON, the azure backend reads
 them from ARM's answers, and everything above handles them in the same way.
@@ -66,7 +66,7 @@ class ServiceError(Exception):
 
 
 class Permanent(ServiceError):
-    """Asking again will not help."""
+    """Repeating the request will not help."""
 
 
 class NotFound(Permanent):
@@ -76,11 +76,11 @@ class NotFound(Permanent):
 
 
 class Unavailable(Permanent):
-    """What keeps everything cannot be used: whatever is asked next fails in the same way."""
+    """The whole state cannot be used: every request will fail in the same way."""
 
 
 class Transient(ServiceError):
-    """Asking again may help, after `retry_after` seconds where the service says so.
+    """Repeating the request may help, after `retry_after` seconds if the service says so.
 
     `ambiguous` says that the request may have been carried out although no answer came
     (a time-out, a lost connection): read back before calling it failed. `outlasted` says that what
@@ -121,7 +121,7 @@ def from_status(
     retry_after: float | None = None,
     ambiguous: bool = False,
 ) -> ServiceError:
-    """The error of an answer with this status, of the class that its callers go by.
+    """Return the error for an answer with this status, of the class that callers expect.
 
     An answer that says when to ask again is `Transient`, whatever its status.
     """

@@ -1,4 +1,4 @@
-"""How much work a job has, and how long it takes: for simulated clouds alone."""
+"""The amount of work of a job, and its duration: only for simulated clouds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is known of a job's work; None is unknown.
+    """The known amount of a job's work; None is unknown.
 
     Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
     one mini-batch after the other; the time until a node that comes to the job can work; `cv`
@@ -36,7 +36,7 @@ class Workload:
     seconds_to_restore: float | None = None
 
     def over(self, base: Workload) -> Workload:
-        """This, and the values of `base` where it has none.
+        """Return this workload, completed by `base`.
 
         One that says anything about the time of a mini-batch says all about it.
         """

@@ -34,7 +34,7 @@ class Line:
         try:
             arguments.read(args, build(args[0]), compatibility().absent)
         except UsageError as error:
-            is_named = "is not here:" in str(error)
+            is_named = "is not supported:" in str(error)
             return Verdict.REFUSED if is_named else Verdict.UNKNOWN
         return Verdict.READ
 

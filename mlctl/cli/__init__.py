@@ -6,8 +6,7 @@ import gc
 import os
 import sys
 
-# New containers before garbage is looked for, 700 as Python has it: nearly all of a command's live
-# as long as it does.
+# Garbage collection starts at 700 new containers by default; a command's mostly live as long as it.
 _THRESHOLD = 50_000
 
 
@@ -32,14 +31,14 @@ def main() -> None:
 
     streams.prepare()
     code = run(sys.argv[1:])
-    gc.freeze()  # the process ends: nothing is looked through for what could be freed
+    gc.freeze()  # the process ends: collecting garbage would be wasted
     sys.exit(code)
 
 
 def _warn_of_namesakes() -> None:
-    """Tell of a distribution `mlctl`: it is not this one, which is `mlctl-azure`.
+    """Warn of a distribution named `mlctl`, which is not this one (`mlctl-azure`).
 
-    Both write the folder `mlctl` and the command. Nothing is imported to look: a list of names.
+    Both write the folder `mlctl` and the command. Only a list of names is read, nothing imported.
     """
     for folder in sys.path:
         if not folder.endswith("-packages"):

@@ -12,7 +12,7 @@ from mlctl.cli.shell.command import GLOBAL_FLAGS, register
 from mlctl.kinds import KINDS
 
 AZ_VERBS = "mlctl.cli.az.commands"  # those of the kinds
-# The modules whose COMMANDS have a verb, by the sections of help; a run imports one.
+# The modules whose COMMANDS have a verb, by section of the help; a run imports one.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "File Commands": {
         "init": "mlctl.cli.files.init",
@@ -63,13 +63,13 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "emulator": "mlctl.cli.emulator.command",
     },
 }
-_MORE = {"environment": "mlctl.cli.files.environment_check"}  # what is no verb of az
+_MORE = {"environment": "mlctl.cli.files.environment_check"}  # not verbs of az
 VERBS = {verb: module for verbs in SECTIONS.values() for verb, module in verbs.items()}
 _SECTION_OF = {verb: section for section, verbs in SECTIONS.items() for verb in verbs}
 
 
 def build(verb: str | None = None) -> CommandNode:
-    """All commands, or only the branch of `verb`: a run imports no more than it needs."""
+    """Build all commands, or only the branch of `verb`, to import no more than needed."""
     root = CommandGroup(
         "Declarative infrastructure as code for Azure Machine Learning: validate, plan and"
         " apply the YAML that `az ml` users already have, on Azure or on a simulated workspace of"

@@ -1,4 +1,4 @@
-"""Running a command line; every error becomes a message and an exit code here."""
+"""Run a command line; every error becomes a message and an exit code here."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _PLAN_FAMILY = (
     *("lock", "export", "import", "pull"),
     *("simulate", "advise", "rehearse", "finish"),
 )
-# Flags with a value that may stand before the verb.
+# Flags with a value that may precede the verb.
 _BEFORE = (
     *("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w"),
     *("--env", "--var", "--var-file", "--auth", "--cloud", "--timeout"),
 )
 _SWITCHES_BEFORE = ("--only-show-errors", "--verbose", "--debug")
-_AZ = "az"  # what the executable of `mlctl az-shim` says first
+_AZ = "az"  # marks calls by the executable of `mlctl az-shim`
 _COMPLETION = "_MLCTL_COMPLETE"  # the variable with which a shell completes a line
 _MAX_ARGUMENTS = 8 << 20  # bytes of an `@FILE`
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
 
 
 def run(args: Sequence[str]) -> int:
-    """Run a command line.
+    """Run a command line, and return the exit code.
 
-    Returns the exit code; no exception leaves, but a traceback is shown under --debug.
+    No exception leaves, but a traceback is shown under --debug.
     """
     masking.hidden.clear()
     try:
@@ -65,7 +65,7 @@ def _run(args: Sequence[str]) -> int:
     verb = _verb(args)
     if verb and VERBS[verb] == AZ_VERBS:
         args = arguments.expand_files(args, _read)
-    line = arguments.read(args, build(verb), _absent(verb))
+    line = arguments.read(args, build(verb), _absent_flags(verb))
     if line.wants_completion:
         return _offer_completion(line)
     if not args:
@@ -80,7 +80,7 @@ def _run(args: Sequence[str]) -> int:
 
 
 def _run_command(line: arguments.CommandLine, args: Sequence[str]) -> int:
-    """Run a command with the values of its line: once, or in each of several environments."""
+    """Run a command with the values of its line, once or in several environments."""
     values = arguments.bind(line)
     if values.get("env") or os.environ.get("MLCTL_ENV"):
         from mlctl.cli.shell import environments
@@ -92,21 +92,21 @@ def _run_command(line: arguments.CommandLine, args: Sequence[str]) -> int:
     assert run is not None  # a group has no values
     try:
         if values.get("query") is not None:
-            from mlctl.cli.shell.output import compiled
+            from mlctl.cli.shell.output import compile_query
 
-            compiled(values["query"])  # before anything is written
+            compile_query(values["query"])  # before anything is written
         if not sys.stderr.isatty():
             return run(**values)
-        from mlctl.cli.shell.streams import reading_shown
+        from mlctl.cli.shell.streams import show_reading
 
-        with reading_shown(sys.stderr):
+        with show_reading(sys.stderr):
             return run(**values)
     except arguments.InvalidValue as error:
         raise arguments.usage_error(str(error), line.command) from None
 
 
-def _absent(verb: str | None) -> Mapping[str, str]:
-    """Flags and commands of az that mlctl has not, and why; its own commands have none."""
+def _absent_flags(verb: str | None) -> Mapping[str, str]:
+    """Return why flags and commands of az are missing; mlctl's own commands have none."""
     if verb in _PLAN_FAMILY:
         return {}
     from mlctl.cli.az.compatibility import compatibility
@@ -158,7 +158,7 @@ def _read(path: str) -> str:
 
 
 def _explain(error: Exception, args: Sequence[str]) -> Exit:
-    """Print why a command ended; the exit code for that."""
+    """Print why a command ended; return the exit code."""
     from mlctl.backends.ports.lease import LeaseHeld
     from mlctl.cli.az.update import UpdateError
     from mlctl.cli.shell.scope import ScopeError
@@ -195,7 +195,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
 
 
 def _backend_message(error: ServiceError) -> str:
-    """What the backend says, and what to do about it."""
+    """Return the backend's message, and what to do about it."""
     from mlctl.render.cloud.advice import advice
 
     number = [f"request id: {error.request_id}"] if error.request_id else []
@@ -206,7 +206,7 @@ def _backend_message(error: ServiceError) -> str:
 
 
 def _held_message(error: LeaseHeld) -> str:
-    """Who applies now, and what to do about it."""
+    """Say who holds the lease, and what to do about it."""
     from mlctl.backends.ports.lease import FINISH
     from mlctl.render.apply.leases import facts
 
@@ -222,17 +222,17 @@ def _held_message(error: LeaseHeld) -> str:
 
 
 def _usage_code(args: Sequence[str]) -> Exit:
-    """Usage errors are 2 as in az, but 1 where 2 means "changes"."""
+    """Return the code of usage errors: 2 as in az, but 1 if 2 means "changes"."""
     return Exit.ERROR if _is_plan_family(args) else Exit.USAGE
 
 
 def _not_found_code(args: Sequence[str]) -> Exit:
-    """A missing resource is 3 of the az-style verbs, and an error of the plan family."""
+    """Return the code of a missing resource: 3 in az-style verbs, an error in the plan family."""
     return Exit.ERROR if _is_plan_family(args) else Exit.NOT_FOUND
 
 
 def _verb(args: Sequence[str]) -> str | None:
-    """The verb, behind flags that may stand before it; None where that is not certain."""
+    """Return the verb after flags that may precede it; None if uncertain."""
     words = iter(args)
     for word in words:
         if word in _BEFORE:
@@ -243,7 +243,7 @@ def _verb(args: Sequence[str]) -> str | None:
 
 
 def _is_plan_family(args: Sequence[str]) -> bool:
-    """Whether the verb is one of the plan family; a flag's value before it is no verb."""
+    """Whether the verb is of the plan family; the value of an earlier flag is not a verb."""
     values = {flag_values for flag, flag_values in pairwise(args) if flag in _BEFORE}
     verb = next((arg for arg in args if arg in VERBS and arg not in values), None)
     return verb in _PLAN_FAMILY

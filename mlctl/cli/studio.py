@@ -68,12 +68,12 @@ def studio(
             mine.write(FILE)
             watch.start()
             session.out(f"the studio of {scope.workspace}: {url}/{token}/")
-            session.note("Ctrl-C ends it; whoever has this address can use it")
+            session.note("Ctrl-C ends it; anyone with this address can use it")
             if sys.stdout.isatty() and not no_browser:
                 _open(f"{url}/{token}/")
 
         desk = Desk(plan=lambda: _plan(session, watch.backend, folders))
-        hint = "The studio is for this machine alone: open the address that it printed."
+        hint = "The studio only serves this machine: open the address that it printed."
         answer = host_check.with_host_check(Site(watch, token, desk), _HOST, (), hint)
         try:
             server.serve(answer, listener, None, started, threads=True)
@@ -107,7 +107,7 @@ def _open(url: str) -> None:
 
 
 def _plan(session: Session, backend: Backend, paths: Sequence[str]) -> Mapping[str, object]:
-    """The plan of the files as they are now, as text; or why there is none."""
+    """Return the current plan of the files as text, or why there is none."""
     from mlctl.cli.shell.workflow import plan_context
     from mlctl.diagnostics import Report
     from mlctl.planning.blue_green.successors import CannotRename

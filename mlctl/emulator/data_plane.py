@@ -54,7 +54,7 @@ def score(call: Call) -> Response:
 
 
 def _echo(call: Call, endpoint: Address, deployment: str | None) -> Response:
-    """The echo of a request, which need not be JSON: no code runs."""
+    """Echo the request, which need not be JSON: no code runs."""
     text = call.request.body.decode("utf-8", "replace")
     try:
         data = json.loads(text)
@@ -65,7 +65,7 @@ def _echo(call: Call, endpoint: Address, deployment: str | None) -> Response:
 
 
 def at_host(call: Call) -> Response:
-    """A request to an endpoint's host, `NAME.REGION.inference.ml.azure.com`, in any workspace."""
+    """Answer a request to `NAME.REGION.inference.ml.azure.com`, in any workspace."""
     is_batch = call.names["action"].casefold() == "jobs"
     kind = "batch-endpoint" if is_batch else "online-endpoint"
     address = Address(kind, call.names["parent"])

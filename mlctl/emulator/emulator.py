@@ -47,7 +47,7 @@ class Emulator:
         self._ticking = Lock()
 
     def __call__(self, request: Request) -> Response:
-        """The response to a request; nothing is raised."""
+        """Answer a request; nothing is raised."""
         number = self._settings.new_id()
         struck: list[HttpFault] = []  # known as soon as the request has been counted
         try:
@@ -103,7 +103,7 @@ class Emulator:
             control.wait(self._home, passed * pace)
 
     def _error_to_answer(self, error: ServiceError) -> ServiceError:
-        """The error to answer with; in virtual time a transient conflict ends with this answer."""
+        """Return the error to answer with; in virtual time a transient conflict ends with it."""
         virtual = self._settings.pace is VIRTUAL
         if not (virtual and isinstance(error, Transient) and error.status == CONFLICT):
             return error
@@ -113,7 +113,7 @@ class Emulator:
         return Transient(error.code, error.message, status=error.status, retry_after=_TICK)
 
     def _explain(self, error: Exception) -> str:
-        """What was unforeseen: damage of the state file, or a bug of the emulator's own."""
+        """Explain an unexpected error: damage of the state file, or a bug of the emulator."""
         try:
             integrity.check(self._store)
         except LocalStateError as damage:
@@ -131,7 +131,7 @@ def _internal_error(message: str) -> ServiceError:
 
 
 def _without_front_end(request: Request) -> Request:
-    """The request, with the prefix of the data plane's management front end taken off."""
+    """Strip the prefix of the data plane's management front end from the request."""
     if request.path.casefold().startswith(_MFE):
         return replace(request, path=request.path[len(_MFE) - 1 :])
     return request

@@ -87,7 +87,7 @@ class EmulatorInstance:
 
 
 def distrust(file: Path) -> str | None:
-    """Why an instance file is not believed; None where it is, or is not there.
+    """Return why an instance file cannot be trusted; None if it can, or does not exist.
 
     What it says becomes the addresses and certificates that the user's programs trust, and a
     repository can bring a file of that name. That of an emulator is a private file of the user, in
@@ -126,7 +126,7 @@ def _is_here(url: str) -> bool:
 
 
 def find_running(file: Path) -> EmulatorInstance | None:
-    """The emulator of an instance file, if that is believed and it runs."""
+    """Return the emulator of an instance file, if it can be trusted and runs."""
     running = None if distrust(file) else _read(file)
     return running if running is not None and running.is_running else None
 
@@ -134,7 +134,7 @@ def find_running(file: Path) -> EmulatorInstance | None:
 def environment_variables(
     running: EmulatorInstance, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """The environment variables that lead az, the SDK and curl to this emulator."""
+    """Return the environment variables that lead az, the SDK and curl to this emulator."""
     url = running.url
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
@@ -165,7 +165,7 @@ def export_lines(pairs: Iterator[tuple[str, str]]) -> str:
 
 
 def _read(file: Path) -> EmulatorInstance | None:
-    """The content of an instance file; None where it is missing or malformed."""
+    """Read an instance file; None if it is missing or malformed."""
     try:
         instance = EmulatorInstance(**json.loads(files.read(file, _LARGEST)))
         return instance if _is_sound(instance) else None

@@ -1,4 +1,4 @@
-"""Starting and stopping an emulator: state file, socket, certificate, record, instance file."""
+"""Start and stop an emulator: state file, socket, certificate, record, instance file."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ _ELSEWHERE = (
 
 
 def _kind_routes() -> Iterator[Route]:
-    """The routes of every kind that ARM has; those of jobs are their own."""
+    """Return the routes of every kind that ARM has, except jobs."""
     for kind in ALL.values():
         if kind.arm.hosted and not kind.runs and not kind.arm.within:
             yield from _asset_routes(kind.name) if kind.versioned else _resource_routes(kind)

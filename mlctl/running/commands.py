@@ -1,4 +1,4 @@
-"""One command in processes of its own, in its folder: the seam that everything here runs through.
+"""Run one command in its own processes and folder: everything that runs here goes through this.
 
 A node's folder has `code` (a copy, which the command may change), `outputs/NAME`, `artifacts` (what
 it leaves in `./outputs` and `./logs`, and logs as artifacts), `mlruns` (what MLflow logs),
@@ -51,7 +51,7 @@ _PORT = "6105"  # where the processes of a distributed job meet
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How commands run: by which Python, with which variables, bytes of output at most."""
+    """How commands run: by which Python, with which variables and limit of output."""
 
     interpreter: Interpreter
     environment: Mapping[str, str]
@@ -61,7 +61,7 @@ class Conditions:
 
 
 def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python: str) -> None:
-    """An empty folder of a node, with its code and places for what it makes.
+    """Create an empty folder for a node, with its code and places for its outputs.
 
     That an earlier run has completed is forgotten first: whenever this is broken off, what is left
     of that run is not taken for whole.
@@ -99,7 +99,7 @@ def forget(folder: Path) -> None:
 
 
 def written_value(folder: Path, output: str) -> str | None:
-    """The text that a command has written as an output that is a value; None where it has none."""
+    """Return the text of an output that is a value; None if the command has written none."""
     place = folder / "outputs" / output
     place = place / "output" if place.is_dir() else place  # as mldesigner writes it
     try:
@@ -110,7 +110,7 @@ def written_value(folder: Path, output: str) -> str | None:
 
 
 def table_of(places: Sequence[Path], folder: Path) -> Path:
-    """A folder with an MLTable of files and folders: what the rounds of a loop left, together.
+    """Create a folder with an MLTable of the files and folders that the rounds of a loop left.
 
     Raises:
         OSError: it cannot be written.
@@ -123,7 +123,7 @@ def table_of(places: Sequence[Path], folder: Path) -> Path:
 
 
 def _copy_code(code: Path, target: Path) -> None:
-    """A snapshot of a folder without what `.amlignore` leaves out; of a file, that file."""
+    """Copy a folder without what `.amlignore` excludes, or a single file."""
     if files.is_file(code):
         shutil.copy(code, target / code.name)
         return
@@ -137,7 +137,7 @@ def _copy_code(code: Path, target: Path) -> None:
 
 
 def bind(command: str, values: Mapping[str, str]) -> str:
-    """A command with its expressions replaced; `values` are by `inputs.NAME`, `outputs.NAME`, ...
+    """Replace the expressions of a command; `values` are by `inputs.NAME`, `outputs.NAME`, ...
 
     Raises:
         RunError: one names what has no value.
@@ -158,7 +158,7 @@ def bind(command: str, values: Mapping[str, str]) -> str:
 
 
 def output_places(node: RunNode, folder: Path) -> dict[str, str]:
-    """The texts of the outputs of a command, by `outputs.NAME`."""
+    """Return the texts of the outputs of a command, by `outputs.NAME`."""
     return {f"outputs.{name}": shlex.quote(str(folder / "outputs" / name)) for name in node.outputs}
 
 
@@ -241,7 +241,7 @@ def _wait(
 
 
 def _size(folder: Path) -> int:
-    """The bytes below a folder that a command may fill."""
+    """Count the bytes below a folder that a command may fill."""
     total = 0
     for name in ("outputs", "artifacts", "tmp", LOG):
         paths = (folder / name).rglob("*") if (folder / name).is_dir() else (folder / name,)
@@ -254,7 +254,7 @@ def _size(folder: Path) -> int:
 
 
 def _variables(node: RunNode, folder: Path, rank: int, conditions: Conditions) -> dict[str, str]:
-    """The environment of a process: the user's, the job's, and what Azure ML sets."""
+    """Return the environment of a process: the user's, the job's, and what Azure ML sets."""
     user = conditions.environment
     run_id = _run_id(node)
     names_experiment = "set_experiment" in node.command or sets_experiment(folder / "code")
@@ -282,7 +282,7 @@ def _run_id(node: RunNode) -> str:
 
 
 def _peers(node: RunNode, rank: int) -> dict[str, str]:
-    """What a process of a distributed job has to know of the others; all are on this machine."""
+    """Return what a process of a distributed job must know of the others, all on this machine."""
     if not node.distribution:
         return {}
     world, own = str(node.processes), str(rank)
@@ -305,7 +305,7 @@ def _peers(node: RunNode, rank: int) -> dict[str, str]:
 
 
 def last_lines(log: Path) -> list[str]:
-    """The last lines of a log; none where there is no log."""
+    """Return the last lines of a log; none if there is no log."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _TAIL))
@@ -315,12 +315,12 @@ def last_lines(log: Path) -> list[str]:
 
 
 def metrics(folder: Path) -> dict[str, float]:
-    """The last value of each metric that a command has logged by MLflow."""
+    """Return the last value of each metric that a command has logged by MLflow."""
     return {metric.name: metric.value for run in runs(folder) for metric in run.metrics}
 
 
 def save(folder: Path, record: Mapping[str, Any]) -> str:
-    """Say that a node has completed; this is what makes it reusable. The id of what it made."""
+    """Record that a node has completed, so that it can be reused; return the id of its results."""
     output_id = uuid.uuid4().hex
     data = {**record, "made": output_id, "outputs": _marks(folder)}
     files.write(folder / _DONE, json.dumps(data, indent=1).encode())
@@ -328,7 +328,7 @@ def save(folder: Path, record: Mapping[str, Any]) -> str:
 
 
 def saved(folder: Path) -> dict[str, Any] | None:
-    """What `save` wrote; None where the node has not completed, or its outputs have changed."""
+    """Return what `save` wrote; None if the node has not completed, or its outputs have changed."""
     try:
         record = json.loads((folder / _DONE).read_bytes())
         current = isinstance(record, dict) and record["outputs"] == _marks(folder)
@@ -338,7 +338,7 @@ def saved(folder: Path) -> dict[str, Any] | None:
 
 
 def _marks(folder: Path) -> list[list[Any]]:
-    """Name, size and time of every file among the outputs, in the order of their names.
+    """Return name, size and time of every file among the outputs, sorted by name.
 
     An output of a sweep is a link to that of a trial, whose files count.
     """

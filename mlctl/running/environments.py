@@ -1,4 +1,4 @@
-"""Virtual environments made of what the environments of documents say, kept by their content.
+"""Virtual environments for the environments of documents, cached by their content.
 
 conda's packages are taken by their names on the package index, as most have the same there; what
 is no package of Python is left out, with a note. The resolver is that of uv, or of pip.
@@ -38,7 +38,7 @@ _NO_PACKAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """Packages as pip names them, the Python they are for (`3.10`), and what is left out.
+    """Packages as pip names them, their Python (`3.10`), and what is left out.
 
     Paths among the packages are relative to `folder`.
     """
@@ -53,7 +53,7 @@ class Requirements:
 def with_environments(
     plan: JobPlan, cache: Path, python: str, note: Callable[[str], None]
 ) -> JobPlan:
-    """The plan with the Python of its own environment for each node whose document says packages.
+    """Give each node whose document names packages the Python of its own environment.
 
     `python` runs the others, and makes the environments where uv is not there.
 
@@ -79,7 +79,7 @@ def with_environments(
 
 
 def requirements(environment: EnvironmentSource) -> Requirements | None:
-    """What an environment says of packages; None where no file here does.
+    """Return the packages that an environment names; None if no local file does.
 
     Raises:
         RunError: its conda file or requirements cannot be read.
@@ -125,7 +125,7 @@ def _of_conda(environment: EnvironmentSource, conda: Mapping[str, Data]) -> Requ
 
 
 def as_pip(conda: str) -> str | None:
-    """A package of conda as pip names it; None for what is no package of Python, "" for Python."""
+    """Return a package of conda as pip names it; None if it is not for Python, "" for Python."""
     match = _CONDA.fullmatch(conda.strip())
     package = match["name"].lower() if match else ""
     if match is None or _NO_PACKAGE.fullmatch(package):
@@ -136,7 +136,7 @@ def as_pip(conda: str) -> str | None:
 
 
 def python_of(conda: str) -> str | None:
-    """The version of Python (`3.10`) that a line of conda asks for."""
+    """Return the version of Python (`3.10`) that a line of conda requests."""
     match = re.match(r"(?:[\w.-]+::)?python\b(?![\w.-]).*?(\d+\.\d+)", conda.strip().lower())
     return match[1] if match else None
 
@@ -146,7 +146,7 @@ def _listed(value: Data) -> Iterator[Data]:
 
 
 def _bound(conda: str) -> str:
-    """A bound of a version as pip has it: conda's `=1.2` is any 1.2, and a build is no part of it.
+    """Convert a bound of a version to pip's: conda's `=1.2` is any 1.2, and builds are dropped.
 
     Origin: docs.conda.io, "Package match specifications".
     """
@@ -158,7 +158,7 @@ def _bound(conda: str) -> str:
 
 
 def text_of(path: Path) -> str:
-    """The text of a conda file or of requirements.
+    """Return the text of a conda file or of requirements.
 
     Raises:
         RunError: it cannot be read.
@@ -170,7 +170,7 @@ def text_of(path: Path) -> str:
 
 
 def _made(needed: Requirements, cache: Path, python: str, note: Callable[[str], None]) -> str:
-    """The Python of a virtual environment with these packages, made unless it is there."""
+    """Return the Python of a virtual environment with these packages, created if missing."""
     uv = shutil.which("uv")
     base = _base(needed, python, uv, note)
     if needed.left_out:
@@ -199,7 +199,7 @@ def _made(needed: Requirements, cache: Path, python: str, note: Callable[[str], 
 
 
 def _base(needed: Requirements, python: str, uv: str | None, note: Callable[[str], None]) -> str:
-    """The Python to make an environment of: of its version where there is one."""
+    """Return the Python to create an environment with: of its version, if installed."""
     if needed.python is None:
         return python
     if uv is not None:
@@ -240,7 +240,7 @@ def _run(words: list[str], needed: Requirements) -> None:
 
 
 def _reason(lines: list[str]) -> str:
-    """The line of pip or uv that says why it failed: of a tree its two top lines."""
+    """Return the line of pip or uv that says why it failed; of a tree, its two top lines."""
     lines = [line for line in lines if line and not line.startswith("WARNING:")]
     if "ERROR: Exception:" in lines:  # pip's own traceback, whose last line is the reason
         return lines[-1]

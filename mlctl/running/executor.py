@@ -1,4 +1,4 @@
-"""The nodes of a job, run side by side: each once what it needs is there.
+"""Run the nodes of a job in parallel, each once its inputs exist.
 
 A step of a pipeline that has completed with the same command, code and inputs is taken as it is.
 """
@@ -47,7 +47,7 @@ _SHOWN = 100  # characters of a condition
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a job is run: where, how many nodes at once, files of each input, which node alone.
+    """How to run a job: where, how many nodes at once, files of each input, or only one node.
 
     `fresh` runs what has completed before, too.
     """
@@ -65,7 +65,7 @@ class RunSettings:
 
 @dataclass
 class JobRun:
-    """A run under way: what came of each node, and the ids of what they made.
+    """A run in progress: the result of each node, and the ids of its outputs.
 
     A node that has run again has another id, so what takes its outputs runs again, too.
     """
@@ -98,7 +98,7 @@ class JobRun:
         return {name: self.results[name] for name in self.plan.nodes if name in self.results}
 
     def check_inputs(self) -> None:
-        """Say what is not on this machine before anything runs.
+        """Report which inputs are missing on this machine before anything runs.
 
         Raises:
             RunError: an input of a node that is to be run is not here.
@@ -109,7 +109,7 @@ class JobRun:
                     raise RunError(f"{node.where}: {_not_here(name, value)}")
 
     def _chosen(self) -> list[str]:
-        """The nodes that are to be run; those that one alone needs are taken as they are."""
+        """Return the nodes to run; if one is selected, the nodes that it needs are reused."""
         only = self.settings.only
         if only is None:
             return list(self.plan.nodes)
@@ -147,7 +147,7 @@ class JobRun:
                 running[pool.submit(self._run, node)] = name
 
     def _not_begun(self, node: RunNode, *, stopped: bool) -> NodeResult | None:
-        """What comes of a node that does not run; None where it runs, or that is not known yet."""
+        """Return the result of a node that cannot run; None if it runs, or is still undecided."""
         folder = self._folder(node.name)
         for need in sorted(node.needs & self.results.keys()):
             if not self.results[need].status.is_well:
@@ -173,7 +173,7 @@ class JobRun:
         return NodeResult(RunStatus.BYPASSED, folder, why=why)
 
     def _sources(self, value: Produced) -> list[StepOutput]:
-        """The outputs of nodes that a value is, of those that ran."""
+        """Return the outputs that a value consists of, of nodes that ran."""
         match value:
             case StepOutput(node):
                 ran = self.results[node].status is not RunStatus.BYPASSED
@@ -196,7 +196,7 @@ class JobRun:
         return text.casefold() == "true"
 
     def _written(self, source: StepOutput) -> str:
-        """The text of an output that is a value: its file, as the command has written it.
+        """Read the text of an output that is a value from the file that the command wrote.
 
         Raises:
             RunError: the command has written none.
@@ -286,7 +286,7 @@ class JobRun:
         return node.python or self.settings.interpreter.python
 
     def _values(self, node: RunNode, folder: Path) -> dict[str, str]:
-        """The texts of the inputs of a command, by `inputs.NAME`."""
+        """Return the texts of the inputs of a command, by `inputs.NAME`."""
         return {
             f"inputs.{name}": self._text(node, name, value, folder)
             for name, value in node.inputs.items()
@@ -312,7 +312,7 @@ class JobRun:
                 raise RunError(_not_here(name, value))
 
     def _together(self, sources: list[StepOutput], place: Path) -> str:
-        """What all rounds of a loop left: a list of values, or the path of an MLTable."""
+        """Join what the rounds of a loop left: a list of values, or the path of an MLTable."""
         if self._is_value(sources[0]):
             return json.dumps([self._written(source) for source in sources])
         places = [self.results[source.node].output(source.name) for source in sources]
@@ -322,7 +322,7 @@ class JobRun:
         return self.plan.nodes[source.node].outputs.get(source.name) in commands.VALUE_TYPES
 
     def _copied(self, path: Path, place: Path) -> Path:
-        """Where a command finds an input of the user's: a copy that it may damage, or a sample."""
+        """Return where a command finds a user's input: a copy that it may damage, or a sample."""
         paths = [path] if files.is_file(path) else sorted(filter(files.is_file, path.rglob("*")))
         sampled = paths[: self.settings.sample]
         if len(sampled) == len(paths) and sum(file.stat().st_size for file in paths) > _COPIED:
@@ -338,7 +338,7 @@ class JobRun:
         return place
 
     def _key(self, node: RunNode) -> str:
-        """What a node is known by: its command, its code, and where its inputs come from."""
+        """Return a node's key for reuse: its command, its code, and the sources of its inputs."""
         values = {name: self._key_of(value) for name, value in node.inputs.items()}
         code = _content(node.code) if node.code is not None else ""
         sweep = repr(node.trials) if node.trials is not None else ""
@@ -365,7 +365,7 @@ class JobRun:
                 return f"elsewhere:{uri}"
 
     def _link_outputs(self) -> None:
-        """The outputs of the job itself, as links into those of its nodes."""
+        """Link the outputs of the job to those of its nodes."""
         place = self.settings.folder / "outputs"
         if place.is_symlink() or place.exists():
             shutil.rmtree(place, ignore_errors=True)
@@ -385,7 +385,7 @@ class JobRun:
 
 
 def _not_here(name: str, value: Elsewhere) -> str:
-    """What to do about an input that is not on this machine."""
+    """Say what to do about an input that is missing on this machine."""
     asset = value.uri.startswith("azureml:") and "://" not in value.uri
     declared = ", as does the file that declares it" if asset else ""
     return (
@@ -395,13 +395,13 @@ def _not_here(name: str, value: Elsewhere) -> str:
 
 
 def _sentence(error: OSError) -> str:
-    """What the system said, and of which file."""
+    """Return the system's message, with the file."""
     of = f" (`{error.filename}`)" if error.filename else ""
     return f"{error.strerror or error}{of}"
 
 
 def _content(path: Path) -> str:
-    """A hash of a file, or of the files that a folder of code or data has."""
+    """Hash a file, or the files of a folder of code or data."""
     digest = hashlib.sha256()
     for name, file in _files(path):
         status = file.stat()

@@ -1,4 +1,4 @@
-"""Commands in containers of the images that their environments name, by the `docker` on the path.
+"""Run commands in containers of their environments' images, by the `docker` on the path.
 
 All files are in the container where they are here: the run's to be read, the command's own folder
 to be written, by the user who runs mlctl. What killed mlctl has left is removed by the next run.
@@ -29,7 +29,7 @@ ENV PATH=/azureml-envs/mlctl/bin:$PATH
 
 
 def with_images(plan: JobPlan, note: Callable[[str], None]) -> JobPlan:
-    """The plan with the image of its environment for each command; docker builds what is files.
+    """Give each command the image of its environment; docker builds those that are files.
 
     Raises:
         RunError: there is no docker here, it does not run, or it cannot build an image.
@@ -50,7 +50,7 @@ def with_images(plan: JobPlan, note: Callable[[str], None]) -> JobPlan:
 
 
 def _image(environment: EnvironmentSource, note: Callable[[str], None]) -> str:
-    """The name or the id of the image; "" where no file here says which it is."""
+    """Return the name or the id of the image; "" if no local file names one."""
     image, conda = (environment.data.get(key) for key in ("image", "conda_file"))
     build = environment.data.get("build")
     if image is None and not isinstance(build, Mapping):
@@ -73,7 +73,7 @@ def _image(environment: EnvironmentSource, note: Callable[[str], None]) -> str:
 
 
 def words(node: RunNode, command: str, folder: Path, root: Path, names: Iterable[str]) -> list[str]:
-    """The words that run a command of a run in `root`; `names` are the variables that it gets."""
+    """Return the words that run a command of a run in `root`; `names` are its variables."""
     data = [value.path for value in node.inputs.values() if isinstance(value, LocalData)]
     mounts = [*(f"{path}:{path}:ro" for path in (root, *data)), f"{folder}:{folder}"]
     return [
@@ -98,7 +98,7 @@ def _label(folder: Path) -> str:
 
 
 def _ask(*arguments: str) -> str:
-    """What docker prints.
+    """Run docker, and return its output.
 
     Raises:
         RunError: it is not there, or it fails.

@@ -1,4 +1,4 @@
-"""What is run: nodes of a job, where their inputs come from, what came of them; plain values."""
+"""The nodes of a local job, the sources of their inputs, and their results, as plain values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlctl.rehearsal.scoring.parallel import ParallelStep
 
 
 class RunError(Exception):
-    """A job that cannot be run here; one sentence for people."""
+    """A job that cannot run here; the message is one sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class LocalData:
-    """A file or folder of the user's."""
+    """A local file or folder of the user."""
 
     path: Path
 
@@ -41,7 +41,7 @@ class StepOutput:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Data that is not on this machine: what the file says of it, and the input that is typed."""
+    """Data that is not on this machine: its text in the file, and the input to replace it."""
 
     uri: str
     typed: str = ""
@@ -61,14 +61,14 @@ Value: TypeAlias = Literal | LocalData | Produced | Elsewhere
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition under which a node runs: the value, and whether it has to be true."""
+    """A condition under which a node runs: the value, and whether it must be true."""
 
     value: Value
     expected: bool
 
 
 def produced_by(value: Value) -> Iterator[StepOutput]:
-    """The outputs of nodes that a value may be."""
+    """Return the outputs of nodes that a value may be."""
     if isinstance(value, StepOutput):
         yield value
     elif isinstance(value, LoopOutput):
@@ -78,7 +78,7 @@ def produced_by(value: Value) -> Iterator[StepOutput]:
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """A sweep: its search space and algorithm as YAML has them, what is compared, how many."""
+    """A sweep: its search space and algorithm as in YAML, the metric, and the number of trials."""
 
     space: Mapping[str, Data]
     algorithm: str
@@ -91,7 +91,7 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSource:
-    """An environment that a document names: what is said of it here, in which folder."""
+    """An environment that a document names: its local description, and the folder of that."""
 
     name: str
     data: Mapping[str, Data]
@@ -134,18 +134,18 @@ class RunNode:
 
     @property
     def values(self) -> list[Value]:
-        """What it takes: its inputs, and what says whether it runs."""
+        """Return the values that it needs: its inputs, and its conditions."""
         return [*self.inputs.values(), *(guard.value for guard in self.guards)]
 
     @property
     def needs(self) -> set[str]:
-        """The nodes whose outputs it takes."""
+        """Return the nodes whose outputs it needs."""
         return {output.node for value in self.values for output in produced_by(value)}
 
 
 @dataclass(frozen=True, slots=True)
 class JobPlan:
-    """The nodes of a job in an order in which each comes after what it needs.
+    """The nodes of a job in order: each comes after those that it needs.
 
     `outputs` are those of the job itself. With `goes_on` a failure stops only what needs it.
     """
@@ -173,7 +173,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """What came of a node: seconds, its folder, what it logged, why it failed, in a sentence.
+    """The result of a node: seconds, folder, logged metrics, and why it failed in a sentence.
 
     `trials` are those of a sweep.
     """
@@ -189,9 +189,9 @@ class NodeResult:
 
     @property
     def log(self) -> Path:
-        """What it wrote to its standard output and error."""
+        """Read its standard output and error."""
         return self.folder / "log.txt"
 
     def output(self, name: str) -> Path:
-        """The place of one of its outputs."""
+        """Return the place of one of its outputs."""
         return self.folder / "outputs" / name

@@ -1,4 +1,4 @@
-"""A parallel step: mini-batches of its input, scored by the workers of rehearsals."""
+"""Run a parallel step: mini-batches of its input, scored by the workers of rehearsals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(
 def score(
     deployment: Deployment, inputs: Inputs, folder: Path, conditions: Conditions
 ) -> RehearsalOutcome:
-    """Every mini-batch once, in order, on the slots of a deployment.
+    """Score every mini-batch once, in order, on the slots of a deployment.
 
     Raises:
         RunError: the script cannot be used.
@@ -85,7 +85,7 @@ def _inputs(
     folder: Path,
     conditions: Conditions,
 ) -> Inputs:
-    """The input that is split."""
+    """Return the input that is split."""
     name = next((name for name in node.inputs if node.splits(name)), None)
     if name is None:
         raise RunError(f"{node.where}: `input_data` names no input of the step")
@@ -102,7 +102,7 @@ def _inputs(
 
 
 def _write_rows(node: RunNode, outcome: RehearsalOutcome, folder: Path) -> None:
-    """The rows of all mini-batches in their order, in the output of `append_row_to`."""
+    """Write the rows of all mini-batches in order to the output of `append_row_to`."""
     step = node.parallel
     assert step is not None
     task = step.setting("task")

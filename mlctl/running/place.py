@@ -1,4 +1,4 @@
-"""The folder that a job is run in: one of its own, and of one run at a time."""
+"""The folder of a job run, which only one run uses at a time."""
 
 from __future__ import annotations
 

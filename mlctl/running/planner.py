@@ -1,4 +1,4 @@
-"""A job document as nodes to be run, those of nested pipelines among them, with values bound.
+"""Convert a job document to nodes, including those of nested pipelines, with values bound.
 
 What an expression may name where is said in `kinds/expressions`. A component's input without a
 value takes its default; an optional one without either is left out of `$[[...]]`.
@@ -48,7 +48,7 @@ _OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
 
 
 def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> JobPlan:
-    """What there is to run of a job; `typed` are inputs by name, or `STEP.NAME`, over its own.
+    """Plan what to run of a job; `typed` are inputs by name, or `STEP.NAME`, over its own.
 
     Raises:
         RunError: an expression leads nowhere, an input has no value, or a step is of a type that is
@@ -98,7 +98,7 @@ class _Planner:
         self.known: set[str] = set()
 
     def component(self, step: Step) -> Part:
-        """What a step runs.
+        """Return the component that a step runs.
 
         Raises:
             RunError: no file that was named declares it.
@@ -114,7 +114,7 @@ class _Planner:
     def pipeline(
         self, prefix: str, part: Part, inputs: Mapping[str, Value], job: Resource
     ) -> tuple[dict[str, RunNode], dict[str, Produced]]:
-        """The nodes of a pipeline, and where its outputs come from."""
+        """Return the nodes of a pipeline, and where its outputs come from."""
         part = _unrolled(part, inputs)
         pipeline = Pipeline(job, part, steps_of(part, self.graph, self.read))
         names, cycle = order(pipeline)
@@ -150,7 +150,7 @@ class _Planner:
         outer: Mapping[str, Value] | None,
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> RunNode:
-        """A step of a pipeline whose inputs are `outer`; without, a job by itself."""
+        """Read a step of a pipeline whose inputs are `outer`, or without these a job by itself."""
         runs = step.runs or step.part
         kind = str(step.part.data.get("type") or runs.data.get("type") or "command").casefold()
         if kind in _NOT_RUN:
@@ -206,7 +206,7 @@ class _Planner:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> tuple[Guard, ...]:
-        """The conditions that steps of control flow put on a step."""
+        """Return the conditions that control flow puts on a step."""
         conditions = part.mapping(control_flow.CONDITION)
         return guards_of(conditions, lambda text: self.value(part, text, outer, produced))
 
@@ -218,7 +218,7 @@ class _Planner:
         outer: Mapping[str, Value] | None = None,
         produced: Mapping[str, Mapping[str, Produced]] | None = None,
     ) -> dict[str, Value]:
-        """The inputs of a step with a value: typed, given, or the default of the component."""
+        """Return the inputs of a step with a value: typed, set, or the component's default."""
         bound: dict[str, Value] = {}
         declared = runs.mapping(INPUTS)
         for key in {**declared, **part.mapping(INPUTS)}:
@@ -256,7 +256,7 @@ class _Planner:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
-        """What an input says as a value; None where it is an optional input without one."""
+        """Read an input as a value; None if it is an optional input without one."""
         if isinstance(written, dict):
             return self.entry(part, written, outer, produced)
         if not isinstance(written, str):
@@ -282,7 +282,7 @@ class _Planner:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
-        """What an input that is a mapping says as a value, as `value`."""
+        """Read an input that is a mapping, like `value`."""
         inner = written.get("path", written.get("value", written.get("default")))
         is_data = "path" in written or str(written.get("type", "")).startswith(
             ("uri_", "mltable", "mlflow", "custom", "triton")
@@ -300,7 +300,7 @@ class _Planner:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
-        """What `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME` stands for."""
+        """Resolve `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME`."""
         match path:
             case ("parent", "inputs", *names):
                 return outer.get(".".join(names))
@@ -311,7 +311,7 @@ class _Planner:
         raise RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
 
     def data(self, part: Part, text: str) -> Value:
-        """Data on this machine: by its path, or by an asset of the files that were named."""
+        """Find data on this machine, by its path or as an asset of the given files."""
         for kind in (DATA, MODEL) if text.startswith("azureml:") else ():
             reference = Reference.parse(text, kind.name)
             target = reference.address if reference is not None else None
@@ -326,7 +326,7 @@ class _Planner:
         return LocalData(files.real(path))
 
     def environment(self, part: Part, written: Data) -> EnvironmentSource | None:
-        """What an environment is that a step names, as far as it is written here."""
+        """Read the environment that a step names, as far as local files describe it."""
         if written is None:
             return None
         if isinstance(written, dict):
@@ -342,7 +342,7 @@ class _Planner:
         return EnvironmentSource(str(written), {}, part.document.folder)
 
     def code(self, part: Part, written: Data) -> Path | None:
-        """The folder or file of the code; None where a command needs none."""
+        """Return the folder or file of the code; None if a command needs none."""
         if written is None:
             return None
         path = part.document.folder / local_path(str(written))
@@ -354,7 +354,7 @@ class _Planner:
 def guards_of(
     conditions: Mapping[str, Data], value: Callable[[str], Value | None]
 ) -> tuple[Guard, ...]:
-    """The guards that are conditions; `value` is what the text of one stands for."""
+    """Return the guards of conditions; `value` resolves the text of one."""
     return tuple(
         Guard(value(str(text)) or Literal(""), expected == "true")
         for expected, texts in conditions.items()
@@ -363,7 +363,7 @@ def guards_of(
 
 
 def in_loop(loop: Data, before: Produced | None, value: Produced) -> Produced:
-    """An output of a pipeline that is that of a step; of a loop's round together with others."""
+    """Return the output of a step as one of its pipeline's; of a loop's round with the others."""
     if not loop:
         return value
     rounds = before.rounds if isinstance(before, LoopOutput) else ()
@@ -371,7 +371,7 @@ def in_loop(loop: Data, before: Produced | None, value: Produced) -> Produced:
 
 
 def _unrolled(part: Part, inputs: Mapping[str, Value]) -> Part:
-    """A pipeline with the rounds of loops in place of steps of control flow."""
+    """Replace the control flow of a pipeline by the rounds of its loops."""
 
     def text_of(name: str) -> str | None:
         value = inputs.get(name)
@@ -387,7 +387,7 @@ def _unrolled(part: Part, inputs: Mapping[str, Value]) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What a step says, else what it runs says."""
+    """The settings of a step, else of what it runs."""
 
     step: Part
     runs: Part
@@ -430,7 +430,7 @@ def _seconds(value: Data) -> float | None:
 
 
 def trials_of(value: Callable[[str], Data], early: Mapping[str, Data]) -> Trials:
-    """The sweep that a step says; `value` gives its fields in the spelling of components."""
+    """Read the sweep of a step; `value` returns its fields in the spelling of components."""
 
     def mapping(key: str) -> Mapping[str, Data]:
         data = value(key)

@@ -1,4 +1,4 @@
-"""`python` and `pip` as a command finds them: those of its Python, and of packages of its own.
+"""The `python` and `pip` that a command finds: those of its Python, with its own packages.
 
 On Azure the container of a step is its own. Here `pip install` makes a virtual environment in the
 folder of the step first, which sees the packages of the Python beside its own: neither that Python

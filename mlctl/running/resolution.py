@@ -1,4 +1,4 @@
-"""What a package index has for an environment, by the resolver of uv or of pip; none is our own.
+"""What a package index has for an environment, resolved by uv or pip.
 
 Nothing is installed, and no code of a package or of the folder at hand is run: what is asked for
 are wheels, by names and versions alone, in an empty folder. What is published as source alone is
@@ -52,14 +52,14 @@ _OPTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """A resolver for one Python on Linux, x86-64; options of pip are told to it as they are."""
+    """A resolver for one Python on Linux, x86-64; options of pip are passed on."""
 
     python: str
     options: tuple[str, ...] = ()
     left_out: set[str] = field(default_factory=set)
 
     def resolve(self, packages: Iterable[str]) -> tuple[Mapping[str, str], str]:
-        """The version of each package, or what the resolver says of why there is none.
+        """Return the version of each package, or the resolver's reason for failing.
 
         Raises:
             RunError: there is no resolver, or no index.
@@ -103,7 +103,7 @@ def _pip() -> list[str]:
 
 
 def _versions(out: str) -> Mapping[str, str]:
-    """The versions that uv lists, or those of pip's report."""
+    """Return the versions that uv lists, or those of pip's report."""
     if out.lstrip().startswith("{"):
         installed = (entry["metadata"] for entry in json.loads(out)["install"])
         return {_name(data["name"]): data["version"] for data in installed}
@@ -111,7 +111,7 @@ def _versions(out: str) -> Mapping[str, str]:
 
 
 def short(answer: str) -> str:
-    """The sentence of a resolver that says what is wrong, from what it says in one line."""
+    """Return the sentence of a resolver's output that says what is wrong, on one line."""
     start = max(answer.find("Because "), 0)
     match = _SENTENCE.search(answer, start)
     text = re.sub(r"^(?:ERROR|error): |`", "", match[0] if match else answer).strip(" .")
@@ -121,7 +121,7 @@ def short(answer: str) -> str:
 def failures(
     lines: Sequence[PackageLine], python: str, folder: Path, notes: list[str]
 ) -> Iterator[Diagnostic]:
-    """What an index does not have of the packages of an environment; what is not asked is noted.
+    """Find the packages of an environment that an index lacks; note which are not checked.
 
     conda's packages are asked for by their names on the index. It may lack what conda has: what
     resolves without them is a warning.
@@ -182,7 +182,7 @@ def failures(
 
 
 def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, str], str]:
-    """The versions of packages, or what the resolver says against them.
+    """Return the versions of packages, or the resolver's objection.
 
     What no Python has wheels of is left out from then on.
     """
@@ -203,7 +203,7 @@ def _is_source(resolver: Resolver, name: str) -> bool:
 
 
 def _option(text: str, folder: Path) -> str | None:
-    """An option that says where wheels are; a folder of them is found from anywhere."""
+    """Return an option that names wheels, with the absolute path of a folder."""
     match = _OPTION.fullmatch(text) if text.isprintable() else None
     if match is None or match[1] is None:
         return match and match[0]
@@ -212,10 +212,10 @@ def _option(text: str, folder: Path) -> str | None:
 
 
 def _name(text: str) -> str:
-    """The package that a text begins with, spelt as the index does."""
+    """Return the package that a text begins with, spelt as in the index."""
     return re.sub(r"[-_.]+", "-", re.split(r"[\[=<>!~;@ ]", text, maxsplit=1)[0]).casefold()
 
 
 def _unbound(text: str) -> str:
-    """A package without its versions, extras kept."""
+    """Return a package without its versions, extras kept."""
     return re.split(r"[=<>!~;@ ]", text, maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""The rule of what only a package index knows."""
+"""The rule whose findings only a package index can give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep: trials with values of its search space, of which the best one's outputs are the sweep's.
+"""Run a sweep: trials with values of its search space; the best one's outputs are the sweep's.
 
 What is compared is the last value of the primary metric that a trial has logged by MLflow.
 """
@@ -56,7 +56,7 @@ def run(
 
 
 def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """The values of a trial by the names that commands have for them."""
+    """Return the values of a trial under the names that commands use."""
     return {
         f"{root}.{name}": str(value)
         for name, value in parameters.items()
@@ -67,7 +67,7 @@ def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
 def _trial(
     node: RunNode, values: Mapping[str, str], stopping: _Stopping, conditions: Conditions
 ) -> NodeResult:
-    """One trial, in a folder of its own."""
+    """Run one trial in its own folder."""
     place = stopping.folder
     trial = replace(node, name=f"{node.name}_{stopping.number}", trials=None)
     commands.lay_out(place, node.code, node.outputs, conditions.interpreter.python)
@@ -82,7 +82,7 @@ def _trial(
 
 
 class _Stopping:
-    """The policy of early termination, asked at each interval of reports of the primary metric.
+    """The policy of early termination, evaluated at each interval of primary metric reports.
 
     Source: learn.microsoft.com/azure/machine-learning/how-to-tune-hyperparameters, section Early
     termination. `reports` are those of all trials, by their number.
@@ -141,7 +141,7 @@ class _Stopping:
 
 
 def _best(node: RunNode, sweep: Trials, results: list[NodeResult], folder: Path) -> NodeResult:
-    """The sweep as its best trial; it fails where none has completed with the metric."""
+    """Return the best trial as the sweep's result; fail if none completed with the metric."""
     completed = [result for result in results if result.status is RunStatus.COMPLETED]
     measured = [result for result in completed if sweep.metric in result.metrics]
     if not measured:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.change.export import laid_out
+from mlctl.cli.change.export import format_text
 from mlctl.cli.files.fmt import canonical
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
@@ -33,7 +33,7 @@ def exported(backend: Backend, placeholders: Placeholders) -> list[Resource]:
         for live in backend.list_all([kind]):
             if pointer.get(live.body, ("properties", "isAnonymous")):
                 continue
-            text = laid_out(document(live, backend.scope, backend.location, placeholders))
+            text = format_text(document(live, backend.scope, backend.location, placeholders))
             told = {name: value or "a-secret" for name, value in placeholders.values.items()}
             report = Report()
             (read,) = source.load(f"{live.address}.yml", text, report)

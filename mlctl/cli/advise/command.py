@@ -13,10 +13,10 @@ from mlctl.cli.forecast.args import (
     CloudArgs,
     SubjectArgs,
     WorkerArgs,
-    begun,
     executor_of,
     settings_of,
     weather_of,
+    with_beginning,
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject, stated_prices
@@ -66,7 +66,7 @@ class SearchArgs(BeginArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WishArgs:
-    """What a recommended configuration has to keep."""
+    """What a recommended configuration must satisfy."""
 
     deadline: str | None = flag("Late in one case of 20 at most.", metavar="DURATION")
     max_cost: float | None = flag("What it may cost until it is done.", min=0, metavar="USD")
@@ -129,15 +129,15 @@ def _advice(
     workers: WorkerArgs,
     stated: StatedPrices,
 ) -> tuple[dict[str, Any], bool]:
-    """The advice as data, and whether the search went to its end."""
+    """Return the advice as data, and whether the search completed."""
     from mlctl.forecast.advice import advice, search
     from mlctl.forecast.advice.search import places as known_places
     from mlctl.forecast.batch.policy import RecoveryPolicy
 
     wished = _wishes(wishes, subject)
-    [weather] = begun([weather_of(args.weather)], args)
+    [weather] = with_beginning([weather_of(args.weather)], args)
     quota = quotas(session, subject)
-    vary, seed = varied(args.vary or USUAL), str(args.seed)
+    vary, seed = parse_vary(args.vary or USUAL), str(args.seed)
     if wished.deadline_s is None and "deadline" in vary.get("policy", ()):
         raise UsageError("--vary policy=deadline needs a --deadline.")
     places, without_price = known_places(subject, stated, *_places(args, stated))
@@ -152,10 +152,10 @@ def _advice(
 
 
 def _places(args: SearchArgs, stated: StatedPrices) -> tuple[list[str], list[str]]:
-    """The regions and the sizes to try."""
+    """Return the regions and the sizes to try."""
     regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
     if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
-        raise UsageError("--price and --low-priority-ratio are of one size in one region.")
+        raise UsageError("--price and --low-priority-ratio apply to one size in one region.")
     return regions, sizes
 
 
@@ -171,7 +171,7 @@ def _wishes(args: WishArgs, subject: Subject) -> Wishes:
 def _within_quota(
     candidates: Iterable[Candidate], subject: Subject, quota: Quotas
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """The configurations to try, of which what there is is the first, and those over the quota."""
+    """Return the configurations to try, the current one first, and those over the quota."""
     from mlctl.forecast.fields import ForecastError
 
     tried: list[Candidate] = []
@@ -195,10 +195,10 @@ def _page(data: Mapping[str, Any]) -> str:
 
 
 def quotas(session: Session, subject: Subject) -> Quotas:
-    """The quotas of the workspace; the documented ones, which is said, where none answers."""
+    """Return the workspace's quotas, or the documented ones with a note."""
     from mlctl.forecast import quotas as known
 
-    why = "it tells none"
+    why = "it returns none"
     try:
         with session.backend() as backend:
             live = known.live(subject, backend)
@@ -217,7 +217,7 @@ def write_settings(
     paths: Sequence[str],
     output: ForecastFormat,
 ) -> None:
-    """Write settings into the files that say them, and show what `mlctl plan` says of that."""
+    """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
     from mlctl.forecast.advice.patch import patched
 
@@ -231,18 +231,20 @@ def write_settings(
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")
     for name, why in unwritten.items():
-        session.note(f"{name} is left: {why}; change it where it is said")
+        session.note(f"{name} is unchanged: {why}; change it where it is set")
     if changed:
         _show_plan(session, paths, output)
 
 
 def _show_plan(session: Session, paths: Sequence[str], output: ForecastFormat) -> None:
-    """The plan of the files as they are now, on stdout after advice for people, else on stderr."""
+    """Show the plan of the changed files: on stdout after advice for people, else on stderr."""
     try:
         with session.backend() as backend:
             planned = load_and_plan(session, backend, paths, new_report(session, None))
     except (ServiceError, ScopeError) as error:
-        session.note(clean(f"there is no plan of that, for the workspace cannot be read: {error}"))
+        session.note(
+            clean(f"the change cannot be planned, because the workspace cannot be read: {error}")
+        )
         return
     if planned is None:
         return
@@ -258,8 +260,8 @@ _MOST_VALUES = 64  # of a field
 _NAMES = {"max_concurrency_per_instance": "concurrency"}  # as the files call it
 
 
-def varied(texts: Sequence[str]) -> dict[str, list[Data]]:
-    """What `--vary` tries, by field."""
+def parse_vary(texts: Sequence[str]) -> dict[str, list[Data]]:
+    """Return the values that `--vary` tries, by field."""
     from mlctl.forecast.advice.search import FIELDS
 
     values_by_field: dict[str, list[Data]] = {}
@@ -267,7 +269,7 @@ def varied(texts: Sequence[str]) -> dict[str, list[Data]]:
         name, _, values = text.partition("=")
         name = _NAMES.get(name, name)
         if name not in FIELDS:
-            raise InvalidValue(f"`{name}` is none of {', '.join(FIELDS)}", flag="--vary")
+            raise InvalidValue(f"`{name}` is not one of {', '.join(FIELDS)}", flag="--vary")
         values_by_field[name] = _values(text, name, values)
     return values_by_field
 
@@ -292,7 +294,7 @@ def _values(text: str, name: str, values: str) -> list[Data]:
     try:
         low, dots, high = values.partition("..")
         numbers = (
-            _doubling(int(low), int(high)) if dots else [int(text_) for text_ in values.split(",")]
+            _double(int(low), int(high)) if dots else [int(text_) for text_ in values.split(",")]
         )
     except ValueError:
         numbers = []
@@ -302,8 +304,8 @@ def _values(text: str, name: str, values: str) -> list[Data]:
     return list(numbers)
 
 
-def _doubling(low: int, high: int) -> list[int]:
-    """From `low` to `high`, both included, each twice the one before; 0 is followed by 1."""
+def _double(low: int, high: int) -> list[int]:
+    """Return `low` to `high`, both included, doubling each time; 0 is followed by 1."""
     numbers: list[int] = []
     if low < 0 or high < low:
         return numbers

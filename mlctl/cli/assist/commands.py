@@ -17,9 +17,9 @@ def lsp(session: Session) -> Exit:
     try:
         from mlctl.cli.assist.server import server
     except ImportError:
-        raise _absent("lsp") from None
+        raise _missing_extra("lsp") from None
     _note(session, "an editor")
-    # It closes what it writes to, which the command's own standard output must survive.
+    # It closes its output, but the command's own standard output must stay open.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         server().start_io(stdout=answers)
     return Exit.OK
@@ -33,19 +33,19 @@ def mcp(session: Session) -> Exit:
     try:
         from mlctl.cli.assist.tools import server
     except ImportError:
-        raise _absent("mcp") from None
+        raise _missing_extra("mcp") from None
     _note(session, "an agent's program")
     server().run("stdio")
     return Exit.OK
 
 
 def _note(session: Session, whose: str) -> None:
-    """On a terminal somebody waits for something to happen."""
+    """Explain on a terminal why nothing happens."""
     if sys.stdin.isatty():
         session.say(f"note: {whose} starts this and talks to it; Ctrl-C ends it")
 
 
-def _absent(extra: str) -> Permanent:
+def _missing_extra(extra: str) -> Permanent:
     return Permanent(
         "MissingExtra", f'`mlctl {extra}` needs the extra: pip install "mlctl-azure[{extra}]"'
     )

@@ -1,4 +1,4 @@
-"""What an editor asks of a text: its findings, what may stand at a place, what a field means.
+"""What an editor asks of a text: its findings, completions at a place, the meaning of a field.
 
 Places are zero-based lines and code points. Nothing here knows a protocol.
 """
@@ -26,12 +26,12 @@ from mlctl.schema.text import enumerated
 
 _KEY = re.compile(r"^(?P<indent>\s*(?:- +)*)(?P<key>[\w$.-]+)\s*:(?:\s|$)")
 _SUGGESTION = re.compile(r"did you mean `([^`]+)`\?")
-_MOST_FILES = 1000  # of a folder whose names are offered
+_MOST_FILES = 1000  # of a folder whose names are suggested
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A word that may stand at a place, what it is, and its documentation."""
+    """A word to complete, its description, and its documentation."""
 
     word: str
     detail: str = ""
@@ -39,7 +39,7 @@ class Completion:
 
 
 def findings(path: Path, text: str) -> list[Diagnostic]:
-    """What `mlctl validate` says of a file with this text, by the project that it is in."""
+    """Return what `mlctl validate` reports on a file with this text, in its project."""
     session = _session(path)
     report = Report()
     files = Files.with_texts({path: text})
@@ -48,7 +48,7 @@ def findings(path: Path, text: str) -> list[Diagnostic]:
 
 
 def _session(path: Path) -> Session:
-    """The session of a command about a file, in the first environment of its project."""
+    """Return a session for a file, in the first environment of its project."""
     session = Session(GlobalArgs(), dict(os.environ), [str(path)])
     environments = session.settings.project.environments
     if environments and "MLCTL_ENV" not in session.environment:
@@ -62,13 +62,13 @@ def _is_of(finding: Diagnostic, path: Path) -> bool:
 
 
 def suggestion(finding: Diagnostic) -> str | None:
-    """The word that a hint has in place of what is underlined."""
+    """Return the word with which a hint would replace the underlined text."""
     match = _SUGGESTION.search(finding.hint or "")
     return match[1] if match else None
 
 
 def path_at(text: str, line: int) -> Pointer:
-    """The keys above and on a line, by their indentation: a text under way is no YAML yet."""
+    """Return the keys above and on a line, by indentation: unfinished text may not be YAML."""
     lines = text.splitlines()
     path: list[str] = []
     depth = 1 << 30
@@ -86,7 +86,7 @@ def path_at(text: str, line: int) -> Pointer:
 
 
 def kind_of(text: str) -> Kind | None:
-    """The kind of a document that may be incomplete."""
+    """Return the kind of a document, which may be incomplete."""
     lines = (_KEY.match(line) for line in text.splitlines())
     top = [match["key"] for match in lines if match and not match["indent"]]
     stated = re.search(r"^\$schema:\s*(\S+)", text, re.MULTILINE)
@@ -100,9 +100,9 @@ def kind_of(text: str) -> Kind | None:
 def completions(
     text: str, line: int, column: int, names: Mapping[str, list[str]]
 ) -> list[Completion]:
-    """The fields that may begin at a place, or the values of the field before it.
+    """Return the fields that can begin at a place, or values of the field before it.
 
-    `names` are references by kind, as `declared_names` gives them.
+    `names` are references by kind, as `declared_names` returns them.
     """
     kind = kind_of(text)
     if kind is None:
@@ -126,7 +126,7 @@ def completions(
 
 
 def _above(lines: list[str], indent: int) -> Pointer:
-    """The keys around a line with this indentation."""
+    """Return the keys that enclose a line with this indentation."""
     for number in range(len(lines) - 1, -1, -1):
         match = _KEY.match(lines[number])
         if match is not None and len(match["indent"]) < indent:
@@ -135,7 +135,7 @@ def _above(lines: list[str], indent: int) -> Pointer:
 
 
 def _siblings(lines: list[str], line: int, indent: int) -> set[str]:
-    """The keys of the mapping that a line is in."""
+    """Return the keys of the mapping that contains a line."""
     keys: set[str] = set()
     for numbers in (range(line - 1, -1, -1), range(line + 1, len(lines))):
         for number in numbers:
@@ -148,7 +148,7 @@ def _siblings(lines: list[str], line: int, indent: int) -> set[str]:
 
 
 def _levels(kind: Kind, at: Pointer) -> list[Schema]:
-    """What each form of a kind has at a path."""
+    """Return the schemas of each form of a kind at a path."""
     levels = [form for _, form in schema.forms(schema.resolved(kind.schema))]
     for key in at:
         levels = [inner for level in levels for name, inner in _properties(level) if name == key]
@@ -178,7 +178,7 @@ def _values(level: Schema, names: Mapping[str, list[str]]) -> Iterator[Completio
 
 
 def declared_names(folder: Path) -> dict[str, list[str]]:
-    """The references to what the files of a folder declare, by kind."""
+    """Return references to what a folder's files declare, by kind."""
     names: dict[str, list[str]] = {}
     for file in source.discover([str(folder)], Report())[:_MOST_FILES]:
         try:
@@ -194,7 +194,7 @@ def declared_names(folder: Path) -> dict[str, list[str]]:
 
 @lru_cache(maxsize=4 * _MOST_FILES)
 def _declared(path: str, _modified: int, _size: int) -> tuple[str, str] | None:
-    """The kind that a file declares, and the reference to it; read again once it has changed."""
+    """Return the kind that a file declares, and a reference; cached until the file changes."""
     data = _plain(path)
     kind = by_schema(data) or infer(data)
     if not isinstance(kind, Kind) or not isinstance(data.get("name"), str):
@@ -213,7 +213,7 @@ def _plain(path: str) -> dict[str, Data]:
 
 
 def hover(text: str, line: int) -> str | None:
-    """What `mlctl explain` says of the field on a line; None where there is none."""
+    """Return what `mlctl explain` says of the field on a line; None if it says nothing."""
     kind, at = kind_of(text), path_at(text, line)
     if kind is None or not at:
         return None
@@ -221,5 +221,5 @@ def hover(text: str, line: int) -> str | None:
         try:
             return explain(".".join([kind.name, *map(str, at)]), ())
         except ValueError:
-            at = at[:-1]  # a name that the user gave: of a step, an input, a tag
+            at = at[:-1]  # a name that the user chose: of a step, an input, a tag
     return None

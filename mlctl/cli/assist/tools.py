@@ -1,6 +1,6 @@
-"""The tools of `mlctl mcp`: what an agent may ask of mlctl. Each reads, and none writes.
+"""The tools of `mlctl mcp`: what agents may ask. Each reads, and none writes.
 
-A tool is a command of mlctl in a process of its own, so that one that takes too long can be ended.
+A tool runs a command of mlctl in a new process, so that it can be ended if it takes too long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST = 200_000  # characters of an answer
 
 
 def server() -> MCPServer:
-    """A server with the tools validate, plan, explain, simulate and drift."""
+    """Return a server with the tools validate, plan, explain, simulate and drift."""
     serving = MCPServer("mlctl", version=__version__, instructions=_INSTRUCTIONS)
     for tool in (validate, plan, explain, simulate, drift):
         serving.tool(annotations=_READS)(tool)
@@ -65,7 +65,7 @@ def _backend(name: str) -> list[str]:
 
 
 def _mlctl(verb: str, positional: list[str], *flags: str) -> str:
-    """What a command prints; its errors where it prints nothing."""
+    """Return a command's output, or its errors if it prints nothing."""
     if any(word.startswith("-") for word in positional):
         return "a path or word does not begin with `-`"
     words = [sys.executable, "-P", "-m", "mlctl", verb, *positional, *flags, "--only-show-errors"]

@@ -1,1 +1,1 @@
-"""The commands that az has too: verbs on kinds, jobs, and their flags."""
+"""The commands that az has too: verbs on kinds and jobs, and their flags."""

@@ -36,14 +36,14 @@ def plan_and_apply(
 ) -> Exit:
     """Plan what was loaded, show the plan, apply it, and print what was written unless `silent`.
 
-    `edited`: what was loaded are live resources that were edited, with all their tags.
+    `edited`: what was loaded are edited live resources, with all their tags.
     """
     report = loaded.report
     if len(report) and (report.failed or not session.quiet):
         session.show(report)
     if report.failed:
         return Exit.ERROR
-    planned = _planned(session, backend, loaded, args, edited=edited)
+    planned = _plan(session, backend, loaded, args, edited=edited)
     plan = planned.plan
     if args.dry_run:
         print_plan(session, plan, args.output)
@@ -51,21 +51,21 @@ def plan_and_apply(
     if _refused(session, plan, args):
         return why_not(plan) or Exit.ERROR
     if plan.empty:
-        session.note("No changes: it is so already.")
+        session.note("No changes.")
     elif any(change.action is not Action.CREATE for change in plan.pending):
         session.show_plan(plan, quiet=not session.has_notes)
     elif not session.quiet:
         session.show_findings(plan.warnings)
     code = carry_out(session, backend, planned, args)
     if code is Exit.OK and not args.no_wait and not silent:
-        _print_made(session, backend, plan, loaded.resources, args)
+        _print_written(session, backend, plan, loaded.resources, args)
     return code
 
 
-def _planned(
+def _plan(
     session: Session, backend: Backend, loaded: LoadedConfig, args: WriteArgs, *, edited: bool
 ) -> Planned:
-    """The plan for what was loaded, which belongs to no project."""
+    """Plan what was loaded, which belongs to no project."""
     graph = loaded.graph
     entries = session.journals.changes().values()
     unfinished = [entry for entry in entries if entry.related & graph.resources.keys()]
@@ -84,14 +84,14 @@ def _planned(
 
 
 def why_not(plan: Plan) -> Exit:
-    """The exit code of a plan that cannot be applied; OK where it can."""
+    """Return the exit code of a plan that cannot be applied; OK if it can."""
     if plan.refusals:
         return Exit.REFUSED
     return Exit.ERROR if plan.rejections else Exit.OK
 
 
 def _refused(session: Session, plan: Plan, args: WriteArgs) -> bool:
-    """Whether the plan would be rejected, or replaces something without --replace; says so."""
+    """Whether the plan would be rejected, or replaces something without --replace; reports it."""
     if plan.errors:
         session.show_findings(plan.errors)
         return True
@@ -112,7 +112,7 @@ def _refused(session: Session, plan: Plan, args: WriteArgs) -> bool:
 
 
 def carry_out(session: Session, backend: Backend, planned: Planned, args: WriteArgs) -> Exit:
-    """Apply a plan; say what failed."""
+    """Apply a plan; report what failed."""
     paths = [args.file] if args.file else []
     ended = perform(session, backend, Execution.of(planned, wait=not args.no_wait, paths=paths))
     for line in _errors(ended):
@@ -121,7 +121,7 @@ def carry_out(session: Session, backend: Backend, planned: Planned, args: WriteA
 
 
 def _errors(ended: Outcome) -> Iterable[str]:
-    """Each failure as az prints one, with its hints; what was skipped; whether it was stopped."""
+    """Format each failure as az does, with hints; skipped steps; and whether it was stopped."""
     for event in ended.failed:
         if event.error is not None:
             first, *details = outcome.error_lines(event.error)
@@ -132,13 +132,13 @@ def _errors(ended: Outcome) -> Iterable[str]:
     for event in ended.unverified:
         yield f"WARNING: {event.step.target} was written, but could not be read back: {event.error}"
     if ended.cancelled:
-        yield "ERROR: stopped before it was done. Run the same command again to do the rest."
+        yield "ERROR: stopped before the end. Run the same command again to do the rest."
 
 
-def _print_made(
+def _print_written(
     session: Session, backend: Backend, plan: Plan, resources_: Iterable[Resource], args: WriteArgs
 ) -> None:
-    """Print what was written, as it is now."""
+    """Print what was written, in its live state."""
     documents = {id(resource.document) for resource in resources_}
     addresses = [
         change.address

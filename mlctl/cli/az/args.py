@@ -1,6 +1,6 @@
-"""The arguments of the commands of a kind, as their flags gave them.
+"""The values of the flags of a kind's commands.
 
-Which of them a command has depends on its kind; those that it lacks keep their defaults.
+A command has only some of them, depending on its kind; the others keep their defaults.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameArgs(OutputArgs):
-    """The names of a resource; `name` is None only where a file may have it.
+    """The names of a resource; `name` is None only if a file can have it.
 
-    `registry_name` is given where it is not the workspace that is meant.
+    `registry_name` is set if a registry is meant instead of the workspace.
     """
 
     name: str | None = None
@@ -33,7 +33,7 @@ class NameArgs(OutputArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListArgs(NameArgs):
-    """Of `list`; `fields` are the values to filter by, by the flag's parameter."""
+    """Arguments of `list`; `fields` are the values to filter by, by the flag's parameter."""
 
     archived_only: bool = False
     include_archived: bool = False
@@ -45,7 +45,7 @@ class ListArgs(NameArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareArgs(NameArgs):
-    """Of `share`: what a registry calls the asset, where that is another name or version."""
+    """Arguments of `share`: the asset's name and version in the registry, if they differ."""
 
     share_with_name: str | None = None
     share_with_version: str | None = None
@@ -53,14 +53,14 @@ class ShareArgs(NameArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadArgs(NameArgs):
-    """Of `download`: the folder to write to."""
+    """Arguments of `download`: the folder to write to."""
 
     download_path: Path = Path()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionArgs(OutputArgs):
-    """Of `list-sizes` and `list-usage`."""
+    """Arguments of `list-sizes` and `list-usage`."""
 
     location: str | None = None
     type_: str | None = None
@@ -68,7 +68,7 @@ class RegionArgs(OutputArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitArgs(NameArgs):
-    """Of `wait`; `interval` in seconds."""
+    """Arguments of `wait`; `interval` in seconds."""
 
     created: bool = False
     updated: bool = False
@@ -80,7 +80,7 @@ class WaitArgs(NameArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditArgs(NameArgs):
-    """What is typed over a document: names, `fields` by the flag's parameter, generic updates."""
+    """Edits to a document: names, `fields` by the flag's parameter, generic updates."""
 
     file: str | None = None
     fields: Mapping[str, FieldText] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class EditArgs(NameArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteArgs(EditArgs):
-    """Of the commands that write."""
+    """Arguments of the commands that write."""
 
     if_not_exists: bool = False
     set_default: bool = False

@@ -29,15 +29,15 @@ from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
 _SHARED = ("model", "environment", "data")  # kinds that az copies to a registry
-_DOWNLOADED = ("model",)  # ... and whose files it writes to a folder
+_DOWNLOADED = ("model",)  # ... and whose files it downloads to a folder
 _Args = TypeVar("_Args", bound=OutputArgs)
 
 
 @dataclass(frozen=True, slots=True)
 class KindCommand(Generic[_Args]):
-    """A command of a kind: what it does with which arguments, its own flags, what help says.
+    """A command of a kind: its function, its arguments, its own flags, its help.
 
-    `fields` are the flags that give fields of a resource their values: `args.fields` has these.
+    `fields` are the flags that set fields of a resource: `args.fields` has their values.
     """
 
     name: str
@@ -63,7 +63,7 @@ def register(app: CommandGroup, kind_name: str) -> None:
 
 
 def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
-    """The command as a function of the values of its flags."""
+    """Return the command as a function of the values of its flags."""
 
     def body(session: Session, **values: Any) -> Exit:
         if command.fields:
@@ -75,7 +75,7 @@ def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
 
 
 def _write(name: str) -> Callable[[Session, Kind, WriteArgs], Exit]:
-    """A command that writes; `write` is imported when it is run."""
+    """Return a command that writes; `write` is imported when it runs."""
 
     def body(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         from mlctl.cli.az import write

@@ -1,4 +1,4 @@
-"""The flags that many az-style commands take, and those that depend on the kind."""
+"""The flags that many az-style commands accept, and those that depend on the kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLICY = "Global Policy Arguments"
 _UPDATE = "Generic Update Arguments"
 
 
-# What every az-style command takes, or every one that writes, or every one that updates.
+# What every az-style command accepts, or every one that writes, or every one that updates.
 OUTPUT = tuple(parameters(OutputArgs))
 
 
@@ -75,7 +75,7 @@ INSTANCE_ONLY = tuple(
 
 
 def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
-    """The flags that name a resource which exists."""
+    """Return the flags that name an existing resource."""
     yield option("name", f"Name of the {kind.title}.", "-n", default=...)
     if kind.parent:
         yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
@@ -86,14 +86,14 @@ def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
 
 
 def registry(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flag that names a registry, in place of the workspace."""
+    """Return the flag that names a registry instead of the workspace."""
     if kind.versioned:
         text = "The registry of this name (`azureml` is Microsoft's), not the workspace."
         yield option("registry_name", text, metavar="NAME")
 
 
 def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flags of `share`."""
+    """Return the flags of `share`."""
     yield option("name", f"Name of the {kind.title}.", "-n", default=...)
     yield option("version", "Version.", "-v", default=...)
     yield option("registry_name", "The registry to copy it to.", metavar="NAME", default=...)
@@ -103,7 +103,7 @@ def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
 
 
 def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flags of `download`."""
+    """Return the flags of `download`."""
     yield option("name", f"Name of the {kind.title}.", "-n", default=...)
     yield option("version", "Version.", "-v", default=...)
     yield option("download_path", "Where to.", "-p", metavar="FOLDER", default=Path(), type_=Path)
@@ -112,7 +112,7 @@ def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
 
 
 def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flags that name a resource where a file may do so."""
+    """Return the flags that name a resource if a file does not."""
     yield option("name", f"Name of the {kind.title}; over what the file says.", "-n")
     if kind.parent:
         yield option(
@@ -123,7 +123,7 @@ def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
 
 
 def listing(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flags that narrow a list."""
+    """Return the flags that filter a list."""
     if kind.parent:
         yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
     if kind.versioned:
@@ -140,18 +140,18 @@ def listing(kind: Kind) -> Iterator[inspect.Parameter]:
 
 
 def file(*, required: bool) -> inspect.Parameter:
-    """The flag that names the file."""
+    """Return the flag that names the file."""
     text = "The YAML file; - for standard input."
     return option("file", text, "-f", metavar="FILE", default=... if required else None)
 
 
 def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flags of `create` of what runs code under a parent."""
+    """Return the flags of `create` for resources that run code under a parent."""
     if kind.az.route_flag is not None:
         yield switch("set_default", kind.az.route_flag.help, *kind.az.route_flag.names)
         yield switch("skip_script_validation", "Do not look into the scoring script.")
 
 
 def writing() -> Iterator[inspect.Parameter]:
-    """The flags of every command that writes."""
+    """Return the flags of every command that writes."""
     yield from (REPLACE, NO_WAIT, DRY_RUN, *POLICY)

@@ -15,7 +15,7 @@ _RETIRED = "a command of the first extension (azure-cli-ml), which is retired; w
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """Why flags and commands are not here, and how flags are better; by name, or command and name.
+    """Why flags and commands are missing, and how flags are better; by name, or command and name.
 
     `elsewhere` are groups of az, and commands of groups that az has more of, which no page lists.
     """
@@ -27,13 +27,13 @@ class Compatibility:
 
     @property
     def absent(self) -> Mapping[str, str]:
-        """Why each flag or command is not here."""
+        """Return why each flag or command is missing."""
         return {**self.flags, **self.commands, **self.elsewhere}
 
 
 @cache
 def compatibility() -> Compatibility:
-    """The tables of the data file, and what the kinds say of themselves."""
+    """Return the tables of the data file, and what the kinds add."""
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     tables: dict[str, dict[str, str]] = {"flags": {}, "commands": {}, "elsewhere": {}}
     assets = [kind.name for kind in KINDS.values() if kind.versioned]

@@ -1,9 +1,9 @@
-"""What the executable `curl` of `mlctl az-shim` does: requests to Azure go to the emulator.
+"""The executable `curl` of `mlctl az-shim`, which sends requests for Azure to the emulator.
 
-Scripts that begin with `az ml` go on with curl: to the scoring URI of an endpoint, to the resource
-manager. On the local backend these hosts are the simulated cloud's, as the emulator serves it: one
-that runs in this folder, else one for this call alone. Any other request is curl's own affair, and
-so is every one on the azure backend.
+Scripts that begin with `az ml` continue with curl: to the scoring URI of an endpoint, to the
+resource manager. On the local backend these hosts belong to the simulated cloud, as the emulator
+serves it: one that runs in this folder, or one for this call. curl handles all other requests
+itself, and every request on the azure backend.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from mlctl.cli.shell import Session
 from mlctl.service_errors import Permanent
 
-REAL = "MLCTL_CURL"  # names curl itself, which `az-shim` has found
+REAL = "MLCTL_CURL"  # names the real curl, which `az-shim` has found
 _MANAGEMENT = "management.azure.com"
-# Hosts of Azure, and where the emulator has what they serve.
+# Hosts of Azure, and the emulator's path for each.
 _HOSTS = (
     (r"(?P<name>[\w-]+)\.[\w-]+\.inference\.ml\.azure\.com", r"/inference/\g<name>"),
     (r"management\.azure\.com", ""),
@@ -31,22 +31,22 @@ _HOSTS = (
 
 
 def run(session: Session, args: Sequence[str]) -> int:
-    """Run curl with these arguments; its exit code."""
+    """Run curl with these arguments; return its exit code."""
     program = session.environment.get(REAL, "curl")
     if session.backend_name != "local" or not any(map(_is_azures, args)):
         os.execvp(program, [program, *args])  # noqa: S606  # it is what the user asked for
     with _emulator() as (url, options):
-        urls = [led(argument, url) for argument in args]
+        urls = [redirect(argument, url) for argument in args]
         line = [program, *urls, "--noproxy", "*", *options]
         return subprocess.run(line, check=False).returncode  # noqa: S603
 
 
 def _is_azures(argument: str) -> bool:
-    return led(argument, "") != argument
+    return redirect(argument, "") != argument
 
 
-def led(argument: str, url: str) -> str:
-    """An argument with the URL of Azure in it as the emulator's."""
+def redirect(argument: str, url: str) -> str:
+    """Replace an Azure URL in an argument by the emulator's."""
     for host, place in _HOSTS:
         at = rf"^(?P<flag>(?:--url=)?)https?://{host}(?::443)?(?=[/?]|$)"
         changed = re.sub(at, rf"\g<flag>{url}{place}", argument)
@@ -57,10 +57,10 @@ def led(argument: str, url: str) -> str:
 
 @contextmanager
 def _emulator() -> Iterator[tuple[str, list[str]]]:
-    """The URL of the emulator that runs here, else of one for this call, and options of curl's.
+    """Return the URL of a running emulator, or one for this call, and options of curl.
 
-    One for this call has no lasting port: the links that it answers with have the host of Azure,
-    which the next call leads to the next one.
+    An emulator for one call has no lasting port: its answers contain links to the host of Azure,
+    which the next call sends to the next emulator.
     """
     from mlctl.emulator import instance_file
 
@@ -74,7 +74,7 @@ def _emulator() -> Iterator[tuple[str, list[str]]]:
     try:
         line = server.stdout.readline() if server.stdout else ""
         if not line:
-            raise Permanent("NoEmulator", "no emulator could be started; see what it says above")
+            raise Permanent("NoEmulator", "no emulator could be started; see its message above")
         yield str(json.loads(line)["url"]), ["--header", f"Host: {_MANAGEMENT}"]
     finally:
         server.terminate()

@@ -1,4 +1,4 @@
-"""The documents of az-style commands: a file or a live resource, with the flags laid over it."""
+"""The documents of az-style commands: a file or a live resource, overlaid with the flags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--ve
 
 
 def empty_document() -> Document:
-    """The document of a command without a file."""
+    """Return the document of a command without a file."""
     return Document(SourceText(COMMAND_LINE, ""), {})
 
 
@@ -54,26 +54,26 @@ class ResourceFlags:
 
     @classmethod
     def of(cls, kind: Kind, flags: tuple[Flag, ...], args: EditArgs) -> ResourceFlags:
-        """The arguments of a command of `kind` that takes `flags`."""
+        """Read the flags of a command of `kind`."""
         return cls(kind, tuple(values(flags, args.fields, kind)), args)
 
 
 def document_to_create(document: Document, typed: ResourceFlags) -> OverlaidDocument:
-    """The document to create: the file, what was typed over it, `--set` on top.
+    """Return the document to create: the file, the flags over it, `--set` on top.
 
     Raises:
         UpdateError: `--set` makes no sense.
     """
     below = () if is_empty(document) else (document,)
-    return _edited([*_names(typed.args), *typed.values], document, below, typed)
+    return _apply_edits([*_names(typed.args), *typed.values], document, below, typed)
 
 
 def document_to_update(
     document: Document, live: Live, scope: Scope, typed: ResourceFlags, report: NewFindings
 ) -> OverlaidDocument:
-    """The document to update to: the live resource, the file, the flags, then the updates.
+    """Return the document to update to: the live resource, the file, the flags, the updates.
 
-    Defaults are not filled in. A field that was removed gets an empty value.
+    Defaults are not filled in. A removed field gets an empty value.
 
     Raises:
         UpdateError: an update makes no sense.
@@ -81,7 +81,7 @@ def document_to_update(
     as_it_is = as_document(live, scope, _form(document, typed.kind))
     below = (as_it_is,) if is_empty(document) else (document, as_it_is)
     names = [] if is_empty(document) else [_as_it_is(name, as_it_is) for name in _names(typed.args)]
-    edited = _edited([*names, *typed.values], document, below, typed)
+    edited = _apply_edits([*names, *typed.values], document, below, typed)
     _refuse_renaming(edited, as_it_is)
     cleared = dict(_cleared(as_it_is.data, edited.data, typed.kind))
     for at, empty in cleared.items():
@@ -91,7 +91,7 @@ def document_to_update(
 
 
 def as_document(live: Live, scope: Scope, form: Form | None = None) -> Document:
-    """A live resource as the document of a file, without read-only fields."""
+    """Return a live resource as the document of a file, without read-only fields."""
     kind = kind_of(live.address)
     body = resources.resource(live, scope, form)
     if form is not None and kind.form_of(body) is not form:
@@ -101,17 +101,17 @@ def as_document(live: Live, scope: Scope, form: Form | None = None) -> Document:
 
 
 def form_schema(kind: Kind, data: Data, form: Form | None = None) -> Schema:
-    """The schema of the form that a document has."""
+    """Return the schema of the form that a document has."""
     ladder = [branch for _, branch in schema.forms(schema.resolved(kind.schema))]
     return ladder[kind.forms.index(form or kind.form_of(data))]
 
 
 @dataclass(slots=True)
 class NewFindings(Report):
-    """A report that keeps only what a change brings about.
+    """A report that keeps only the findings that a change causes.
 
     `known` are the code and message of findings that the resource had before the change; `cleared`
-    are the places of empty values that stand for removed fields.
+    are the places of empty values for removed fields.
     """
 
     known: frozenset[tuple[str, str]] = frozenset()
@@ -134,12 +134,12 @@ def _names(args: EditArgs) -> Iterator[FlagValue]:
 
 
 def _as_it_is(name: FlagValue, live: Document) -> FlagValue:
-    """A name of the command line, in the letter case that the live resource has."""
+    """Return a name of the command line, in the live resource's letter case."""
     return replace(name, data=pointer.get(live.data, name.at) or name.data)
 
 
-def _rebased(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:
-    """Local paths, typed relative to the working directory, made relative to the file's folder."""
+def _rebase_paths(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:
+    """Make local paths, typed relative to the working directory, relative to the file's folder."""
     folder = document.folder
     return [
         replace(value, data=os.path.relpath(value.data, folder))
@@ -151,14 +151,14 @@ def _rebased(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list
     ]
 
 
-def _edited(
+def _apply_edits(
     typed_values: Iterable[FlagValue],
     document: Document,
     below: tuple[Document, ...],
     typed: ResourceFlags,
 ) -> OverlaidDocument:
-    """The flag values over the documents `below`, then the generic updates."""
-    based = _rebased(typed_values, document, typed.kind)
+    """Overlay the documents `below` with the flag values, then apply the generic updates."""
+    based = _rebase_paths(typed_values, document, typed.kind)
     laid = overlay(based, *below)
     updates = _updates(typed.args)
     if not updates:
@@ -172,7 +172,7 @@ def _edited(
 
 
 def _updates(args: EditArgs) -> list[GenericUpdate]:
-    """The generic update arguments, in the order in which they were typed."""
+    """Return the generic update arguments in the order in which they were typed."""
     updates = [
         (typed_flag.position, GenericUpdate(verb, typed_flag.values))
         for verb, flags in (
@@ -186,7 +186,7 @@ def _updates(args: EditArgs) -> list[GenericUpdate]:
 
 
 def _value(updated: UpdatedField, schema_: Schema) -> FlagValue:
-    """An update as shown in findings; the value of a secret is hidden."""
+    """Return an update as findings show it, with secrets hidden."""
     inner: Schema = schema_
     for step in updated.at:
         inner = inner.get("properties", {}).get(step, {})
@@ -208,9 +208,9 @@ def _refuse_renaming(edited: OverlaidDocument, live: Document) -> None:
 def _cleared(
     before: Mapping[str, Data], after: Mapping[str, Data], kind: Kind
 ) -> Iterator[tuple[Pointer, Data]]:
-    """The fields that were removed, each with the empty value that removes it.
+    """Yield the removed fields with the empty values that remove them.
 
-    Where a field has no default, the plan keeps the live value of a field that is left out.
+    If a field has no default, a plan would keep the live value of an absent field.
     """
     for field_ in kind.form_of(after).fields:
         was, now = pointer.get(before, field_.at), pointer.get(after, field_.at)
@@ -222,7 +222,7 @@ def _cleared(
 
 
 def _empty(field_: Field) -> Data:
-    """The value that removes a field; None where leaving it out does."""
+    """Return the value that removes a field; None if its absence does."""
     if field_.codec == "identities":
         return None
     if "none" in field_.enum:
@@ -231,18 +231,18 @@ def _empty(field_: Field) -> Data:
         return {}
     if field_.schema.get("type") == "string" and field_.codec in ("text", "folded", "plain"):
         return ""
-    raise UpdateError(f"`{dotted(field_.at)}` cannot be taken away; give it another value.")
+    raise UpdateError(f"`{dotted(field_.at)}` cannot be removed; set another value.")
 
 
 def _form(document: Document, kind: Kind) -> Form | None:
-    """The form of the file; None where the file does not determine it."""
+    """Return the form of the file; None if the file does not determine it."""
     if is_empty(document) or ("settings" in document.data and "type" not in document.data):
         return None
     return kind.form_of(document.data)
 
 
 def _writable(data: Mapping[str, Data], schema_: Schema) -> dict[str, Data]:
-    """The data without read-only fields."""
+    """Return the data without read-only fields."""
     writable = {}
     for name, value in data.items():
         inner = schema_.get("properties", {}).get(name, {})

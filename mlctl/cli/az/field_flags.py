@@ -1,6 +1,6 @@
-"""The flags that give a field its value: a flag is a pointer to a field of the kind's schema.
+"""The flags that set a field: each is a pointer to a field of the kind's schema.
 
-What such a flag means, takes and stands for when absent is read off the schema.
+A flag's meaning, type and default are read from the schema.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from mlctl.schema import Schema
 from mlctl.schema.text import enumerated
 from mlctl.source.overlay import FlagValue
 
-# Where a list of objects is given by one key of each.
+# How a list of objects is given by one key of each.
 _LISTED_BY = {"user_assigned_identities": "resource_id"}
 
 
 def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator[inspect.Parameter]:
-    """The parameters of flags, with help from the schema of the kind.
+    """Return the parameters of flags, with help from the schema of the kind.
 
-    `defaults` says that silence means the default; where it means "as it is", none is named.
+    `defaults` says whether an absent flag means the default; if it means "unchanged", none is
+    shown.
     """
     for flag in flags:
         field = field_of(kind, flag.at)
@@ -46,7 +47,7 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
 def values(
     flags: Iterable[Flag], texts: Mapping[str, FieldText], kind: Kind
 ) -> Iterator[FlagValue]:
-    """The values that the flags of a command line give to fields."""
+    """Return the values that the flags of a command line give to fields."""
     for flag in flags:
         typed = texts.get(flag.parameter)
         if typed is not None:
@@ -54,7 +55,7 @@ def values(
 
 
 def field_of(kind: Kind, at: Pointer) -> Schema:
-    """The schema of a field; of the last form, where a kind has several.
+    """Return the schema of a field; of the last form, if a kind has several.
 
     Raises:
         KeyError: there is no such field.
@@ -87,13 +88,13 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
         if below is None:
             properties = ", ".join(field["properties"])
             raise UsageError(
-                f"argument {flag.names[0]}: there is no `{key}`; there is: {properties}."
+                f"argument {flag.names[0]}: unknown key `{key}`; the keys are: {properties}."
             )
         yield _value(flag, (*flag.at, key), value, below, f"{key}={value}")
 
 
 def _map(flag: Flag, texts: Sequence[str], field: Schema) -> dict[str, Data]:
-    """The entries of a map; az takes several numbers in one text: `"blue=90 green=10"`."""
+    """Read the entries of a map; az accepts several numbers in one text: `"blue=90 green=10"`."""
     entry: Schema = field["additionalProperties"]
     if entry.get("type") == "integer":
         pairs = dict(pair.partition("=")[::2] for text in texts for pair in text.split())

@@ -1,4 +1,4 @@
-"""Converting text to a field's value by its schema: `3` is a number only in a number field."""
+"""Convert text to a field's value by its schema: `3` is a number only in a number field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlctl.schema import Schema
 from mlctl.schema.text import enumerated, is_a
 
 _TRUTHS = {"true": True, "false": False}
-# What az's own switches take besides (azure-cli-core, `get_three_state_flag`).
+# What az's own switches also accept (azure-cli-core, `get_three_state_flag`).
 _MORE_TRUTHS = {
     **dict.fromkeys(("yes", "on", "1", "t", "y"), True),
     **dict.fromkeys(("no", "off", "0", "f", "n"), False),
@@ -20,11 +20,11 @@ _MORE_TRUTHS = {
 
 
 def coerce(text: str, schema: Schema, *, switch: bool = False) -> Data:
-    """The value that `text` stands for in a field of `schema`; `text` itself where none fits.
+    """Convert `text` to the type of a field of `schema`; return `text` if none fits.
 
-    Words of an enum are taken in any letter case, with or without `_`, and in ARM's spelling
-    (`LowPriority`). A field that takes text gets text, whatever it looks like. `switch` takes
-    `yes` and `1` for true.
+    Words of an enum are accepted in any letter case, with or without `_`, and in ARM's spelling
+    (`LowPriority`). A field for text gets text, whatever it looks like. `switch` accepts `yes` and
+    `1` for true.
     """
     word = _word(text, schema)
     if word is not None:
@@ -52,7 +52,7 @@ def fits(value: Data, schema: Schema) -> bool:
 
 
 def inside(schema: Schema, key: str) -> Schema | None:
-    """The schema of the value under a key of an object; None where the key is unknown."""
+    """Return the schema of an object's key; None if the key is unknown."""
     for level in (schema, *schema.get("anyOf", ())):
         if key in level.get("properties", {}):
             below: Schema = level["properties"][key]
@@ -65,7 +65,7 @@ def inside(schema: Schema, key: str) -> Schema | None:
 
 
 def keys(schema: Schema) -> list[str]:
-    """The keys that an object of the schema can have and that a user may write."""
+    """Return the keys of an object of the schema that users can set."""
     levels = (schema, *schema.get("anyOf", ()))
     return [
         name
@@ -76,18 +76,18 @@ def keys(schema: Schema) -> list[str]:
 
 
 def takes(schema: Schema, kind: str) -> bool:
-    """Whether a value of a JSON type may stand there."""
+    """Whether a value of a JSON type is allowed."""
     types = set(_types(schema))
     return not types or kind in types
 
 
 def read_only(schema: Schema) -> bool:
-    """Whether the service alone sets the field."""
+    """Whether only the service sets the field."""
     return bool(schema.get("readOnly"))
 
 
 def _open(level: Schema) -> bool:
-    """Whether a schema that says nothing of other keys takes them."""
+    """Whether a schema that does not mention other keys accepts them."""
     return "anyOf" not in level and "object" in level.get("type", "object")
 
 

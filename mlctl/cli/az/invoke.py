@@ -81,7 +81,7 @@ def invoke(
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
-    """Run the code of a deployment, and submit the job with what it predicted."""
+    """Run the code of a deployment, and submit the job with its predictions."""
     from functools import partial
 
     from mlctl.serving import batch
@@ -89,7 +89,7 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) ->
     from mlctl.simulator.control_plane import local_paths
     from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 
-    handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
+    handle: Any = getattr(runs, "handle")  # noqa: B009 - - local jobs have it
     code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
     record, note = batch.invoke(handle, Invocation(*request), code)
     if note:
@@ -152,7 +152,7 @@ def _of_online(group: str) -> Callable[[], Commands]:
     return commands
 
 
-# What a kind has beyond the commands that all kinds have; most have nothing.
+# Commands of a kind beyond those that all kinds have.
 MORE: Mapping[str, Callable[[], Commands]] = {
     "compute": _of_computes,
     "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
@@ -165,7 +165,7 @@ MORE: Mapping[str, Callable[[], Commands]] = {
 
 
 class InputType(StrEnum):
-    """What `--input` is."""
+    """The types of `--input`."""
 
     FOLDER = "uri_folder"
     FILE = "uri_file"
@@ -199,7 +199,7 @@ class BatchJobArgs:
     set_: SetFlag = None
 
 
-# What a file and `--set` may say, the type of its value, and ARM's name for it.
+# What a file and `--set` can set, the type of its value, and ARM's name for it.
 _FIELDS: Mapping[str, tuple[str, str]] = {
     "name": ("string", "/name"),
     "description": ("string", "/description"),
@@ -220,7 +220,7 @@ _TYPES = {"uri_folder": "UriFolder", "uri_file": "UriFile"}
 
 
 def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str, Data]:
-    """The batch job under YAML's names: the file, flags over it, `--set` on top.
+    """Return the batch job under YAML's names: the file, the flags over it, `--set` on top.
 
     `variables` complete the file.
 
@@ -240,7 +240,7 @@ def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str
     update(data, [GenericUpdate(UpdateFlag.SET, tuple(flag_values(args.set_ or ())))], _schema())
     tags = data.get("tags", {})
     if not isinstance(tags, dict):
-        raise UsageError(f"`{tags}` are no tags: write tags.KEY=VALUE.")
+        raise UsageError(f"`{tags}` are not tags: write tags.KEY=VALUE.")
     data["tags"] = {
         key: value if isinstance(value, str) else json.dumps(value) for key, value in tags.items()
     }
@@ -249,16 +249,16 @@ def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str
         uri = _uri(args.input, args.input_type)
         inputs[_TYPES[uri["type"]]] = uri
     elif args.input_type is not None:
-        raise UsageError("--input-type is the type of --input: give that too.")
-    inputs |= dict(_named(args.inputs))
-    data["outputs"] = data.get("outputs", {}) | dict(_named(args.outputs))
+        raise UsageError("--input-type is the type of --input: give --input too.")
+    inputs |= dict(_parse_named(args.inputs))
+    data["outputs"] = data.get("outputs", {}) | dict(_parse_named(args.outputs))
     if args.output_path is not None:
         data["outputs"]["score"] = {"type": "uri_folder", "path": args.output_path}
     return data
 
 
 def body(data: Mapping[str, Data]) -> dict[str, Data]:
-    """ARM's properties of the batch job."""
+    """Return ARM's properties of the batch job."""
     out: dict[str, Data] = {}
     for name, (_, wire) in _FIELDS.items():
         value = pointer.get(data, tuple(name.split(".")))
@@ -286,7 +286,7 @@ def _schema() -> Schema:
 
 
 def _read(file: Path, variables: Variables) -> dict[str, Data]:
-    """A file of a batch job."""
+    """Read the file of a batch job."""
     report = Report()
     try:
         raw = read_file(expanded(file), source.MAX_BYTES, pipes=True)
@@ -300,8 +300,10 @@ def _read(file: Path, variables: Variables) -> dict[str, Data]:
     data = dict(documents[0].data) if documents else {}
     data.pop("$schema", None)
     _check(data, _schema(), str(file))
-    data["inputs"] = {name: _one(item) for name, item in (data.get("inputs") or {}).items()}
-    data["outputs"] = {name: _one(item) for name, item in (data.get("outputs") or {}).items()}
+    data["inputs"] = {name: _parse_item(item) for name, item in (data.get("inputs") or {}).items()}
+    data["outputs"] = {
+        name: _parse_item(item) for name, item in (data.get("outputs") or {}).items()
+    }
     return data
 
 
@@ -311,22 +313,24 @@ def _check(data: Mapping[str, Data], schema_: Schema, place: str) -> None:
         if field is None:
             near = nearest(str(name), schema_["properties"])
             hint = f": did you mean `{near}`?" if near else ""
-            raise Permanent("InvalidFile", f"`{place}` says `{name}`, which no batch job has{hint}")
+            raise Permanent(
+                "InvalidFile", f"`{place}` has `{name}`, which is not a field of batch jobs{hint}"
+            )
         if not fits(value, field):
-            text = f"`{place}` says `{name}: {value}`, which must be of type {field['type']}"
+            text = f"`{place}` has `{name}: {value}`, which must be of type {field['type']}"
             raise Permanent("InvalidFile", text)
         if "properties" in field:
             _check(value, field, place)
 
 
-def _named(typed: Sequence[TypedFlag] | None) -> Iterator[tuple[str, dict[str, Data]]]:
-    """`NAME=URI` pairs, or one object in JSON or YAML's flow style."""
+def _parse_named(typed: Sequence[TypedFlag] | None) -> Iterator[tuple[str, dict[str, Data]]]:
+    """Parse `NAME=URI` pairs, or one object in JSON or YAML's flow style."""
     for text in flag_values(typed or ()):
         if text[:1] == "{":
             items = source.plain(text)
             if not isinstance(items, dict):
-                raise UsageError(f"`{text}` is no object of named inputs or outputs.")
-            yield from ((str(name), _one(item)) for name, item in items.items())
+                raise UsageError(f"`{text}` is not an object of named inputs or outputs.")
+            yield from ((str(name), _parse_item(item)) for name, item in items.items())
             continue
         name, equals, path = text.partition("=")
         if not (name and equals and path):
@@ -341,8 +345,8 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _one(text: Data) -> dict[str, Data]:
-    """An input or output of a file: an object, a URI, or a value."""
+def _parse_item(text: Data) -> dict[str, Data]:
+    """Read an input or output of a file: an object, a URI, or a value."""
     if isinstance(text, dict):
         return {"type": "uri_folder", **text} if "path" in text else {**text}
     if isinstance(text, str):
@@ -365,7 +369,7 @@ def _wire(item: Mapping[str, Data], key: str) -> dict[str, Data]:
 
 
 def count_files(data: Mapping[str, Data]) -> int | None:
-    """How many files the inputs have; None where some are not here to be counted."""
+    """Count the files of the inputs; None if some are remote."""
     counts = [_count(item) for item in data["inputs"].values() if "path" in item]
     counted_files = [count for count in counts if count is not None]
     return sum(counted_files) if counted_files and len(counted_files) == len(counts) else None

@@ -33,7 +33,7 @@ Files = Annotated[
     ),
 ]
 _FOLLOW_S = 0.2
-_TIMEOUT = 86_400.0  # seconds, unless --timeout says otherwise
+_TIMEOUT = 86_400.0  # seconds, unless --timeout is given
 
 
 class EnvironmentsBy(StrEnum):
@@ -115,14 +115,14 @@ def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = No
 
 
 def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) -> JobPlan | None:
-    """The plan of the one job among the files; None where they have errors, which are shown."""
+    """Return the plan of the only job in the files; None if they have errors, which are shown."""
     from mlctl.kinds.records.component import KIND as COMPONENT
     from mlctl.kinds.records.job import KIND as JOB
     from mlctl.running.model import RunError
     from mlctl.running.planner import plan_job
 
     report = new_report(session, ignore)
-    report.previews = True  # nobody but this machine has to take one
+    report.previews = True  # it only runs on this machine
     loaded = session.loader(report, scripts=False).load(paths)
     session.show(report)
     if report.failed:
@@ -135,7 +135,7 @@ def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) 
     subjects = named or [resource for resource in loaded.resources if resource.kind is JOB]
     if len(subjects) != 1:
         count = len(subjects) or "no"
-        raise RunError(f"`{paths[0]}` has {count} jobs or components: one is run at a time")
+        raise RunError(f"`{paths[0]}` has {count} jobs or components: name one")
     typed = {}
     for text in args.input or ():
         name, equals, value = text.partition("=")
@@ -146,7 +146,7 @@ def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) 
 
 
 class _settings:  # noqa: N801 - a context manager
-    """The settings of a run; in the end no process that it has begun is left."""
+    """The settings of a run; at the end, all its processes are ended."""
 
     def __init__(self, session: Session, plan: JobPlan, args: JobRunArgs) -> None:
         self.session, self.plan, self.args = session, plan, args
@@ -194,9 +194,9 @@ class _settings:  # noqa: N801 - a context manager
 
 
 class _Progress:
-    """What people see of the steps while they run: lines, or a table where there is a terminal.
+    """Shows the steps while they run: as lines, or as a table on a terminal.
 
-    With `--stream` the lines that steps print are among them, as they are printed.
+    With `--stream`, the lines that steps print are shown as they come.
     """
 
     def __init__(self, session: Session, plan: JobPlan, folder: Path, args: JobRunArgs) -> None:
@@ -206,7 +206,7 @@ class _Progress:
 
     @contextmanager
     def shown(self) -> Iterator[Callable[[str, NodeResult | None], None]]:
-        """What is to be called as a node begins, or has ended."""
+        """Yield the function to call when a node begins or has ended."""
         if self.args.json_:
             yield lambda _name, _result: None
             return
@@ -236,7 +236,7 @@ class _Progress:
         with self.guard:
             self._print(name, to_end=True)
             self.offsets.pop(name, None)
-        if result.why and not result.folder.exists():  # it was not begun
+        if result.why and not result.folder.exists():  # it was not started
             return
         ending = "as before" if result.reused else f"after {result.seconds:.1f} s"
         self.session.note(f"{name}: {result.status.value}, {ending}")
@@ -248,7 +248,7 @@ class _Progress:
                     self._print(name, to_end=False)
 
     def _print(self, name: str, *, to_end: bool) -> None:
-        """Print the lines that are new; what is no whole line yet only at the end."""
+        """Print the new lines; an incomplete one only at the end."""
         offset = self.offsets.get(name)
         if offset is None:
             return
@@ -272,7 +272,7 @@ def _report(
     args: JobRunArgs,
     paths: list[str],
 ) -> bool:
-    """Write what came of it; whether all has completed."""
+    """Report the results; return whether all steps completed."""
     from mlctl.render.cloud import local_runs
     from mlctl.running.model import RunStatus
 
@@ -284,15 +284,15 @@ def _report(
     for name, result in results.items():
         if result.status is RunStatus.FAILED:
             node = plan.nodes[name]
-            words = [*paths, *_typed_again(args), "--keep", str(settings.folder)]
+            words = [*paths, *_repeated_flags(args), "--keep", str(settings.folder)]
             words += ["--only", name] if len(plan.nodes) > 1 else []
             again = f"mlctl job run {shlex.join(words)}"
             session.say(local_runs.failure(node, result, again))
     return completed
 
 
-def _typed_again(args: JobRunArgs) -> list[str]:
-    """What was typed of the inputs and the Python, which running a step again takes."""
+def _repeated_flags(args: JobRunArgs) -> list[str]:
+    """Return the flags for inputs and Python, which running a step again needs."""
     words = [word for text in args.input or () for word in ("--input", text)]
     words += ["--python", args.python] if args.python else []
     if args.environments is not EnvironmentsBy.PYTHON:
@@ -301,7 +301,7 @@ def _typed_again(args: JobRunArgs) -> list[str]:
 
 
 def _rehearse(session: Session, paths: list[str], args: JobRunArgs) -> Exit:
-    """The same code with its node taken away, by `mlctl rehearse`."""
+    """Run the same code while its nodes are lost, by `mlctl rehearse`."""
     words = [sys.executable, "-P", "-m", "mlctl", "rehearse", paths[0], "--kills", str(args.kills)]
     words += ["--python", args.python] if args.python else []
     session.note(f"$ mlctl {' '.join(words[4:])}")

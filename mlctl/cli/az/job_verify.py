@@ -57,15 +57,15 @@ def _print(session: Session, report: Report, count: int) -> None:
 
     text = diagnostics.report(report, color=session.color(sys.stdout), width=session.width)
     inputs = "The one input" if count == 1 else f"Every one of {count} inputs"
-    session.out(text or f"{inputs} has its rows, and no row is there twice.")
+    session.out(text or f"{inputs} has its rows, and no row occurs twice.")
 
 
 def _download(session: Session, name: str, folder: Path) -> int | None:
-    """The files that a job has left; the size of its mini-batches, where the service has it."""
+    """Download the files of a job; return the size of its mini-batches, if known."""
     with opened(session) as jobs:
         job = jobs.show(name)
         if not job.ended:
-            why = f"the job `{name}` is {job.status}: what it leaves is there when it has ended"
+            why = f"the job `{name}` is {job.status}: its outputs exist only after it has ended"
             raise Permanent("NothingToVerify", why)
         write_outputs(jobs, name, folder)
     size = pointer.get(job.body, ("properties", "run", "work", "mini_batch_size"))

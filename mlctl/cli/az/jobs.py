@@ -50,13 +50,13 @@ POLLING = "MLCTL_LOCAL_POLLING"
 
 @contextmanager
 def opened(session: Session) -> Iterator[Jobs]:
-    """The jobs of the workspace."""
+    """Open the workspace, and return its jobs."""
     with session.backend() as backend:
         yield jobs_of(backend)
 
 
 def jobs_of(backend: Backend) -> Jobs:
-    """The jobs of an open backend."""
+    """Return the jobs of an open backend."""
     if not isinstance(backend, SupportsJobs):
         text = f"the {backend.name} backend has no jobs"
         raise Permanent("NoJobs", text)
@@ -142,7 +142,7 @@ def download(
             jobs.download(name, folder, output_name, every=every)
             return Exit.OK
         outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
-        chosen = [(path, text) for path, text in outputs if _wanted(path, output_name, every)]
+        chosen = [(path, text) for path, text in outputs if _is_selected(path, output_name, every)]
     if output_name is not None and not chosen:
         raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
     for path, text in chosen:
@@ -177,12 +177,12 @@ def metrics(
         ]
         session.out(charts.bars(charts.thinned(values), width=session.width))
         return Exit.OK
-    data = [_logged(point) for point in points]
+    data = [_log_row(point) for point in points]
     print_data(session, data, OutputFormat(output.value), query)
     return Exit.OK
 
 
-def _logged(point: MetricPoint) -> dict[str, Data]:
+def _log_row(point: MetricPoint) -> dict[str, Data]:
     times: dict[str, Data] = {"at_s": round(point.at, 6), "step": point.step}
     if not point.name:
         return {"run": point.run, **times}
@@ -212,15 +212,15 @@ def restore(session: Session, name: Name) -> Exit:
 
 
 def show_page(session: Session, job: Job) -> None:
-    """Say where the page of a job is, and open it on a terminal.
+    """Print the address of a job's page, and open it on a terminal.
 
-    On Azure it is that of its studio; of the simulated cloud that of `mlctl studio`, if one runs in
-    this folder.
+    On Azure it is the service's studio; for the simulated cloud `mlctl studio`, if one runs in this
+    folder.
     """
     services = job.body["properties"].get("services") or {}
     address = (services.get("Studio") or {}).get("endpoint") or _own_page(session, job.name)
     if address is None:
-        session.note("--web: no studio shows this workspace; start one here: `mlctl studio`")
+        session.note("--web: no studio shows this workspace; start one with `mlctl studio`")
         return
     session.note(clean(f"the job's page: {address}"))
     if sys.stdout.isatty() and str(address).startswith(("http://", "https://")):
@@ -230,7 +230,7 @@ def show_page(session: Session, job: Job) -> None:
 
 
 def _own_page(session: Session, name: str) -> str | None:
-    """The address of a job in the studio that runs in this folder; None where none runs."""
+    """Return the address of a job in this folder's running studio; None if none runs."""
     from mlctl.emulator.instance_file import find_running
     from mlctl.studio import FILE
 
@@ -241,7 +241,7 @@ def _own_page(session: Session, name: str) -> str | None:
 
 
 def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
-    """Advance a simulated clock by what `MLCTL_LOCAL_POLLING` says, until a job has ended.
+    """Advance a simulated clock by `MLCTL_LOCAL_POLLING` seconds, until a job has ended.
 
     Scripts that ask again and again until a job has ended wait in vain for a clock that stands.
     """
@@ -249,12 +249,12 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     if not seconds or not jobs.simulated:
         return
     if not seconds.isdecimal() or len(seconds) > _MOST_DIGITS:
-        raise InvalidValue(f"it is no number of seconds: `{seconds}`", flag=POLLING)
+        raise InvalidValue(f"it is not a number of seconds: `{seconds}`", flag=POLLING)
     deque(jobs.follow(name, float(seconds), detail=False), maxlen=0)
 
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
-    """One job on stdout."""
+    """Print one job on stdout."""
     from mlctl.render.cloud import jobs
 
     print_data(session, jobs.resource(job, session.scope), output, query, jobs.LIST)
@@ -263,7 +263,7 @@ def print_job(session: Session, job: Job, output: OutputFormat | None, query: st
 def print_jobs(
     session: Session, listed: list[Job], output: OutputFormat | None, query: str | None
 ) -> None:
-    """Several jobs on stdout."""
+    """Print several jobs on stdout."""
     from mlctl.render.cloud import jobs
 
     print_data(
@@ -272,7 +272,7 @@ def print_jobs(
 
 
 def ended(session: Session, job: Job) -> Exit:
-    """Print the outcome of a job; the exit code is 1 unless it completed."""
+    """Print the outcome of a job; return 1 unless it completed."""
     from mlctl.render.cloud import jobs
 
     for line in jobs.summary(job):
@@ -283,7 +283,7 @@ def ended(session: Session, job: Job) -> Exit:
 
 
 def write(file: Path, texts: Iterable[str]) -> None:
-    """Write a file, and the folders above it."""
+    """Write a file, and create the folders above it."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         files.write(file, "".join(texts).encode("utf-8", "surrogateescape"))
@@ -291,7 +291,7 @@ def write(file: Path, texts: Iterable[str]) -> None:
         raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
 
 
-def _wanted(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
+def _is_selected(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
     first, second, *_ = path.parts
     if every:
         return True

@@ -39,7 +39,7 @@ def metrics(
     interval_s, span_s = (None if text is None else duration(text) for text in (interval, span))
     with session.backend() as backend:
         if not isinstance(backend, SupportsMetrics):
-            raise Permanent("NoMetrics", f"mlctl reads no metrics on the {backend.name} backend")
+            raise Permanent("NoMetrics", f"mlctl cannot read metrics on the {backend.name} backend")
         series = backend.metrics(
             Address("compute", compute), names, interval=interval_s, span=span_s
         )

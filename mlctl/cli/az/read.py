@@ -1,4 +1,4 @@
-"""The az-style verbs that read: show, list, and what a region and a cluster have."""
+"""The az-style verbs that read: show, list, and a region's sizes and quotas."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
 
 
 def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
-    """Print all resources of a kind: of one parent, type, name; archived ones only where asked for.
+    """Print all resources of a kind, filtered by parent, type and name; archived ones on request.
 
     Assets without a name are listed once a name, by their newest version, as az lists them.
     """
@@ -53,7 +53,9 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     for flag in kind.az.list_flags:
         value = args.fields[flag.parameter]
         if value is not None:
-            data = [row for row in data if _folded(pointer.get(row, flag.at)) == _folded(value)]
+            data = [
+                row for row in data if _normalize(pointer.get(row, flag.at)) == _normalize(value)
+            ]
     if kind.content.job and not args.include_disabled:
         data = [row for row in data if row.get("is_enabled", True) != args.disabled_only]
     if kind.versioned:
@@ -65,7 +67,7 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
 def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
     """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
 
-    A backend that cannot list them is answered for by the catalog.
+    If a backend cannot list them, the catalog does.
     """
     of_type = args.type_
     with session.backend() as backend:
@@ -80,7 +82,7 @@ def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
 
 
 def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
-    """Print what is used and allowed in a region, in the shape of ARM's `usages`."""
+    """Print used and allowed quotas of a region, in the shape of ARM's `usages`."""
     with session.backend() as backend:
         place = _region(session, backend, args.location)
         used = backend.usage(place) if isinstance(backend, SupportsUsage) else []
@@ -103,7 +105,7 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
 
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
-    """The region to list: the flag's, else the configured one, else the workspace's."""
+    """Return the region to list: the flag's, else the configured one, else the workspace's."""
     region = location or session.settings.configured(LOCATION)
     return catalog.region(region or backend.location)
 
@@ -129,7 +131,7 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:
-    """The address of the resource that the arguments name; without version: the newest."""
+    """Return the address that the arguments name; without version: the newest."""
     label = args.label
     if label is not None and args.version is not None:
         raise UsageError("--version and --label exclude each other.")
@@ -144,7 +146,7 @@ def address_of(kind: Kind, args: NameArgs) -> Address:
 
 
 def read_live(backend: Backend, address: Address) -> Live:
-    """The live resource."""
+    """Return the live resource."""
     live = read_any(backend, address)
     if live is None:
         raise not_found(backend, address)
@@ -152,7 +154,7 @@ def read_live(backend: Backend, address: Address) -> Live:
 
 
 def read_any(backend: Backend, address: Address) -> Live | None:
-    """The live resource of a name, of any of the kinds that share the collection; None of none."""
+    """Return the live resource of a name, of any kind that shares the collection; None if none."""
     others = kind_of(address).arm.shared_with
     try:
         live = backend.read([address]).get(address)
@@ -167,19 +169,19 @@ def read_any(backend: Backend, address: Address) -> Live | None:
 
 
 def not_found(backend: Backend, address: Address) -> NotFound:
-    """The error for a resource that does not exist."""
+    """Return the error for a resource that does not exist."""
     above = f" -e {address.parent}" if address.parent else ""
     return NotFound(
         "ResourceNotFound",
         f"There is no {address} in workspace {backend.scope.workspace}.\n"
-        f"See what there is: mlctl {address.kind} list{above}",
+        f"To list them: mlctl {address.kind} list{above}",
         status=404,
     )
 
 
 def _assets(data: Iterable[dict[str, Data]], args: ListArgs) -> Iterator[dict[str, Data]]:
-    """The versions of one name, or the newest version of each."""
-    versions = [version for version in data if _wanted(version, args)]
+    """Return the versions of one name, or the newest version of each."""
+    versions = [version for version in data if _is_listed(version, args)]
     if args.name is not None:
         yield from reversed(versions)
         return
@@ -190,15 +192,15 @@ def _assets(data: Iterable[dict[str, Data]], args: ListArgs) -> Iterator[dict[st
         yield {**version, "latest_version": version["version"]}
 
 
-def _wanted(asset: Mapping[str, Data], args: ListArgs) -> bool:
+def _is_listed(asset: Mapping[str, Data], args: ListArgs) -> bool:
     archived = bool(asset.get("is_archived"))
     return (archived if args.archived_only else args.include_archived or not archived) and (
         args.name is None or asset["name"].casefold() == args.name.casefold()
     )
 
 
-def _folded(value: Data) -> str:
-    """A value in the form in which values are compared: `AmlCompute` is `aml_compute`."""
+def _normalize(value: Data) -> str:
+    """Normalize a value for comparisons: `AmlCompute` becomes `aml_compute`."""
     return str(value or "").replace("_", "").casefold()
 
 

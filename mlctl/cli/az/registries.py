@@ -35,7 +35,7 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
             if every
             or args.archived_only is bool(get(asset.body, ("properties", "isArchived"), False))
         )
-        data = [_listed(asset) for asset in islice(assets, args.max_results)]
+        data = [_list_row(asset) for asset in islice(assets, args.max_results)]
     print_data(session, data, args.output, args.query, kind.az.columns)
     return Exit.OK
 
@@ -52,19 +52,19 @@ def share(session: Session, kind: Kind, args: ShareArgs) -> Exit:
 
 
 def download(session: Session, kind: Kind, args: DownloadArgs) -> Exit:
-    """Download the files of a version of the workspace, or of a registry."""
+    """Download the files of a version from the workspace, or from a registry."""
     model = Address(kind.name, str(args.name), None, args.version)
     folder = files.expanded(args.download_path)
     with session.backend() if args.registry_name is None else session.registries() as backend:
         if not isinstance(backend, SupportsModelFiles):
-            text = f"the {session.backend_name} backend reads no files of models"
+            text = f"the {session.backend_name} backend cannot read files of models"
             raise Permanent("NotSupported", text)
         backend.download_model(model, folder, args.registry_name)
     session.note(f"{args.download_path / model.name}")
     return Exit.OK
 
 
-def _listed(live: Live) -> dict[str, Data]:
+def _list_row(live: Live) -> dict[str, Data]:
     data = resources.printed(live, _NOWHERE)
     if live.address.version is not None:
         return data

@@ -41,13 +41,13 @@ def create(
 
 
 def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
-    """The body of ARM for a document, with the defaults of azure-ai-ml 1.35.2."""
+    """Build the body of ARM for a document, with the defaults of azure-ai-ml 1.35.2."""
     tags, regions = data.get("tags") or {}, data.get("replication_locations")
     regions = [{"location": location}] if regions is None else regions
     if not isinstance(tags, dict):
-        raise UsageError("tags: they are pairs of a key and a value")
+        raise UsageError("tags: they must be pairs of a key and a value")
     if not (isinstance(regions, list) and all(isinstance(region, dict) for region in regions)):
-        raise UsageError("replication_locations: they are a list of objects with a location")
+        raise UsageError("replication_locations: they must be a list of objects with a location")
     tags = {str(key): str(value) for key, value in tags.items()}
     images = _images(data.get("container_registry") or {})
     properties: dict[str, Data] = {
@@ -70,23 +70,25 @@ def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
 
 
 def _images(section: Data) -> dict[str, Data]:
-    """The container registry of a registry: one that there is, or one that is made with it."""
+    """Return the container registry of a registry: an existing one, or a new one."""
     if isinstance(section, str):
         return {"userCreatedAcrAccount": {"armResourceId": {"resourceId": section}}}
     if not isinstance(section, dict):
-        raise UsageError("container_registry: it is an ARM id, or an object with acr_account_sku")
+        raise UsageError(
+            "container_registry: it must be an ARM id, or an object with acr_account_sku"
+        )
     sku = str(section.get("acr_account_sku", "premium")).capitalize()
     return {"systemCreatedAcrAccount": {"acrAccountSku": sku}}
 
 
 def _storage(section: Data) -> Iterator[dict[str, Data]]:
-    """The storage accounts of a region: those that there are, or some that are made with it."""
+    """Return the storage accounts of a region: existing ones, or new ones."""
     if isinstance(section, list):
         for account in section:
             yield {"userCreatedStorageAccount": {"armResourceId": {"resourceId": account}}}
         return
     if not isinstance(section, dict) or not isinstance(section.get("replication_count", 1), int):
-        raise UsageError("storage_config: it is a list of ARM ids, or an object")
+        raise UsageError("storage_config: it must be a list of ARM ids, or an object")
     settings = {**_STORAGE, **section}
     account = {
         "storageAccountHnsEnabled": settings["storage_account_hns"],
@@ -97,12 +99,12 @@ def _storage(section: Data) -> Iterator[dict[str, Data]]:
 
 
 def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]:
-    """The document of a file that describes a registry or a workspace."""
+    """Read the document of a file that describes a registry or a workspace."""
     report = Report()
     documents = source.read(Path(path), report)
     if report.failed or len(documents) != 1:
         session.show(report)
-        raise UsageError(f"`{path}` is not the file of one {title}")
+        raise UsageError(f"`{path}` must have one document, of a {title}")
     return documents[0].data
 
 
@@ -118,7 +120,7 @@ def show(
     with session.registries(_PLACE) as backend:
         registries = {str(body["name"]).casefold(): body for body in backend.registries()}
     if name.casefold() not in registries:
-        text = f"There is no registry {name}.\nSee what there is: mlctl registry list"
+        text = f"There is no registry {name}.\nTo list them: mlctl registry list"
         raise NotFound("ResourceNotFound", text, status=404)
     print_data(session, _printed(registries[name.casefold()]), output, query, _COLUMNS)
     return Exit.OK
@@ -152,7 +154,7 @@ def delete(
 
 
 def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
-    """A registry as `az ml` prints it."""
+    """Return a registry as `az ml` prints it."""
     regions = get(body, ("properties", "regionDetails")) or ()
     optional = {
         "discovery_url": get(body, ("properties", "discoveryUrl")),

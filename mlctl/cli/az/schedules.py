@@ -25,7 +25,7 @@ def trigger(
     """
     with session.backend() as backend:
         if not isinstance(backend, SupportsSchedules):
-            text = f"the backend {backend.name} starts no jobs of schedules"
+            text = f"the {backend.name} backend cannot start jobs of schedules"
             raise Permanent("NotSupported", text)
         job = backend.trigger(Address("schedule", name))
     print_data(session, {"job_name": job}, printing.output, printing.query)

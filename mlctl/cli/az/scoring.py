@@ -139,13 +139,13 @@ def _scoring(session: Session) -> Iterator[SupportsScoring]:
 
 
 def _request(file: Path) -> Data:
-    """The JSON of a request file."""
+    """Read the JSON of a request file."""
     try:
         return json.loads(read_file(expanded(file), source.MAX_BYTES, pipes=True))
     except OSError as error:
         raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        text = f"`{file}` is no JSON, which a request must be: {error}"
+        text = f"`{file}` is not JSON, which a request must be: {error}"
         raise Permanent("InvalidFile", text) from None
 
 

@@ -75,7 +75,7 @@ def az_shim(
             "NoShim", f"cannot write `{folder / 'az'}`: {why}; name another --install DIR"
         ) from None
     if install is not None:
-        session.note(f"{folder / 'az'} is there: put {folder} first on the PATH")
+        session.note(f"{folder / 'az'} is written: put {folder} first on the PATH")
     else:
         place = shlex.quote(str(folder))
         session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))
@@ -83,7 +83,7 @@ def az_shim(
 
 
 def _add_curl(session: Session, folder: Path) -> None:
-    """Put a `curl` beside the `az`, where there is one on the path to stand in for."""
+    """Put a `curl` beside the `az`, if there is one on the path to stand in for."""
     for place in session.environment.get("PATH", os.defpath).split(os.pathsep):
         real = shutil.which("curl", path=place or ".")
         if real and not is_shim(Path(real)):
@@ -94,7 +94,7 @@ def _add_curl(session: Session, folder: Path) -> None:
 
 
 def _own_folder(session: Session, *, pass_through: bool) -> Path:
-    """A folder of this installation of mlctl, the same every time."""
+    """Return a folder of this installation of mlctl, the same every time."""
     home = Path(session.environment.get("HOME") or files.expanded(Path("~")))
     cache = Path(session.environment.get("XDG_CACHE_HOME") or home / ".cache")
     name = hashlib.sha256(os.fsencode(sys.executable)).hexdigest()[:8]

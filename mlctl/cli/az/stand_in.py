@@ -1,8 +1,8 @@
-"""What the executable `az` of `mlctl az-shim` does with a command line.
+"""The executable `az` of `mlctl az-shim`, which runs `az ml` commands with mlctl.
 
-`az ml` verbs that mlctl has go to mlctl. While the backend is local, nothing else reaches Azure:
-the commands by which scripts choose a subscription and a group are answered here, the rest is
-refused. On the azure backend, and with `--pass-through`, the rest goes to the real az.
+`az ml` verbs that mlctl has go to mlctl. On the local backend, nothing else reaches Azure: the
+commands by which scripts choose a subscription and a group are answered here, the rest is refused.
+On the azure backend, and with `--pass-through`, the rest goes to the real az.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from mlctl.version import __version__
 if TYPE_CHECKING:
     from mlctl.backends.local.backend import LocalBackend
 
-MARK = "mlctl az-shim"  # in its first lines, the file `az` says that it is this one
-CURL = "--curl"  # no command of az: what follows is for the curl of the shim
+MARK = "mlctl az-shim"  # how the file `az` identifies itself in its first lines
+CURL = "--curl"  # not a command of az: the following arguments are for the curl of the shim
 PASS_THROUGH = "MLCTL_AZ_PASS_THROUGH"  # noqa: S105  # the name of a variable
 _OF_SIMULATION = frozenset(
     f"workspace {verb}" for verb in ("create", "update", "delete", "provision-network")
 )
 _NOT_FOUND = 127
-_HEAD = 300  # bytes of a file that are looked at for the mark
+_HEAD = 300  # bytes of a file that are searched for the mark
 _AZ_VERSION, _ML_VERSION = "2.91.0", "2.0.0"  # of November 2026; of the extension, the major one
 _HELP = frozenset({"-h", "--help"})
 
@@ -66,7 +66,7 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
 
 
 def _is_ours(args: Sequence[str]) -> bool:
-    """Whether mlctl has the verb, or the line only asks what there is."""
+    """Whether mlctl has the verb, or the line only asks for help."""
     group = args[0] if args else ""
     groups = {kind.name for kind in DOCUMENTS.values() if kind.az.present}
     groups |= {"workspace", "registry"}
@@ -79,7 +79,7 @@ def _is_ours(args: Sequence[str]) -> bool:
 
 
 def _is_for_azure(args: Sequence[str]) -> bool:
-    """Whether the line is of what only the simulated cloud does here, on another backend."""
+    """Whether only the simulated cloud answers the line here, and the backend is another."""
     return " ".join(args[:2]) in _OF_SIMULATION and Session(GlobalArgs()).backend_name != "local"
 
 
@@ -109,7 +109,7 @@ def _real(session: Session, args: Sequence[str]) -> int:
         program = shutil.which("az", path=folder or ".")
         if program and not is_shim(Path(program)):
             _become(program, args)
-    session.say(f"az {args[0] if args else ''}: there is no az on the path but that of mlctl.")
+    session.say(f"az {args[0] if args else ''}: the only az on the path is that of mlctl.")
     return _NOT_FOUND
 
 
@@ -127,7 +127,7 @@ def is_shim(path: Path) -> bool:
 
 
 def _flags(args: Sequence[str]) -> dict[str, str]:
-    """The flags of a line and the value after each; `_WORD` is what stands without a flag."""
+    """Return the flags of a line and the value after each; `_WORD` has what follows no flag."""
     flags: dict[str, str] = {}
     for index, argument in enumerate(args):
         if argument.startswith("-"):
@@ -170,7 +170,7 @@ def _accounts(session: Session, flags: Mapping[str, str]) -> Data:
 
 
 def _token(session: Session, flags: Mapping[str, str]) -> Data:
-    """A token that the emulator of this folder takes."""
+    """Return a token that the emulator of this folder accepts."""
     from mlctl.emulator import instance_file
 
     running = instance_file.find_running(instance_file.FILE)
@@ -181,7 +181,7 @@ def _token(session: Session, flags: Mapping[str, str]) -> Data:
         else "an emulator (the curl of the shim has one for each call; to have one that stays:"
         " mlctl emulator start)"
     )
-    session.note(f"a token for {emulator}; Azure itself takes none of mlctl's")
+    session.note(f"a token for {emulator}; Azure itself accepts none of mlctl's")
     return {
         "accessToken": running.token if running and running.token else "emulator",
         "expiresOn": expires.strftime("%Y-%m-%d %H:%M:%S.%f"),
@@ -244,7 +244,7 @@ def _group_delete(session: Session, flags: Mapping[str, str]) -> Data:
     """Delete the workspaces of a group, at once."""
     group = str(_group(session, flags)["name"])
     if not {"--yes", "-y"} & flags.keys() and not session.confirmed(f"Delete group {group}?"):
-        raise UsageError(f"the group {group} stays: pass --yes where nobody can be asked.")
+        raise UsageError(f"the group {group} stays: pass --yes if nobody can be asked.")
     with session.backend() as backend:
         cast("LocalBackend", backend).delete_group(group)
 
@@ -270,10 +270,10 @@ def _extension(_session: Session, flags: Mapping[str, str]) -> Data:
 
 
 def _exists(_session: Session, _flags: Mapping[str, str]) -> Data:
-    return True  # a group is there as soon as it is named
+    return True  # a group exists as soon as it is named
 
 
-_WORD = ""  # among the flags: what stands without one
+_WORD = ""  # among the flags: what follows no flag
 _TOKEN_LIFE = timedelta(hours=1)
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _LISTS_DEFAULTS = {"-l", "--list-defaults"}

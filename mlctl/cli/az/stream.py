@@ -37,14 +37,14 @@ def stream(
     with opened(session) as jobs:
         if events is not None and not isinstance(jobs, SupportsEventLog):
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
-        job = _streamed(session, jobs, name, length)
+        job = _stream(session, jobs, name, length)
         if events is not None and isinstance(jobs, SupportsEventLog):
             _write_story(jobs, name, events)
     return ended(session, job)
 
 
-def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
-    """Show the job's logs where there are any, else what happens to it; the job at the end."""
+def _stream(session: Session, jobs: Jobs, name: str, length: float) -> Job:
+    """Show the job's logs if there are any, else its events; return the job at the end."""
     if isinstance(jobs, SupportsLogs):
         if length != duration(EVER):
             raise InvalidValue(

@@ -95,7 +95,7 @@ def create(
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
-    """Run the code of a job whose file is in a folder, and submit it with what came of it."""
+    """Run the code of a job whose file is in a folder, and submit it with the results."""
     from functools import partial
 
     from mlctl.serving import jobs as serving_jobs
@@ -103,7 +103,7 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
     from mlctl.simulator.control_plane import local_paths
     from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 
-    handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
+    handle: Any = getattr(runs, "handle")  # noqa: B009 - - local jobs have it
     code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
     name, data, *work = request
     record = serving_jobs.create(
@@ -141,9 +141,9 @@ def submit(
 def resources(
     session: Session, backend: Backend, args: JobArgs, *, runs_here: bool = False
 ) -> tuple[Resource, list[Resource]] | None:
-    """The job of the file, and the assets that are written inline in it or are local.
+    """Return the job of the file, and its inline or local assets.
 
-    None where something is wrong with it, which has been said.
+    None if the file has errors, which have been reported.
     """
     typed = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_))
     report = new_report(session, args.ignore)
@@ -168,7 +168,7 @@ def resources(
 
 
 def _look_for_datastores(session: Session, backend: Backend, graph: Graph, args: JobArgs) -> None:
-    """Warn of paths into datastores that the workspace has not, before nodes are started."""
+    """Warn of paths into missing datastores before nodes are started."""
     edges = [edge for edge in graph.edges if kind_of(edge.target).arm.own_names]
     live = backend.read({edge.target for edge in edges}) if edges else {}
     absent = [edge for edge in edges if edge.target not in live]
@@ -177,13 +177,13 @@ def _look_for_datastores(session: Session, backend: Backend, graph: Graph, args:
 
 
 def refuse(job: Resource) -> None:
-    """Refuse a job that is checked and not run."""
+    """Refuse a job that can be checked, but not run."""
     why = job.kind.not_run.get(job.form.name)
     if why:
         title = str(job.form.schema["title"])
         raise Permanent(
             "NotRun",
-            f"mlctl checks {title}s, and does not run them: {why}."
+            f"mlctl checks {title}s, but does not run them: {why}."
             f" `az ml job create -f {job.document.source.name}` submits it to Azure",
         )
 
@@ -200,5 +200,5 @@ def register(backend: Backend, asset: Resource) -> None:
 
 
 def body(resource: Resource, scope: Scope) -> dict[str, Data]:
-    """A resource as ARM has it."""
+    """Return a resource as ARM has it."""
     return encode(complete(resource.values, resource.form), resource.form, scope)

@@ -1,8 +1,8 @@
 """The generic update arguments of az: `--set`, `--add`, `--remove`, `--force-string`. Pure.
 
-The grammar and the messages of the errors are those of azure-cli-core (`commands/arm.py`). Better
-where az hurts: a value becomes what the field's schema says (`name=123` stays text), a key with a
-dot can be quoted (`tags."a.b"=x`, `tags["a.b"]=x`), and a path that leads nowhere is an error.
+Grammar and error messages are those of azure-cli-core (`commands/arm.py`). Improvements: a value
+gets the type of the field's schema (`name=123` stays text), a key with a dot can be quoted
+(`tags."a.b"=x`, `tags["a.b"]=x`), and a path that leads nowhere is an error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GenericUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdatedField:
-    """A field that was changed or removed, by which flag, and the text that said so."""
+    """A field that was changed or removed, by which flag, and the text of the flag."""
 
     flag: UpdateFlag
     at: Pointer
@@ -57,7 +57,7 @@ def update(
     *,
     force_string: bool = False,
 ) -> list[UpdatedField]:
-    """Apply the updates to `data`, in their order; the fields that were changed.
+    """Apply the updates to `data` in order; return the changed fields.
 
     Raises:
         UpdateError: an update does not fit `data` or `schema`; `data` may be half changed.
@@ -79,7 +79,7 @@ _ROOT: Pointer = ()
 
 
 class _Editor:
-    """Edits one document by paths, with its schema for the types."""
+    """Edits a document by paths; the schema gives the types."""
 
     def __init__(self, data: dict[str, Data], schema: Schema, *, force_string: bool) -> None:
         self._data = data
@@ -93,7 +93,7 @@ class _Editor:
         if isinstance(last, str) and isinstance(holder, dict):
             name, below = self._key(holder, schema, last, at)
             if field_values.read_only(below):
-                raise UpdateError(f"`{dotted((*at, name))}` is set by the service alone.")
+                raise UpdateError(f"`{dotted((*at, name))}` is only set by the service.")
             if text == "null" and not self._force_string:
                 holder.pop(name, None)
             else:
@@ -113,8 +113,8 @@ class _Editor:
             )
         items, schema, at = self._walk(self._path(values[0]), make=True, of_list=True)
         if not isinstance(items, list):
-            raise UpdateError(f"`{dotted(at)}` is no list; --set changes it.")
-        items.extend(self._added(values[1:], _items(schema)))
+            raise UpdateError(f"`{dotted(at)}` is not a list; use --set.")
+        items.extend(self._elements_to_add(values[1:], _items(schema)))
         return UpdatedField(UpdateFlag.ADD, at, " ".join(values))
 
     def remove(self, values: Sequence[str]) -> UpdatedField:
@@ -122,7 +122,9 @@ class _Editor:
         if len(values) > 1:
             items, _, at = self._walk(self._path(values[0]))
             if not isinstance(items, list):
-                raise UpdateError(f"`{dotted(at)}` is no list: --remove takes one path at a time.")
+                raise UpdateError(
+                    f"`{dotted(at)}` is not a list: --remove takes one path at a time."
+                )
             self._pop(items, values[1], at)
             return UpdatedField(UpdateFlag.REMOVE, at, text)
         *steps, last = self._path(values[0])
@@ -144,8 +146,8 @@ class _Editor:
         except (ValueError, IndexError):
             raise UpdateError(f"index {index} doesn't exist on {dotted(at)}") from None
 
-    def _added(self, values: Sequence[str], schema: Schema) -> Iterator[Data]:
-        """The elements to add: consecutive pairs make one object, anything else is one element."""
+    def _elements_to_add(self, values: Sequence[str], schema: Schema) -> Iterator[Data]:
+        """Return the elements to add: consecutive pairs form one object, others are elements."""
         pairs: dict[str, Data] = {}
         for value in values:
             name, equals, text = value.partition("=")
@@ -165,7 +167,7 @@ class _Editor:
         return text if self._force_string else field_values.coerce(text, schema)
 
     def _path(self, text: str) -> list[PathStep]:
-        """The steps of a path; what stands under `settings` may be named alone, as az shows it."""
+        """Return the steps of a path; `settings` may be omitted, as in az's output."""
         steps = parse_path(text)
         settings = self._schema.get("properties", {}).get("settings", {}).get("properties", {})
         alone = isinstance(steps[0], str) and _snake(steps[0]) in settings
@@ -179,9 +181,9 @@ class _Editor:
         make: bool = False,
         of_list: bool = False,
     ) -> tuple[Data, Schema, Pointer]:
-        """What is at the end of the steps (`last` is yet to come), its schema and place.
+        """Return the value at the end of the steps (`last` comes next), its schema and place.
 
-        `make` makes the objects on the way, and the list at the end if it is one (`of_list`).
+        `make` creates missing objects on the way, and the list at the end if it is one (`of_list`).
         """
         value: Data = self._data
         schema, at = self._schema, _ROOT
@@ -207,7 +209,7 @@ class _Editor:
     def _key(
         self, holder: dict[str, Data], schema: Schema, step: str, at: Pointer
     ) -> tuple[str, Schema]:
-        """The key that a step means: as it is, in snake case, or one level down in `settings`."""
+        """Return the key that a step means: as written, in snake case, or below `settings`."""
         for name in dict.fromkeys((step, _snake(step))):
             below = field_values.inside(schema, name)
             if below is not None:
@@ -223,7 +225,7 @@ def _items(schema: Schema) -> Schema:
 
 
 def _place(items: list[Data], step: PathStep, at: Pointer) -> int:
-    """The index in a list that a step means."""
+    """Return the index in a list that a step means."""
     match step:
         case int():
             if -len(items) <= step < len(items):
@@ -254,7 +256,7 @@ def _text(value: Data) -> str:
 
 
 def _no_such_step(holder: Data, schema: Schema, step: PathStep, at: Pointer) -> UpdateError:
-    """The error for a step that the value before it does not have."""
+    """Return the error for a step that the value before it does not have."""
     head = f"Couldn't find '{_shown(step)}' in '{dotted(at)}'."
     if isinstance(holder, dict):
         return _unknown(_shown(step), holder, schema, at)
@@ -290,7 +292,7 @@ def _shown(step: PathStep) -> str:
 
 
 def _snake(name: str) -> str:
-    """`maxInstances` -> `max_instances`."""
+    """Convert `maxInstances` to `max_instances`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).casefold()
 
 
@@ -313,14 +315,14 @@ _SET_USAGE = "Correct syntax: --set KEY=VALUE [KEY=VALUE ...]"
 
 
 def parse_path(text: str) -> list[PathStep]:
-    """The steps of `a.b`, `a."b.c"`, `a["b.c"]`, `a[0]`, `a[key=value].b`."""
+    """Parse `a.b`, `a."b.c"`, `a["b.c"]`, `a[0]`, `a[key=value].b`."""
     steps: list[PathStep] = []
     at = 0
     while at < len(text):
         match = _STEP.match(text, at)
         if match is None:
             raise UsageError(
-                f'usage error: `{text}` is no path: write a.b, a."b.c", a[0] or a[key=value]'
+                f'usage error: `{text}` is not a path: write a.b, a."b.c", a[0] or a[key=value]'
             )
         at = match.end()
         steps.append(_step(match))
@@ -336,7 +338,7 @@ def _step(match: re.Match[str]) -> PathStep:
 
 
 def split_assignment(expression: str) -> tuple[str, str]:
-    """Key and value of `key=value`, at the first `=` outside of brackets and quotes."""
+    """Split `key=value` at the first `=` outside of brackets and quotes."""
     quoted = depth = False
     for place, letter in enumerate(expression):
         if letter == '"':

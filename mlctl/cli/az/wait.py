@@ -1,7 +1,7 @@
 """`wait`, the generic wait of az: it returns once a condition on a resource holds.
 
-The conditions and their meaning are those of azure-cli-core (`commands/arm.py`). Time is the
-backend's: the simulated cloud moves its clock, Azure is asked again after a pause.
+The conditions are those of azure-cli-core (`commands/arm.py`). Time is the backend's: the simulated
+cloud advances its clock, Azure is polled after a pause.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mlctl.cli.az.args import WaitArgs
 from mlctl.cli.az.read import address_of, not_found, read_any
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.command import option, switch
-from mlctl.cli.shell.output import compiled
+from mlctl.cli.shell.output import compile_query
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
 from mlctl.render.cloud import resources
@@ -45,14 +45,14 @@ FLAGS = (
 
 
 def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
-    """Return once one of the conditions holds; look every `interval` seconds, for `--timeout`."""
+    """Return once one of the conditions holds; poll every `interval` seconds, for `--timeout`."""
     conditions = (args.created, args.updated, args.deleted, args.exists, args.custom)
     if not any(conditions):
         flags = " | ".join(f"--{name}" for name in _CONDITIONS)
         raise UsageError(f"say what to wait for: {flags}")
     if args.interval < 1:
         raise UsageError("--interval takes at least 1 second.")
-    custom = compiled(args.custom, "--custom") if args.custom else None
+    custom = compile_query(args.custom, "--custom") if args.custom else None
     address, longest = address_of(kind, args), session.options.timeout or _TIMEOUT
     with session.backend() as backend:
         waited = 0.0
@@ -61,7 +61,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
             expected = args.created or args.deleted or args.exists or args.custom
             if live is None and not expected:
                 raise not_found(backend, address)
-            if _reached(address, live, backend.scope, args, custom):
+            if _is_reached(address, live, backend.scope, args, custom):
                 return Exit.OK
             if waited >= longest:
                 raise Permanent(TIMED_OUT, f"{address} was waited for {waited:.0f} seconds")
@@ -70,7 +70,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
             waited += step
 
 
-def _reached(
+def _is_reached(
     address: Address, live: Live | None, scope: Scope, args: WaitArgs, custom: Any
 ) -> bool:
     """Whether one of the conditions holds."""

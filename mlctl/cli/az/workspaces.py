@@ -22,7 +22,7 @@ from mlctl.service_errors import NotFound, Permanent
 
 
 class WritableBackend(Backend, WritesWorkspaces, Protocol):
-    """A backend that makes workspaces."""
+    """A backend that creates workspaces."""
 
 
 _IN_BICEP = """\
@@ -35,7 +35,7 @@ _COLUMNS: Columns = {
     "ResourceGroup": ("resource_group",),
     "Location": ("location",),
 }
-# What az prints of the properties of a workspace, in its words.
+# The properties of a workspace that az prints, in its words.
 _PROPERTIES = {
     "description": "description",
     "discovery_url": "discoveryUrl",
@@ -59,7 +59,7 @@ _PROPERTIES = {
     "serverless_compute": "serverlessComputeSettings",
     "provisioning_state": "provisioningState",
 }
-# What a file may say besides: of the command, or of what a workspace of Azure is made with.
+# What a file can also have: for the command, or for resources of Azure.
 _BESIDES = frozenset(("$schema", "id", "name", "location", "resource_group", "tags", "identity"))
 _BESIDES |= {"kind", "provision_network_now", "allow_roleassignment_on_rg"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,32}")  # azure-ai-ml 1.35.2, `workspace` in its ARM
@@ -76,7 +76,7 @@ _ISOLATION = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceArgs:
-    """What flags say of a workspace, over its file; names are those of the fields of files."""
+    """What flags set of a workspace, over its file; names are those of the fields of files."""
 
     file: str | None = flag("The YAML file of the workspace.", "-f", metavar="FILE")
     name: str | None = flag("The workspace; over what the file says.", "-n", metavar="NAME")
@@ -178,11 +178,11 @@ def _write(
         name = str(data.get("name") or backend.scope.workspace)
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"`{name}` is no name of a workspace: 3 to 33 letters, digits, `-` and `_`, and it"
+                f"`{name}` is not a workspace name: 3 to 33 letters, digits, `-` and `_`, and it"
                 " starts with a letter or digit"
             )
         if not is_new:
-            backend.workspace(name)  # refused where there is none
+            backend.workspace(name)  # refused if there is none
         backend.write_workspace(name, data.get("location"), _body(data))
         if data.get("provision_network_now"):
             backend.provision_network(name)
@@ -191,7 +191,7 @@ def _write(
 
 
 def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
-    """The document of a workspace: its file, and the flags over it."""
+    """Return the document of a workspace: its file, and the flags over it."""
     data = dict(read_document(session, args.file, "workspace")) if args.file else {}
     if args.update_dependent_resources:
         session.note("the simulated cloud keeps only the ids of dependent resources")
@@ -233,12 +233,12 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
 
 
 def _body(data: Mapping[str, Data]) -> dict[str, Data]:
-    """The body of ARM for a document, without ids and without what the service alone sets."""
+    """Build the body of ARM for a document, without ids and fields of the service."""
     values = {wire: data[ours] for ours, wire in _PROPERTIES.items() if data.get(ours) is not None}
     for name in _OBJECTS & values.keys():
         if not isinstance(values[name], dict):
-            raise UsageError(f"{name}: it is an object, not `{values[name]}`")
-        values[name] = _spelled(values[name], _camel)
+            raise UsageError(f"{name}: it must be an object, not `{values[name]}`")
+        values[name] = _respell(values[name], _camel)
     key = values.get("encryption")
     if key is not None:
         identified = {_KEYS.get(name, name): text for name, text in key.items()}
@@ -260,7 +260,7 @@ def _body(data: Mapping[str, Data]) -> dict[str, Data]:
         values["publicNetworkAccess"] = str(access).capitalize()
     tags = data.get("tags")
     if tags is not None and not isinstance(tags, dict):
-        raise UsageError("tags: they are pairs of a key and a value")
+        raise UsageError("tags: they must be pairs of a key and a value")
     body: dict[str, Data] = {"properties": values}
     if tags is not None:
         body["tags"] = {str(key): str(value) for key, value in tags.items()}
@@ -271,7 +271,7 @@ def _body(data: Mapping[str, Data]) -> dict[str, Data]:
 
 @contextmanager
 def _writing(session: Session) -> Iterator[WritableBackend]:
-    """The open backend, where it makes workspaces."""
+    """Return the open backend, if it creates workspaces."""
     if session.backend_name != "local":
         raise UsageError(_IN_BICEP)
     with session.backend() as backend:
@@ -311,11 +311,11 @@ def _group(body: Mapping[str, Data]) -> str:
     return str(body.get("id")).partition("/resourceGroups/")[2].partition("/")[0]
 
 
-def _spelled(value: Data, spell: Callable[[str], str]) -> Data:
-    """A value with all keys spelt otherwise."""
+def _respell(value: Data, spell: Callable[[str], str]) -> Data:
+    """Return a value with all keys respelled."""
     if isinstance(value, dict):
-        return {spell(key): _spelled(item, spell) for key, item in value.items()}
-    return [_spelled(item, spell) for item in value] if isinstance(value, list) else value
+        return {spell(key): _respell(item, spell) for key, item in value.items()}
+    return [_respell(item, spell) for item in value] if isinstance(value, list) else value
 
 
 def _camel(name: str) -> str:
@@ -328,14 +328,14 @@ def _snake(name: str) -> str:
 
 
 def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
-    """The workspace as `az ml` prints it."""
+    """Return the workspace as `az ml` prints it."""
     values = {ours: get(body, ("properties", wire)) for ours, wire in _PROPERTIES.items()}
     key = get(values, ("customer_managed_key", "keyVaultProperties"))
     if isinstance(key, dict):
         names = {wire: ours for ours, wire in _KEYS.items()}
         values["customer_managed_key"] = {names.get(wire, wire): key[wire] for wire in key}
     objects = {ours for ours, wire in _PROPERTIES.items() if wire in _OBJECTS}
-    values |= {ours: _spelled(values[ours], _snake) for ours in objects}
+    values |= {ours: _respell(values[ours], _snake) for ours in objects}
     if isinstance(values["managed_network"], dict):
         mode = str(values["managed_network"].get("isolation_mode"))
         values["managed_network"]["isolation_mode"] = _snake(mode)

@@ -1,4 +1,4 @@
-"""The az-style commands that write: their documents are planned and applied as files are."""
+"""The az-style commands that write: their documents are planned and applied like files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         if args.if_not_exists and not loaded.report.failed:
             existing = backend.read([resource.address for resource in loaded.resources])
             if len(existing) == len(loaded.resources):
-                session.note("It is there already, and stays as it is.")
+                session.note("It exists already, and stays unchanged.")
                 print_live(session, backend, existing.values(), args)
                 return Exit.OK
             loaded = replace(loaded, graph=_without(loaded.graph, existing, backend))
@@ -89,7 +89,7 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             if wait_until_settled(
                 backend, {address: live}, timeout=settle_s(session), note=session.note
             ):
-                live = read_live(backend, address)  # in motion it shows less than there is
+                live = read_live(backend, address)  # while it changes, it shows only a part
             report.known |= _known_findings(live, session, backend)
             return documents.document_to_update(document, live, backend.scope, typed, report)
 
@@ -118,9 +118,9 @@ def disable(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
 
 def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
-    """Delete one resource, with all its children. That none is there is no error.
+    """Delete a resource with all its children; a missing one is not an error.
 
-    Azure answers a DELETE of nothing with 204, and scripts delete what they may never have made.
+    Azure answers a DELETE of nothing with 204, and scripts delete what may not exist.
     """
     address = address_of(kind, args)
     with session.backend() as backend:
@@ -150,7 +150,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 def _removal(
     session: Session, backend: Backend, live: Mapping[Address, Live], address: Address
 ) -> Plan:
-    """The plan that deletes a resource with its children, with the jobs that it hits."""
+    """Plan to delete a resource with its children and the affected jobs."""
     children = find_children(backend)
     users = users_of(children.values(), backend.scope)
     plan = removal(
@@ -165,10 +165,10 @@ def _removal(
 
 
 def _nothing_to_delete(backend: Backend, address: Address) -> str:
-    """The note about a name that is not there; it may be misspelt."""
+    """Return the note about a missing name, which may be misspelt."""
     try:
         names = [live.address.name for live in backend.list(address.kind, address.parent)]
-    except NotFound:  # the parent is not there either
+    except NotFound:  # the parent is missing, too
         names = []
     near = nearest(address.name, [name for name in names if name != address.name])
     suggestion = f" Did you mean `{near}`?" if near else ""
@@ -190,7 +190,7 @@ COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
 def _switch(
     session: Session, kind: Kind, args: WriteArgs, at: Pointer, verb: str, *, value: bool
 ) -> Exit:
-    """Set a field of what the arguments name, and nothing else."""
+    """Set one field of the named resource."""
     with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))
         read = []
@@ -212,7 +212,7 @@ def _switch(
 
 
 def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
-    """The kind that the type says, of the flag or else of the file: others share the collection."""
+    """Return the kind for the type of the flag or of the file: others share the collection."""
     declared = args.fields.get("type")
     for sharing in (KINDS[name] for name in kind.arm.shared_with):
         if declared is None and args.file is not None:
@@ -228,7 +228,7 @@ def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
 
 
 def _peek(file: str) -> list[Document]:
-    """The documents of a file, which is read again afterwards: so is standard input."""
+    """Read the documents of a file, or of standard input, which can be read again afterwards."""
     if file != "-":
         return source.read(Path(file), Report())
     text = sys.stdin.buffer.read(source.MAX_BYTES + 1)
@@ -251,7 +251,7 @@ def _check_flags(kind: Kind, args: WriteArgs) -> None:
     """Refuse flags that exclude each other, are not for the kind, or are missing without a file."""
     if args.no_wait and args.set_default and kind.az.route_flag is not None:
         flag = kind.az.route_flag.names[0]
-        raise UsageError(f"{flag} does not work with --no-wait: it is read back and proved.")
+        raise UsageError(f"{flag} does not work with --no-wait: the result must be read back.")
     instances_only = {
         "--user-object-id": args.user_object_id,
         "--user-tenant-id": args.user_tenant_id,
@@ -267,7 +267,7 @@ def _check_flags(kind: Kind, args: WriteArgs) -> None:
 
 
 def _with_names_set(args: WriteArgs) -> WriteArgs:
-    """The arguments with the names that `--set` gives to the resource of a file."""
+    """Return the arguments with the names that `--set` gives to the resource of a file."""
     if args.file is None:
         return args
     pairs = [text.partition("=") for typed in args.set_ or () for text in typed.values]
@@ -288,7 +288,7 @@ def _load(loader: Loader, args: WriteArgs) -> LoadedConfig:
 
 
 def _address(document: Document, kind: Kind, args: WriteArgs) -> Address:
-    """The address that the flags and the file name together, flags over the file."""
+    """Return the address from the flags and the file, flags over the file."""
 
     def either(value: str | None, name: str) -> str | None:
         return document.data.get(name) if value is None else value
@@ -302,14 +302,12 @@ def _address(document: Document, kind: Kind, args: WriteArgs) -> Address:
     names = {"name": whole.name, "endpoint_name": whole.endpoint_name, "version": whole.version}
     if own_address(kind, names) is None:
         flags = "--name and --endpoint-name" if kind.parent else "--name"
-        raise UsageError(
-            f"the following arguments are required without a file that says so: {flags}"
-        )
+        raise UsageError(f"the following arguments are required unless the file has them: {flags}")
     return address_of(kind, whole)
 
 
 def _known_findings(live: Live, session: Session, backend: Backend) -> frozenset[tuple[str, str]]:
-    """The codes and messages of the findings that a resource has as it is."""
+    """Return the codes and messages of a resource's current findings."""
     report = Report()
     kind = KINDS[live.address.kind]
     document = documents.as_document(live, backend.scope)
@@ -319,7 +317,7 @@ def _known_findings(live: Live, session: Session, backend: Backend) -> frozenset
 
 
 def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
-    """The version that is named, or all of them."""
+    """Return the named version, or all of them."""
     address = address_of(kind, args)
     if address.version is not None or args.label is not None:
         return [read_live(backend, address)]
@@ -330,7 +328,7 @@ def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
 
 
 def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
-    """The graph with the parents of the resources, which send all their requests to these."""
+    """Add the resources' parents to the graph, which send all their requests to them."""
     addresses = [resource.address for resource in loaded.resources]
     live = backend.read([address.up for address in addresses if address.up is not None])
     parents = []
@@ -355,7 +353,7 @@ def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
 
 
 def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -> Graph:
-    """The graph without the resources that exist, and without what these declare inline."""
+    """Remove the resources that exist from the graph, and what these declare inline."""
     remaining = (
         resource
         for resource in whole.resources.values()

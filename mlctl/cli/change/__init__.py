@@ -1,1 +1,1 @@
-"""The plan family: what compares files with a workspace, and what changes either."""
+"""The plan family: commands that compare files with a workspace, or change either."""

@@ -17,13 +17,13 @@ from mlctl.cli.change.planning import (
     ReplaceStrategy,
     Target,
     load_and_plan,
-    say_what_is_left_out,
+    report_omissions,
 )
 from mlctl.cli.change.verification import (
     ask_policies,
     check_against_files,
     check_alone,
-    planned_again,
+    plan_again,
 )
 from mlctl.cli.files.validate import Paths, PathsToApply
 from mlctl.cli.shell import Exit, Session, UsageError, flag
@@ -45,7 +45,7 @@ from mlctl.workflow.settling import wait_until_settled
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatArgs:
-    """What of the files is applied, and how replacing goes."""
+    """What of the files is applied, and how resources are replaced."""
 
     resume: bool = flag(
         "Put back what an apply that did not end has taken away, and nothing else;"
@@ -60,14 +60,14 @@ class WhatArgs:
     )
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
-        """How the plan is made."""
+        """Return how to plan."""
         pruning.check()
         if self.resume:
             renames = self.replace_strategy is Strategy.BLUE_GREEN
             flags = {"--target": self.target, "--prune": pruning.prune}
             for flag, value in {**flags, "--replace-strategy": renames}.items():
                 if value:
-                    raise UsageError(f"--resume ends what was begun, and takes no {flag}.")
+                    raise UsageError(f"--resume finishes an earlier apply, and takes no {flag}.")
         return PlanOptions(
             resuming=self.resume,
             targets=self.target or (),
@@ -107,22 +107,22 @@ def apply(
     report = new_report(session, ignore, strict=strict)
     if paths and is_plan(Path(paths[0])):
         if selection.replace_strategy is Strategy.BLUE_GREEN:
-            raise UsageError("a saved plan says itself how things are replaced")
+            raise UsageError("a saved plan already says how resources are replaced")
         if selection.plan_only and paths[1:]:
-            raise UsageError("--plan-only is without files")
+            raise UsageError("--plan-only takes no files")
         files, alone = Against(paths[1:], options, report), selection.plan_only
         return apply_saved(session, Path(paths[0]), args, lease, files, alone=alone)
     if selection.plan_only:
-        raise UsageError("--plan-only is about a saved plan")
+        raise UsageError("--plan-only needs a saved plan")
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return refuse(report, args.output, Exit.ERROR)
         if args.yes and planned.plan.pruned and pruning.prune_limit is None:
-            session.say(_limitless(planned.plan))
+            session.say(_refuse_unlimited_pruning(planned.plan))
             return Exit.REFUSED
         code = carry_out_plan(session, backend, planned, args, lease, paths=paths)
-        say_what_is_left_out(session, planned)
+        report_omissions(session, planned)
         return Exit.ERROR if planned.left_out and code is Exit.OK else code
 
 
@@ -144,7 +144,7 @@ def destroy(
         return carry_out_plan(session, backend, planned, args, lease, destroying=True)
 
 
-def _limitless(plan: Plan) -> str:
+def _refuse_unlimited_pruning(plan: Plan) -> str:
     return (
         f"ERROR: {counted(plan.pruned, 'resource')} would be pruned, and nobody is asked: say how"
         f" many may be, with --prune-limit {plan.pruned}, or leave out --yes."
@@ -152,15 +152,15 @@ def _limitless(plan: Plan) -> str:
 
 
 def _resumed_paths(session: Session) -> list[str] | None:
-    """What the applies that did not end were of: files, or one saved plan; None where all ended."""
+    """Return the paths of unfinished applies: files, or a saved plan; None if all have ended."""
     unfinished = session.journals.unfinished()
     if not unfinished:
-        folder = _short(str(session.journals.folder.absolute()))
+        folder = _display_path(str(session.journals.folder.absolute()))
         scope = session.journals.scope
         workspace = f"{scope.resource_group}/{scope.workspace}"
         session.note(
             f"Nothing to resume: no apply to {workspace} has left anything behind in `{folder}`."
-            " Of files that have an mlctl.yml elsewhere: mlctl apply --resume PATH..."
+            " For files with an mlctl.yml elsewhere: mlctl apply --resume PATH..."
         )
         return None
     paths = list(dict.fromkeys(path for journal in unfinished for path in journal.paths))
@@ -171,11 +171,11 @@ def _resumed_paths(session: Session) -> list[str] | None:
             " name the files yourself, mlctl apply --resume PATH..."
         )
     files = [path for path in paths if not is_plan(Path(path))]
-    return [_short(path) for path in files or paths[-1:]]
+    return [_display_path(path) for path in files or paths[-1:]]
 
 
-def _short(path: str) -> str:
-    """The path as people would write it here."""
+def _display_path(path: str) -> str:
+    """Return the path as people would write it here."""
     whole, current = Path(path), Path.cwd()
     return str(whole.relative_to(current)) if whole.is_relative_to(current) else path
 
@@ -185,7 +185,7 @@ COMMANDS = {"apply": apply, "destroy": destroy}
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What a saved plan is held against: files, with flags; without any, those it was made from."""
+    """What a saved plan is checked against: files, with flags; or those it was made from."""
 
     paths: Sequence[str]
     options: PlanOptions
@@ -218,7 +218,7 @@ def apply_saved(
             return _apply_alone(session, backend, saved, path, args, lease, files.report)
         for step in saved.work.steps:
             planfile.check_uploads(step)
-        planned = planned_again(session, backend, saved, files.report, files.options, files.paths)
+        planned = plan_again(session, backend, saved, files.report, files.options, files.paths)
         if planned.refused:
             session.show_findings(planned.refused)
             code = Exit.REFUSED if planned.plan.refusals else Exit.REJECTED
@@ -261,12 +261,12 @@ def _apply_alone(
 
 
 def _check_stale(session: Session, saved: planfile.SavedPlan, backend: Backend) -> Exit:
-    """OK where the targets are as they were when the plan was made; else those are named."""
+    """Return OK if the targets are unchanged since planning; else report the others."""
     stale: list[Address] = stale_targets(saved.work, backend)
     if stale and wait_until_settled(
         backend, backend.read(stale), timeout=settle_s(session), note=session.note
     ):
-        stale = stale_targets(saved.work, backend)  # what is in motion shows less than there is
+        stale = stale_targets(saved.work, backend)  # while a resource changes, it shows only a part
     if not stale:
         return Exit.OK
     session.say("ERROR: Saved plan is stale. These have changed since the plan was made:")
@@ -277,7 +277,7 @@ def _check_stale(session: Session, saved: planfile.SavedPlan, backend: Backend) 
 
 
 def _check_refused(session: Session, saved: planfile.SavedPlan) -> Exit:
-    """OK where the plan was not refused when it was made; else why it was."""
+    """Return OK if the plan was not refused when it was made; else report why it was."""
     diagnostics = saved.document["diagnostics"]
     errors = [diagnostic for diagnostic in diagnostics if diagnostic["severity"] == "error"]
     if not errors:
@@ -289,7 +289,7 @@ def _check_refused(session: Session, saved: planfile.SavedPlan) -> Exit:
 
 
 def _read_document(session: Session) -> planfile.ReadDocument:
-    """Reads documents as the plan did: with the overlays and variables of the project."""
+    """Return a reader of documents with the project's overlays and variables, as for the plan."""
     report = Report(select=frozenset({UNSET_VARIABLE.code}))
     loader = session.loader(report)
 

@@ -54,13 +54,13 @@ def drift(
         case _:
             session.out(render.human(drifts, writes, orphans, color=session.color(sys.stdout)))
     for change in planned.plan.in_motion:
-        session.note(f"{change.address} was not compared: an operation goes on on it")
+        session.note(f"{change.address} was not compared: an operation on it is running")
     differs = bool(drifts or orphans) or bool(planned.plan.in_motion)
     return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
 
 
 def last_writes(backend: Backend, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-    """The last writes of resources; none where the log may not be read, or says nothing."""
+    """Return the last writes of resources; none if the log cannot be read, or is empty."""
     if not isinstance(backend, SupportsActivity):
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Carrying out a plan: its flags, the question before, the events, the summary, the exit code."""
+"""Carry out a plan: flags, approval, events, summary, exit code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ApplyArgs:
     output: ApplyFormat = flag("human, or json: one event a line.", "-o", default=ApplyFormat.HUMAN)
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
-        """The lease of the project that `mlctl.yml` names; None without one, and with --no-lock."""
+        """Return the lease of the project in `mlctl.yml`; None without one, and with --no-lock."""
         timeout = duration(self.lock_timeout) if self.lock_timeout is not None else 0.0
         project = session.settings.project.text("project")
         if project is None and self.lock_timeout is not None:
@@ -82,7 +82,7 @@ class ApplyArgs:
 
 
 def refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
-    """The exit code; with `-o json`, after printing the findings that stopped the command."""
+    """Return the exit code, after printing the findings with `-o json`."""
     if output is ApplyFormat.JSON:
         from mlctl.render.apply import json_lines
 
@@ -120,7 +120,7 @@ def carry_out_plan(
         session, backend, execution, args.output, destroying=destroying, warnings=plan.warnings
     )
     if planned.texts and code is not Exit.OK:
-        for line in _left_to_do(planned, backend):
+        for line in _list_leftovers(planned, backend):
             session.say(line)
     return code
 
@@ -134,7 +134,7 @@ def carry_out(
     destroying: bool = False,
     warnings: Sequence[Diagnostic] = (),
 ) -> Exit:
-    """Do the steps, print the events and the summary, and return the exit code.
+    """Run the steps, print the events and the summary, and return the exit code.
 
     `warnings` are those of the plan; with `-o json` they are printed here.
     """
@@ -188,7 +188,7 @@ def _print_json(
 
 
 def _stream() -> json_lines.MessageStream:
-    """Where the events of `-o json` go: standard output, a line each."""
+    """Return the stream for events of `-o json`: standard output, a line each."""
     from mlctl.render.apply import json_lines
 
     def write(line: str) -> None:
@@ -203,11 +203,10 @@ def _now() -> str:
 
 
 def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int = 0) -> Exit:
-    """OK if the user types `yes`, or how many are `pruned`; an error without a terminal or with
-    `-o json`."""
+    """Return OK if the user types `yes`, or the number of `pruned`; an error if nobody can."""
     if output is ApplyFormat.JSON or not sys.stdin.isatty():
         why = "-o json shows no plan to approve" if output is ApplyFormat.JSON else "no terminal"
-        session.say(f"ERROR: nobody to ask for approval here ({why}); pass --yes to go on without.")
+        session.say(f"ERROR: nobody can be asked for approval ({why}); pass --yes to continue.")
         return Exit.ERROR
     question = (
         "Do you really want to destroy all these resources?"
@@ -222,7 +221,7 @@ def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int
     else:
         only = "Only 'yes' will be accepted to approve."
     prompt = f"\n{question}\n  {only}\n\n  Enter a value: "
-    with suppress(KeyboardInterrupt):  # means no, like any answer but yes
+    with suppress(KeyboardInterrupt):  # any other answer means no
         streams.ask(prompt)
         if sys.stdin.readline().strip() == answer:
             return Exit.OK
@@ -230,9 +229,9 @@ def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int
     return Exit.CANCELLED
 
 
-def _left_to_do(planned: Planned, backend: Backend) -> Iterator[str]:
-    """What of the old names is still there after an apply that did not end well, and what to do."""
-    yield "The files have the new names: apply them again for the rest, then do what is left here:"
+def _list_leftovers(planned: Planned, backend: Backend) -> Iterator[str]:
+    """List the resources of old names that a failed apply leaves, and what to do."""
+    yield "The files have the new names: apply them again for the rest, then run:"
     changes = planned.plan.changes
     old = [change for change in changes if change.reason is ActionReason.SUPERSEDED]
     try:
@@ -243,4 +242,4 @@ def _left_to_do(planned: Planned, backend: Backend) -> Iterator[str]:
         above = f" -e {address.parent}" if address.parent else ""
         yield f"  mlctl {address.kind} delete -n {address.name}{above}"
     if live and planned.project is not None:
-        yield f"`mlctl apply --prune` deletes what is of the project `{planned.project}` by itself."
+        yield f"`mlctl apply --prune` deletes what the project `{planned.project}` owns."

@@ -20,7 +20,7 @@ from mlctl.schema.text import counted, nearest
 from mlctl.service_errors import NotFound
 from mlctl.source.gaps import OddLayout
 
-_LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and keys that are long
+_LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and long keys
 
 
 def export(
@@ -40,15 +40,15 @@ def export(
     newest version is written, unless the address names another, or all are wanted. What is written
     inline in others (anonymous assets) stays what they refer to.
     """
-    selections = [_wanted(text) for text in targets or KINDS]
+    selections = [_parse_selection(text) for text in targets or KINDS]
     with session.backend() as backend:
-        resources = {live.address: live for live in _selected(backend, selections, all_versions)}
+        resources = {live.address: live for live in _select(backend, selections, all_versions)}
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
-            _path(to, live.address): laid_out(document(live, scope, location, placeholders))
+            _path(to, live.address): format_text(document(live, scope, location, placeholders))
             for live in sorted(resources.values(), key=attrgetter("address.sort_key"))
         }
-    if not _written(session, to, texts, overwrite=overwrite):
+    if not _write(session, to, texts, overwrite=overwrite):
         return Exit.ERROR
     session.note(f"{counted(len(texts), 'file')} written; check them with: mlctl plan {to}")
     if placeholders.values:
@@ -57,8 +57,8 @@ def export(
     return Exit.OK
 
 
-def _wanted(text: str) -> str | Address:
-    """A kind, or an address."""
+def _parse_selection(text: str) -> str | Address:
+    """Return a kind, or an address."""
     if text in KINDS:
         return text
     try:
@@ -74,7 +74,7 @@ def _wanted(text: str) -> str | Address:
     return address
 
 
-def _selected(
+def _select(
     backend: Backend, selections: Iterable[str | Address], all_versions: bool
 ) -> Iterator[Live]:
     """What is live of these kinds and at these addresses; of an asset the newest, or all."""
@@ -94,7 +94,7 @@ def _selected(
 
 
 def _versions(kinds: Iterable[str], backend: Backend, all_versions: bool) -> Iterable[Live]:
-    """What is of these kinds, and no part of others; of an asset the newest version, or all."""
+    """Return the resources of these kinds without children; assets newest or in all versions."""
     versions = {
         live.address if all_versions else live.address.at(None): live
         for live in backend.list_all(kinds)
@@ -105,13 +105,13 @@ def _versions(kinds: Iterable[str], backend: Backend, all_versions: bool) -> Ite
     return versions.values()
 
 
-def laid_out(text: str) -> str:
-    """The text of a document as `mlctl fmt` lays it out."""
+def format_text(text: str) -> str:
+    """Return the text of a document as `mlctl fmt` formats it."""
     if not _LAID_OUT_OTHERWISE.search(text):
         return text
     try:
         return canonical("", source.load("", text, Report())) or text
-    except OddLayout:  # a key of more than a line
+    except OddLayout:  # a key over several lines
         return text
 
 
@@ -121,10 +121,10 @@ def _path(to: Path, address: Address) -> Path:
     return Path(to, address.kind, address.parent or "", f"{address.name}{version}.yml")
 
 
-def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
+def _write(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
     existing = [path for path in texts if os.path.lexists(path)]
     if existing and not overwrite:
-        message = f"{existing[0]} is there already: name another folder, or pass --overwrite"
+        message = f"{existing[0]} exists already: name another folder, or pass --overwrite"
         raise UsageError(message)
     root = frozenset([files.real(to)])
     folders = dict.fromkeys(path.parent for path in texts)

@@ -32,26 +32,28 @@ def import_(
     """
     ownership = session.settings.project.ownership()
     if ownership.project is None or not ownership.tagged:
-        raise UsageError(f"import tags what it takes over: name a `project` in {PROJECT_FILE}")
+        raise UsageError(
+            f"import needs a project to tag resources with: name a `project` in {PROJECT_FILE}"
+        )
     report, lease = new_report(session, ignore), args.lease(session, "import", paths)
     options = PlanOptions(targets=target or (), tagged=False, settle_s=settle_s(session))
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
-        if _refused(session, planned, ownership, take_from or ()):
+        if _is_refused(session, planned, ownership, take_from or ()):
             return Exit.REFUSED
         adopted = Planned(adoption(planned.plan, ownership), planned.graph)
         if adopted.plan.empty:
-            session.note("Nothing to take over: what is there is the project's already.")
+            session.note("Nothing to import: what exists belongs to the project already.")
             return Exit.OK
         return carry_out_plan(session, backend, adopted, args, lease)
 
 
-def _refused(
+def _is_refused(
     session: Session, planned: Planned, ownership: Ownership, take_from: Sequence[str]
 ) -> bool:
-    """Whether something belongs to another project; says so, and what is not there."""
+    """Report what belongs to another project, and what is missing; whether to refuse."""
     theirs = owned_by_others(planned.plan, ownership, take_from)
     for address, project in theirs.items():
         session.say(f"ERROR: {address} belongs to the project `{project}`: --from {project}")
@@ -59,7 +61,7 @@ def _refused(
         return True
     for change in planned.plan.changes:
         if change.live is None and change.resource and change.resource.owner is None:
-            session.note(f"{change.address} is not in the workspace: apply makes it")
+            session.note(f"{change.address} is not in the workspace: apply creates it")
     return False
 
 

@@ -45,7 +45,7 @@ def break_(
     """
     name = project or session.settings.project.text("project")
     if name is None:
-        raise UsageError(f"say which --project, or name one in {PROJECT_FILE}")
+        raise UsageError(f"give --project, or name one in {PROJECT_FILE}")
     age = duration(older_than)
     with session.backend() as backend:
         store = _leases(backend)
@@ -56,7 +56,7 @@ def break_(
         for fact in leases.facts(lease):
             session.say(fact)
         if datetime.now(UTC).timestamp() - lease.since < age:
-            session.say(f"Left alone: it is not held for longer than {older_than}.")
+            session.say(f"Not broken: it has not been held for longer than {older_than}.")
             return Exit.OK
         return _break(session, store, lease, yes=yes)
 
@@ -65,7 +65,7 @@ def _break(session: Session, store: Leases, lease: Lease, *, yes: bool) -> Exit:
     if not (yes or session.confirmed(f"Break the lease of `{lease.project}`?")):
         return Exit.ERROR
     if not store.break_(lease):
-        session.say("Left alone: it has ended, and another may have it: mlctl lock show")
+        session.say("Not broken: it has ended, and another may hold it: mlctl lock show")
         return Exit.ERROR
     session.say(f"The lease of `{lease.project}` is broken: the next apply may take it.")
     return Exit.OK

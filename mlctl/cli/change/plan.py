@@ -14,9 +14,9 @@ from mlctl.cli.change.planning import (
     ReplaceStrategy,
     Target,
     load_and_plan,
-    name_ways_on,
-    say_what_is_left_out,
+    report_omissions,
     show_plan,
+    suggest_next_steps,
 )
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast import of_plan
@@ -39,7 +39,7 @@ _ORDINARY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanArgs:
-    """What a plan is of, and what becomes of it."""
+    """What to plan, and what to do with the plan."""
 
     output: PlanFormat = flag(
         "How the plan is written; markdown is for a pull request.", "-o", default=PlanFormat.HUMAN
@@ -62,7 +62,10 @@ class PlanArgs:
         if self.destroy and pruning.prune:
             raise UsageError("--destroy deletes what the files declare, --prune what they do not")
         if self.keep_going and self.out is not None:
-            raise UsageError("a saved plan is held against all files: --keep-going has no --out")
+            raise UsageError(
+                "a saved plan is checked against all files: --keep-going and --out exclude each "
+                "other"
+            )
         if self.write and not renames:
             raise UsageError(
                 "--write writes new names, which --replace-strategy blue-green chooses"
@@ -74,7 +77,7 @@ class PlanArgs:
             )
 
     def options(self, pruning: PruneArgs) -> PlanOptions:
-        """How the plan is made."""
+        """Return how to plan."""
         return PlanOptions(
             destroying=self.destroy,
             targets=self.target or (),
@@ -113,12 +116,12 @@ def plan(
     show_plan(session, planned, args.output, document)
     if document is not None and args.output is not PlanFormat.JSON:
         of_plan.show(session, document, markdown=args.output is PlanFormat.MARKDOWN)
-    name_ways_on(session, planned, backend)
-    say_what_is_left_out(session, planned)
+    suggest_next_steps(session, planned, backend)
+    report_omissions(session, planned)
     if planned.texts and not planned.refused:
-        _write_or_say(session, planned, args)
+        _write_names(session, planned, args)
     if args.out is not None:
-        _save(session, planned, args.out, _made_from(session, planned, args, pruning, paths))
+        _save(session, planned, args.out, _inputs_of(session, planned, args, pruning, paths))
     code = _exit_code(planned, args)
     if document is not None and code in (Exit.OK, Exit.CHANGES):
         breaches = session.policies.of_forecast(document)
@@ -129,12 +132,10 @@ def plan(
     return code
 
 
-def _write_or_say(session: Session, planned: Planned, args: PlanArgs) -> None:
-    """Write the new names with `--write`; else say that they are not written yet."""
+def _write_names(session: Session, planned: Planned, args: PlanArgs) -> None:
+    """Write the new names with `--write`; else note that they are not written yet."""
     if not args.write:
-        session.note(
-            "\nThe files are as they were: --write writes the new names, and so does apply."
-        )
+        session.note("\nThe files are unchanged: --write writes the new names, and so does apply.")
         return
     from mlctl.cli.shell.streams import OutputError
     from mlctl.workflow.renaming import WriteError, write_texts
@@ -147,10 +148,10 @@ def _write_or_say(session: Session, planned: Planned, args: PlanArgs) -> None:
         session.note(_ORDINARY)
 
 
-def _made_from(
+def _inputs_of(
     session: Session, planned: Planned, args: PlanArgs, pruning: PruneArgs, paths: Sequence[str]
 ) -> MadeFrom:
-    """What the plan can be made from again; variables that may be secrets have to be given then."""
+    """Return the inputs to plan again from; variables that may be secrets must be given then."""
     from mlctl.planfile_types import MadeFrom
 
     changes = planned.plan.changes

@@ -1,4 +1,4 @@
-"""What the commands that plan files have in common: their flags, the plan, how it is shown."""
+"""What the commands that plan files share: their flags, the plan, and its output."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ class PruneArgs:
     )
 
     def check(self) -> None:
-        """Refuse a limit of what is not done."""
+        """Refuse a limit without pruning."""
         if self.prune_limit is not None and not self.prune:
-            raise UsageError("--prune-limit is of use with --prune only")
+            raise UsageError("--prune-limit needs --prune")
 
 
 def load_and_plan(
@@ -88,7 +88,7 @@ def load_and_plan(
     report: Report,
     options: PlanOptions = PlanOptions(),
 ) -> Planned | None:
-    """The plan for the files; None when they cannot be planned, and why is printed."""
+    """Plan the files; None if they cannot be planned, after printing why."""
     try:
         planned = plan_files(paths, backend, plan_context(session), report, options)
     except UnreadableFolder as error:
@@ -108,7 +108,7 @@ def load_and_plan(
 
 
 def _note_old_tables(session: Session, plan: Plan) -> None:
-    """Say which of the tables of facts that a plan rests on are old."""
+    """Note which tables of facts behind a plan are old."""
     topics = [*_topics(plan)]
     if not topics:
         return
@@ -130,7 +130,7 @@ def _note_old_tables(session: Session, plan: Plan) -> None:
 
 
 def _topics(plan: Plan) -> Iterator[str]:
-    """What is in a plan that tables of facts are about."""
+    """Return the topics of a plan that tables of facts cover."""
     if any(kind_of(change.address).quota.nodes for change in plan.pending):
         yield "nodes"
     if any(kind_of(change.address).content.job for change in plan.pending):
@@ -152,7 +152,7 @@ def show_plan(
     output: PlanFormat = PlanFormat.HUMAN,
     forecast: dict[str, Data] | None = None,
 ) -> None:
-    """The plan on stdout, and its forecast where one was asked for; first what files will say."""
+    """Print the plan, and its forecast if requested; changes to files come first."""
     _note_old_tables(session, planned.plan)
     plan, patch = planned.plan, ""
     if planned.texts:
@@ -182,16 +182,16 @@ def show_plan(
         session.out(blocks.human(plan, color=color, width=session.width, verbose=verbose))
 
 
-def say_what_is_left_out(session: Session, planned: Planned) -> None:
-    """Name the files with errors that the plan says nothing of."""
+def report_omissions(session: Session, planned: Planned) -> None:
+    """Name the files with errors that the plan leaves out."""
     if planned.left_out:
         names = listed(sorted(planned.left_out), "and")
         count = counted(len(planned.left_out), "file")
         session.say(f"ERROR: {count} with errors left out: {names}.")
 
 
-def name_ways_on(session: Session, planned: Planned, backend: Backend) -> None:
-    """Say what to do where files name what lives in a workspace that is not the simulated one."""
+def suggest_next_steps(session: Session, planned: Planned, backend: Backend) -> None:
+    """Say what to do if files name what lives in a workspace other than the simulated one."""
     rejections = [finding for finding in planned.plan.rejections if finding.rule is MISSING]
     if not rejections or backend.name != "local":
         return

@@ -43,12 +43,12 @@ def pull(
         field = f" {remnant.field}" if remnant.field else ""
         session.say(clean(f"WARNING: {remnant.drifted.address}{field} is left: {remnant.why}"))
     if not changes.rewrites and not changes.left:
-        session.note("Nothing to pull: the files say what is live.")
+        session.note("Nothing to pull: the files match the workspace.")
     return Exit.ERROR if changes.left or failed else Exit.OK
 
 
 def _write(session: Session, rewrites: Iterable[Rewrite], named: frozenset[Path]) -> bool:
-    """Write what can be written; whether that is all."""
+    """Write what can be written; return whether that is everything."""
     complete = True
     for rewrite in rewrites:
         try:

@@ -1,4 +1,4 @@
-"""`mlctl show`: a saved plan, printed or drawn."""
+"""`mlctl show`: a saved plan, printed or render_picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mlctl import inert, planfile
 from mlctl.cli.change.planning import PlanFormat
-from mlctl.cli.files.graph import Picture, drawn
+from mlctl.cli.files.graph import Picture, render_picture
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 
 
@@ -25,7 +25,9 @@ def show(
     from mlctl.render.plan import saved as render
 
     if output is PlanFormat.MARKDOWN:
-        raise UsageError("a saved plan is shown as human or json; `mlctl plan -o markdown` plans")
+        raise UsageError(
+            "a saved plan is shown as human or json; for markdown use `mlctl plan -o markdown`"
+        )
     saved = planfile.load(plan)
     if graph is not None:
         address_of = {step.id: str(step.change) for step in saved.work.steps}
@@ -35,7 +37,7 @@ def show(
             for needed in step.needs
         ]
         panel = render.picture(saved.document, order)
-        session.out(drawn(session, [panel], graph).rstrip("\n"))
+        session.out(render_picture(session, [panel], graph).rstrip("\n"))
     elif output is PlanFormat.JSON:
         session.out_data(inert.as_json(saved.document))
     else:

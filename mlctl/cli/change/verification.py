@@ -1,4 +1,4 @@
-"""A saved plan, held against the files that it was made from, or else against itself."""
+"""Check a saved plan against the files that it was made from, or else against itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mlctl.workflow.model import InvalidFiles, InvalidOption, Planned, PlanOptio
 from mlctl.workflow.planning import plan_files
 
 _MOST = 10  # differences that are named
-_ALONE = "--plan-only carries it out without the files, for whom you trust"
+_ALONE = "--plan-only carries it out without the files, if you trust its author"
 _ROUTES = {StepRole.SET_DEFAULT, StepRole.UNSET_DEFAULT}
 _ROLES = {  # of the steps of a change
     Action.NO_OP: {StepRole.WAIT, StepRole.UPDATE, *_ROUTES},
@@ -41,7 +41,7 @@ _ROLES = {  # of the steps of a change
 }
 
 
-def planned_again(
+def plan_again(
     session: Session,
     backend: Backend,
     saved: SavedPlan,
@@ -49,7 +49,7 @@ def planned_again(
     given: PlanOptions,
     paths: Sequence[str] = (),
 ) -> Planned:
-    """The plan that the files make now.
+    """Plan the files again.
 
     With `paths`, these and the `given` options count, whatever the saved plan says of itself.
     """
@@ -69,12 +69,12 @@ def planned_again(
         raise PlanFileError(f"the plan cannot be made of these files: {error}") from None
     moved = {str(old): str(new) for old, new in context.project.moved.items()}
     for old, new in made_from.successors.items():
-        places = f"the plan has {new} take the place of {old}"
+        places = f"the plan replaces {old} by {new}"
         if planned.graph.declared(Address.parse(old)):
             raise PlanFileError(f"{places}, which is declared")
         if paths and moved.get(old) != new:
-            hint = f"write `moved: [{{from: {old}, to: {new}}}]` there, or name no files beside it"
-            raise PlanFileError(f"{places}, which mlctl.yml does not say", hint)
+            hint = f"write `moved: [{{from: {old}, to: {new}}}]` there, or name no other files"
+            raise PlanFileError(f"{places}, which mlctl.yml does not declare", hint)
     return planned
 
 
@@ -98,34 +98,36 @@ def _options(saved: SavedPlan, given: PlanOptions, *, trusted: bool) -> PlanOpti
 
 
 def _paths(saved: SavedPlan) -> list[str]:
-    """The files of the plan: as they were named, here or in the folder in which it was made."""
+    """Return the plan's files: as they were named, here or in the folder where it was made."""
     made_from, paths = saved.made_from, []
     for path in made_from.paths:
         moved = Path(made_from.folder, path)
         paths.append(str(moved) if moved.exists() and not Path(path).exists() else path)
         if path == STDIN or not (Path(paths[-1]).exists() or any(sign in path for sign in "*?[")):
-            message = f"`{path}`, of which the plan was made, is not there to hold it against"
+            message = (
+                f"`{path}`, from which the plan was made, is missing, so the plan cannot be checked"
+            )
             raise PlanFileError(message, _ALONE)
     if not paths:
-        raise PlanFileError("the plan does not say which files it was made of", _ALONE)
+        raise PlanFileError("the plan does not say which files it was made from", _ALONE)
     return paths
 
 
 def check_against_files(saved: SavedPlan, planned: Planned, backend: Backend) -> None:
-    """Check that the files make this plan, or, where an apply has begun it, the rest of it."""
+    """Check that the files give this plan, or, if an apply has begun it, the rest of it."""
     old, new = saved.work, planned.work
     begun = [address for address in old.read if old.read[address] != new.read.get(address)]
     if begun:
         live = backend.read({step.target for step in (*old.steps, *new.steps)})
-        differences = [*_beside_the_rest(old, new, live)]
+        differences = [*_other_remaining_steps(old, new, live)]
     else:
         differences = [*_other_changes(saved, planned), *_other_steps(old, new)]
-    _refuse(differences, "the files, which say something else:")
+    _refuse(differences, "the files, which differ:")
 
 
 def check_alone(saved: SavedPlan, session: Session) -> None:
-    """Check that the steps of a plan are those of its changes, and delete nothing protected."""
-    _refuse([*_unlike_its_changes(saved)], "itself: its steps are not those of its changes:")
+    """Check that the steps of a plan match its changes, and delete nothing protected."""
+    _refuse([*_unexplained_steps(saved)], "itself: its steps do not match its changes:")
     ownership = session.settings.project.ownership()
     covered = [
         f"{address} is protected by `{protected.pattern}` in mlctl.yml"
@@ -154,7 +156,7 @@ def ask_policies(saved: SavedPlan, session: Session, backend: Backend, report: R
 
 
 def _shown_change(shown: Mapping[str, Any], live: Mapping[Address, Live]) -> Change:
-    """A change as a saved plan shows it, whose document is what is there afterwards."""
+    """Return a change as a saved plan shows it; its document is the state afterwards."""
     address, action = Address.parse(shown["address"]), Action(tuple(shown["change"]["actions"]))
     before, after = shown["change"]["before"] or {}, shown["change"]["after"]
     if after is None:
@@ -178,11 +180,11 @@ def _refuse(found: Sequence[str], against: str) -> None:
         lines = list(dict.fromkeys(found))
         remainder = [f"and {counted(len(lines) - _MOST, 'difference')} more"] * (len(lines) > _MOST)
         text = "".join(f"\n  {line}" for line in [*lines[:_MOST], *remainder])
-        raise PlanFileError(f"the plan does not hold against {against}{text}")
+        raise PlanFileError(f"the plan does not match {against}{text}")
 
 
 def _other_changes(saved: SavedPlan, planned: Planned) -> Iterator[str]:
-    """Where what the saved plan shows is not what the files make."""
+    """Find changes in which the saved plan and the files differ."""
     new = {change.address: change for change in planned.plan.changes}
     documents = {
         change["address"]: masked(change["change"]["after"])
@@ -191,7 +193,7 @@ def _other_changes(saved: SavedPlan, planned: Planned) -> Iterator[str]:
     changes = {change["address"]: change["change"] for change in saved.document["resource_changes"]}
     for address, action in saved.actions.items():
         if address not in new:
-            yield f"{address}: {_word(action)} in the plan, not in the files"
+            yield f"{address}: {_word(action)} in the plan, but not in the files"
         elif action is not new[address].action:
             yield f"{address}: {_word(action)} in the plan, {_word(new[address].action)} by files"
         elif action not in (Action.NO_OP, Action.DELETE):
@@ -200,7 +202,7 @@ def _other_changes(saved: SavedPlan, planned: Planned) -> Iterator[str]:
                 if pointer.get(before, field.at) != pointer.get(after, field.at):
                     yield f"{address}: another `{pointer.dotted(field.at)}`"
     for address in new.keys() - saved.actions.keys():
-        yield f"{address}: {_word(new[address].action)} by the files, not in the plan"
+        yield f"{address}: {_word(new[address].action)} by the files, but not in the plan"
 
 
 def _word(action: Action) -> str:
@@ -208,7 +210,7 @@ def _word(action: Action) -> str:
 
 
 def _other_steps(old: Work, new: Work) -> Iterator[str]:
-    """Where the steps of two plans of the same workspace differ."""
+    """Find steps in which two plans of the same workspace differ."""
     saved, fresh = _comparable(old, saved=True), _comparable(new, saved=False)
     for role, target in [*saved, *(fresh.keys() - saved.keys())]:
         old_step, new_step = saved.get((role, target)), fresh.get((role, target))
@@ -223,7 +225,7 @@ def _other_steps(old: Work, new: Work) -> Iterator[str]:
 def _part(name: str, old: Mapping[str, Data], new: Mapping[str, Data]) -> str:
     if name not in ("body", "base"):
         return name
-    sides = [_said(side[name] or {}) for side in (old, new)]
+    sides = [_flatten(side[name] or {}) for side in (old, new)]
     places = sorted(
         pointer.dotted(at)
         for at in sides[0].keys() | sides[1].keys()
@@ -232,13 +234,13 @@ def _part(name: str, old: Mapping[str, Data], new: Mapping[str, Data]) -> str:
     return f"`{places[0]}`" if places else name
 
 
-def _said(body: Mapping[str, Data]) -> dict[pointer.Pointer, Data]:
-    """What a body says by its pointers; an empty mapping says nothing."""
+def _flatten(body: Mapping[str, Data]) -> dict[pointer.Pointer, Data]:
+    """Flatten a body by its pointers; an empty mapping gives nothing."""
     return {at: value for at, value in pointer.leaves(body) if value not in (None, {}, [])}
 
 
 def _comparable(work: Work, *, saved: bool) -> dict[tuple[str, str], dict[str, Data]]:
-    """What each step writes, by its role and target; of a `saved` plan secrets are masked."""
+    """Return what each step writes, by role and target; in a `saved` plan secrets are masked."""
     names = {step.id: (step.role.value, str(step.target)) for step in work.steps}
 
     def body(step: PlanStep, value: Mapping[str, Data] | None) -> Data:
@@ -261,8 +263,8 @@ def _comparable(work: Work, *, saved: bool) -> dict[tuple[str, str], dict[str, D
     }
 
 
-def _beside_the_rest(old: Work, new: Work, live: Mapping[Address, Live]) -> Iterator[str]:
-    """Where the plan that the files make is not the rest of one that was begun."""
+def _other_remaining_steps(old: Work, new: Work, live: Mapping[Address, Live]) -> Iterator[str]:
+    """Find steps in which the files' plan is not the rest of one that was begun."""
     written = {step.target: step for step in old.steps if not step.deletes}
     deleted = {step.target for step in old.steps if step.deletes}
     last = {step.target: step for step in new.steps if not step.deletes}
@@ -276,7 +278,7 @@ def _beside_the_rest(old: Work, new: Work, live: Mapping[Address, Live]) -> Iter
         body = live[target].body if target in live else None
         saved_body = masked_body(written[target], written[target].body_over(body), new)
         fresh_body = masked_body(step, step.body_over(body), new)
-        if _said(saved_body) != _said(fresh_body):
+        if _flatten(saved_body) != _flatten(fresh_body):
             sides = {"body": saved_body}, {"body": fresh_body}
             yield f"{target}: {step.role.value} with another {_part('body', *sides)}; {_ALONE}"
     remaining = {step.target for step in new.steps}
@@ -290,12 +292,12 @@ def _done(
     step: PlanStep, live: Mapping[Address, Live], written: Mapping[Address, PlanStep], work: Work
 ) -> bool:
     if step.deletes and step.target in written:
-        step = written[step.target]  # it was made again
+        step = written[step.target]  # it was created again
     return as_planned(step, live.get(step.target), work.scope)
 
 
-def _unlike_its_changes(saved: SavedPlan) -> Iterator[str]:
-    """Where a step does what the changes of its own plan do not show."""
+def _unexplained_steps(saved: SavedPlan) -> Iterator[str]:
+    """Find steps that do what the changes of their own plan do not show."""
     shown = {
         Address.parse(change["address"]): change for change in saved.document["resource_changes"]
     }
@@ -307,10 +309,10 @@ def _unlike_its_changes(saved: SavedPlan) -> Iterator[str]:
             continue
         for secret in step.secrets:
             if secret.file not in sources and not _in_checkout(secret.file, sources):
-                yield f"{step.target}: a secret of `{secret.file}`, which is no file of the plan"
+                yield f"{step.target}: a secret of `{secret.file}`, which is not a file of the plan"
         if step.role in (StepRole.CREATE, StepRole.UPDATE) and action is not Action.NO_OP:
             after = shown[step.change]["change"].get("after") or {}
-            for at in _unlike(step, after, saved.work):
+            for at in _unexplained_fields(step, after, saved.work):
                 yield f"{step.target}: another `{at}` than its change shows"
     stepped = {step.change for step in saved.work.steps}
     for address, action in saved.actions.items():
@@ -319,12 +321,12 @@ def _unlike_its_changes(saved: SavedPlan) -> Iterator[str]:
 
 
 def _in_checkout(file: str, sources: set[str | None]) -> bool:
-    """Whether a file is one of those of the plan, where that was made in another folder."""
+    """Whether a file is one of the plan's, even if that was made in another folder."""
     return any(source and Path(file) == Path(source).absolute() for source in sources)
 
 
-def _unlike(step: PlanStep, after: Mapping[str, Data], work: Work) -> Iterator[str]:
-    """The fields of a body that are not as the change of the step shows them."""
+def _unexplained_fields(step: PlanStep, after: Mapping[str, Data], work: Work) -> Iterator[str]:
+    """Return the fields of a body that differ from the change of the step."""
     kind = kind_of(step.target)
     form = form_of_body(kind, step.body, work.scope)
     values = stored_values(step.body, form, work.scope, with_service_fields=False)

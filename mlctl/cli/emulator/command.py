@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
 TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
 _LONGEST_TOKEN = 10_000  # bytes
-_FASTEST = 1e9  # virtual seconds in a real one
+_FASTEST = 1e9  # virtual seconds per real second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerArgs:
-    """Where it listens, with which files, for whom."""
+    """Where the emulator listens, with which files, for whom."""
 
     port: int = flag("The port; 0 takes a free one.", default=0, min=0, max=65535)
     host: str = flag("The address to listen on.", default="127.0.0.1")
@@ -55,7 +55,7 @@ class ServerArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerArgs:
-    """How it answers, and what it writes down."""
+    """How the emulator answers, and what it logs."""
 
     pace: str = flag(
         "virtual: operations end when asked about; xN: N times real.",
@@ -119,19 +119,19 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
 
 
 def running_instance() -> EmulatorInstance:
-    """The emulator that runs in this folder."""
+    """Return the emulator that runs in this folder."""
     from mlctl.emulator import instance_file
 
     why = instance_file.distrust(instance_file.FILE)
     if why is not None:
         raise Permanent(
             "UntrustedInstance",
-            f"`{instance_file.FILE}` is not believed: {why}; remove it, and start an emulator in"
+            f"`{instance_file.FILE}` cannot be trusted: {why}; remove it, and start an emulator in"
             " this folder: `mlctl emulator start`",
         )
     running = instance_file.find_running(instance_file.FILE)
     if running is None:
-        why = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
+        why = "no emulator runs in this folder; start one: `mlctl emulator start`"
         raise Permanent("NoEmulator", why)
     return running
 
@@ -145,14 +145,14 @@ def _require_extras(*, http: bool) -> None:
 
 
 def _token(session: Session, text: str | None) -> str | None:
-    """The token: as given, of the file that `@FILE` names, or of the variable."""
+    """Return the token: as given, from the file that `@FILE` names, or from the variable."""
     token = text or session.environment.get(TOKEN_VARIABLE)
     if token is not None and token.startswith("@"):
         path = files.expanded(Path(token[1:]))
         try:
             token = files.read(path, _LONGEST_TOKEN, pipes=True).decode().strip()
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
+            why = getattr(error, "strerror", None) or "it is not text"
             raise InvalidValue(f"cannot read `{path}`: {why}", flag="--token") from None
         if not token:
             raise InvalidValue(f"`{path}` is empty", flag="--token")
@@ -161,7 +161,7 @@ def _token(session: Session, text: str | None) -> str | None:
 
 
 def _require_token(session: Session, host: str, token: str | None) -> None:
-    """Refuse to listen off loopback without a token; warn of it with one."""
+    """Refuse to listen beyond loopback without a token; warn of it with one."""
     if not host:
         raise InvalidValue("name an address, as 127.0.0.1", flag="--host")
     if _loopback(host):
@@ -228,7 +228,7 @@ def _pace(text: str) -> float | None:
 
 
 def _report_bug(session: Session, error: Exception) -> None:
-    """Print an internal error, which was answered with status 500."""
+    """Print an internal error that was answered with status 500."""
     if session.flags.debug:
         session.say("".join(traceback.format_exception(error)))
     session.say(f"ERROR: this is a bug in mlctl: {type(error).__name__}: {error}")

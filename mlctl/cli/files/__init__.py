@@ -1,1 +1,1 @@
-"""Commands about files alone: no workspace is asked."""
+"""Commands about files alone, without a workspace."""

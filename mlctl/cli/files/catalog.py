@@ -120,7 +120,7 @@ def refresh(
 
 
 def _used(session: Session) -> tuple[list[str], list[str]]:
-    """The sizes of nodes that the files here declare, and where they are."""
+    """Return the sizes of nodes that local files declare, and their regions."""
     report = new_report(session)
     graph = session.loader(report).load(["."]).graph
     sizes: list[str] = []
@@ -134,21 +134,21 @@ def _used(session: Session) -> tuple[list[str], list[str]]:
             sizes.append(nodes.size)
             regions += [str(values("location"))] if values("location") else []
     if not sizes:
-        raise UsageError("no file here declares nodes: name sizes, or say --all.")
+        raise UsageError("no file here declares nodes: name sizes, or use --all.")
     return sorted({*sizes}), sorted({catalog.region(name) for name in regions})
 
 
 def _check(names: Sequence[str], flag: str) -> None:
-    """Refuse what no name of a size or a region can be."""
+    """Refuse what cannot be the name of a size or a region."""
     for name in names:
         if not re.fullmatch(r"[\w-]{1,80}", name, re.ASCII):
-            raise InvalidValue(f"`{clean(name)}` is no name", flag=flag)
+            raise InvalidValue(f"`{clean(name)}` is not a name", flag=flag)
 
 
 def _fetch(
     session: Session, sizes: Sequence[str], regions: Sequence[str]
 ) -> Mapping[tuple[str, str], Price]:
-    """The prices that Azure says."""
+    """Fetch Azure's prices."""
     from mlctl import backends
     from mlctl.catalog import retail
     from mlctl.service_errors import Permanent
@@ -166,7 +166,7 @@ def _fetch(
 def _fetch_spot(
     session: Session, sizes: Sequence[str], regions: Sequence[str]
 ) -> Mapping[tuple[str, str], Price] | None:
-    """What Azure Resource Graph says of Spot; None where nobody is logged in, which is said."""
+    """Fetch Spot prices from Azure Resource Graph; None, with a note, if nobody is logged in."""
     from mlctl import backends
     from mlctl.catalog.spot_tables import SOURCE
     from mlctl.service_errors import Permanent
@@ -184,7 +184,7 @@ def _fetch_spot(
 
 
 def _with_spot(price: Price, spot: Price | None) -> Price:
-    """A price with the eviction rate of Spot, and its price where that is not known."""
+    """Add the eviction rate of Spot to a price, and its price if unknown."""
     if spot is None:
         return price
     amount = spot.spot if price.spot is None else price.spot
@@ -198,7 +198,7 @@ def _write(
 ) -> None:
     rows = ((*pair, price) for pair, price in sorted(fetched.items()))
     text = prices.dump(source, session.today, rows)
-    prices.parse(text)  # what is written can be read
+    prices.parse(text)  # what is written must be readable
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, text.encode())
@@ -209,7 +209,7 @@ def _write(
 def _report(
     session: Session, path: Path, sizes: Sequence[str], fetched: Mapping[tuple[str, str], Price]
 ) -> None:
-    """Say what was written, and of which sizes no price was there."""
+    """Report what was written, and which sizes have no price."""
     priced, regions = ({*names} for names in zip(*fetched, strict=True))
     of = f"{counted(len(priced), 'size')} in {counted(len(regions), 'region')}"
     session.out(clean(f"Wrote the prices of {of}, of {session.today.isoformat()}, to {path}"))

@@ -36,11 +36,11 @@ def convert(
     text = "---\n".join(to_cluster.convert(*pair, size) for pair in zip(pools, names, strict=True))
     if not _valid(session, text):
         return Exit.ERROR
-    return _written(session, text, out)
+    return _write(session, text, out)
 
 
 def _pools(session: Session, paths: list[str]) -> list[Resource]:
-    """The pools of the files; none, and why, where there is none or something is wrong."""
+    """Return the pools of the files; none, after printing why, if something is wrong."""
     report = new_report(session)
     loaded = session.loader(report).load(paths)
     if report.failed:
@@ -50,10 +50,10 @@ def _pools(session: Session, paths: list[str]) -> list[Resource]:
     for resource in loaded.resources:
         if resource not in pools:
             session.note(
-                f"{resource.document.place}: left out, {resource.address} needs no successor"
+                f"{resource.document.place}: skipped, {resource.address} needs no successor"
             )
     if not pools:
-        session.say("ERROR: there is no Batch Pool in these files; nothing else is converted.")
+        session.say("ERROR: these files have no Batch Pool; nothing else is converted.")
     return pools
 
 
@@ -68,7 +68,7 @@ def _valid(session: Session, text: str) -> bool:
     return not report.failed
 
 
-def _written(session: Session, text: str, out: Path | None) -> Exit:
+def _write(session: Session, text: str, out: Path | None) -> Exit:
     if out is None:
         session.out_data(text)
         return Exit.OK

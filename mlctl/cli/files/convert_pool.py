@@ -1,7 +1,7 @@
-"""Converts a Batch Pool to a compute cluster: YAML, with comments on what differs. Pure.
+"""Convert a Batch Pool to a compute cluster: YAML, with comments on the differences. Pure.
 
-What a pool was is in "Azure Batch service for Machine Learning jobs", what a cluster is in "Create
-an Azure Machine Learning compute cluster".
+Pools are described in "Azure Batch service for Machine Learning jobs", clusters in "Create an Azure
+Machine Learning compute cluster".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IDLE = 120
 
 
 def convert(pool: Resource, name: str, size: str = SIZE) -> str:
-    """The document of a cluster called `name` that replaces a valid pool."""
+    """Return the document of a cluster called `name` that replaces a valid pool."""
     vms = int(pool.effective("vm_count"))
     fields: dict[str, Data] = {"name": name, "type": "amlcompute"}
     if pool.text("description"):
@@ -43,8 +43,8 @@ def convert(pool: Resource, name: str, size: str = SIZE) -> str:
         fields["tags"] = {key: _text(value) for key, value in tags.items()}
     remarks = {
         "name": _renamed(pool.address.name, name),
-        "size": "A pool did not say what its VMs were; `mlctl compute list-sizes` has a choice.",
-        "tier": "As the VMs of a pool: nobody takes them away.",
+        "size": "A pool did not name the size of its VMs; `mlctl compute list-sizes` has a choice.",
+        "tier": "Like the VMs of a pool, these are never preempted.",
         "min_instances": _scale(vms),
     }
     head = (
@@ -66,7 +66,7 @@ def convert(pool: Resource, name: str, size: str = SIZE) -> str:
 
 
 def names(pools: Iterable[str]) -> Iterator[str]:
-    """A valid, unique cluster name for each pool."""
+    """Return a valid, unique cluster name for each pool."""
     used: set[str] = set()
     for pool in pools:
         valid = _valid(pool)
@@ -79,16 +79,16 @@ def names(pools: Iterable[str]) -> Iterator[str]:
 
 
 def _valid(pool: str) -> str:
-    """A pool's name as that of a cluster: not too long, and a letter after every dash."""
+    """Convert a pool's name to a cluster's: not too long, and a letter after every dash."""
     name = pool[:_LONGEST].rstrip("-")
-    tail = re.search(r"(?:-[^A-Za-z-]*)+$", name)  # dashes with nothing but digits behind them
+    tail = re.search(r"(?:-[^A-Za-z-]*)+$", name)  # dashes followed only by digits
     if tail is not None:
         name = name[: tail.start()] + tail[0].replace("-", "")
     return name if len(name) >= _SHORTEST else f"{name}-pool"
 
 
 def _ends() -> Iterator[str]:
-    """a, b, ... z, aa, ab, ..."""
+    """Return a, b, ... z, aa, ab, ..."""
     for length in count(1):
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
@@ -143,12 +143,12 @@ def _differences(name: str) -> Iterator[str]:
 
 
 def _text(value: Data) -> str:
-    """The value of a tag as text, which a cluster's tags must be."""
+    """Return the value of a tag as text, which a cluster's tags must be."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _comment(text: str, first: str = "# ", following: str = "# ") -> str:
-    """`text` as wrapped lines of comment; empty for an empty text."""
+    """Wrap `text` as lines of comment; "" for an empty text."""
     lines = wrap(
         " ".join(text.split()),
         _WIDTH,

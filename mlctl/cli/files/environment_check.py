@@ -1,4 +1,4 @@
-"""`mlctl environment check`: what fails the build of an image, before minutes have passed."""
+"""`mlctl environment check`: find what would fail the build of an image, within seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mlctl import files, source
-from mlctl.cli.files.retirements import retired
+from mlctl.cli.files.retirements import report_retired
 from mlctl.cli.files.validate import FindingsFormat, print_findings
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.rule_choice import Ignore, Strict, new_report
@@ -39,10 +39,10 @@ _MOST = 1 << 20  # bytes of a file
 
 @dataclass(slots=True)
 class Build:
-    """What an image is built of: the packages, in their lines, and all lines that name something.
+    """What an image is built from: its packages by line, and all lines that name something.
 
-    Files that are `read` go to those of all builds. `by_driver`: a batch deployment runs scripts in
-    it, which still needs packages of the SDK v1.
+    Files that are `read` apply to all builds. `by_driver`: a batch deployment runs scripts in it,
+    which still needs packages of the SDK v1.
     """
 
     name: str
@@ -57,14 +57,14 @@ class Build:
 
     @property
     def python(self) -> str | None:
-        """The version of Python that it names."""
+        """Return the version of Python that it names."""
         of_conda = [python_of(line.text) for line in self.packages if line.of_conda]
         match = _IMAGE_PYTHON.search(self.image)
         in_image = match and (match[1] or f"{match[2]}.{match[3]}")
         return next(filter(None, of_conda), in_image)
 
     def used(self) -> Iterator[Label]:
-        """The lines, without those of what the driver of batch deployments needs."""
+        """Return the lines, except those that the driver of batch deployments needs."""
         for line in self.lines:
             if not (self.by_driver and re.search(r"\bazureml-core\b", line.span.text)):
                 yield line
@@ -75,7 +75,7 @@ class Build:
             self._add_package(line, document.folder)
 
     def add_file(self, path: Path, context: Path | None = None) -> Build:
-        """Add a conda file, requirements or (with a context) a Dockerfile, where it is there."""
+        """Add a conda file, requirements or (with a context) a Dockerfile, if it exists."""
         if not files.is_file(path):
             return self
         self.folder = path.parent
@@ -100,7 +100,7 @@ class Build:
                 )
 
     def _add_package(self, line: PackageLine, folder: Path) -> None:
-        """Add a line of packages, or what is in the file of requirements that it names."""
+        """Add a line of packages, or the contents of a requirements file that it names."""
         self.lines.append(line.label)
         match = None if line.of_conda else _LISTED.fullmatch(line.text)
         if match is None:
@@ -165,22 +165,22 @@ def check(
     builds = [build for build in _builds(session, report, paths) if build.lines]
     for build in builds:
         report.extend(rules.unbuildable(build.packages))
-        report.extend(retired(build.used(), session.today))
+        report.extend(report_retired(build.used(), session.today))
         if resolve and build.packages:
-            report.extend(_resolved(session, build, python))
+            report.extend(_resolve(session, build, python))
     session.note(f"checked {counted(len(builds), 'environment')}")
     names = {line.span.source.name for build in builds for line in build.lines}
     print_findings(session, report, output, len(names))
     return Exit.ERROR if report.failed else Exit.OK
 
 
-def _resolved(session: Session, build: Build, python: str | None) -> Iterator[Diagnostic]:
+def _resolve(session: Session, build: Build, python: str | None) -> Iterator[Diagnostic]:
     from mlctl.running.resolution import failures
 
     version = build.python or python or _DEFAULT
     notes: list[str] = []
     if build.python is None:
-        notes.append(f"it names no Python: {version} is taken")
+        notes.append(f"it names no Python: {version} is assumed")
     try:
         yield from failures(build.packages, version, build.folder, notes)
     except RunError as error:
@@ -190,7 +190,7 @@ def _resolved(session: Session, build: Build, python: str | None) -> Iterator[Di
 
 
 def _builds(session: Session, report: Report, paths: Sequence[str]) -> Iterator[Build]:
-    """What images are built of, each file once."""
+    """Return what images are built from, each file once."""
     read: set[Path] = set()
     documents: list[str] = []
     for text in paths:
@@ -254,7 +254,7 @@ def _text(path: Path) -> SourceText:
 
 
 def _is_conda(path: Path) -> bool:
-    """Whether a file is one of conda: a list of dependencies, and nothing of Azure."""
+    """Whether a file is a conda file: it lists dependencies, and is not one of Azure."""
     try:
         data = source.plain(_text(path).text)
     except (OSError, ValueError):
@@ -267,7 +267,7 @@ def _is_conda(path: Path) -> bool:
 
 
 def _of_workspace(session: Session, build: Build) -> Build:
-    """An environment of the workspace."""
+    """Read an environment of the workspace."""
     from mlctl.cli.az.read import read_live
     from mlctl.kinds import Address
 

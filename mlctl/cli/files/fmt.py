@@ -27,7 +27,7 @@ _STDIN_NAME = "<stdin>"
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file with its documents, and its text in canonical layout; None where it stays as it is."""
+    """A file with its documents, and its canonical text; None if it stays unchanged."""
 
     path: str
     raw: bytes
@@ -36,19 +36,19 @@ class _File:
 
     @property
     def text(self) -> str:
-        """The text as it is."""
+        """Return the current text."""
         if self.documents:
             return self.documents[0].source.text
         return self.raw.decode(errors="replace")
 
     @property
     def differs(self) -> bool:
-        """Whether it is not in canonical layout."""
+        """Whether the file is not in canonical layout."""
         return self.laid_out is not None and self.raw != self.laid_out.encode()
 
     @property
     def difference(self) -> Iterator[str]:
-        """What would change, as a unified diff; in words, where no line would."""
+        """Return the changes as a unified diff, or in words if no line changes."""
         now, then = self.text.splitlines(), (self.laid_out or "").splitlines()
         if now == then:
             yield f"{self.path}: only line ends, the final newline or the byte order mark"
@@ -74,20 +74,20 @@ def fmt(
     report = Report()
     paths_ = paths or ["."]
     places = files.places(paths_)
-    laid_out = [_laid_out(session, file, places) for file in _files(paths_, report)]
+    laid_out = [_format(session, file, places) for file in _files(paths_, report)]
     session.show(report)
     changed = [file for file in laid_out if file.differs]
     if diff:
         session.out("\n".join(line for file in changed for line in file.difference))
     if check and not diff:
         session.out("\n".join(file.path for file in changed))
-    if not (check or diff) and not _written(session, laid_out):
+    if not (check or diff) and not _write(session, laid_out):
         return Exit.ERROR
     return Exit.ERROR if report.failed or (check and changed) else Exit.OK
 
 
 def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
-    """The files that are named, and those in folders, mlctl's own too; not what is unreadable."""
+    """Return the named files, and those in folders, mlctl's own too, if they can be read."""
     for source_file in source.discover(paths, report, own=True):
         name, findings = source_file.path, Report()
         try:
@@ -96,7 +96,7 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
             else:
                 raw = files.read(Path(name), MAX_BYTES)
         except (OSError, ValueError):
-            source.read(name, report, explicit=False)  # says why
+            source.read(name, report, explicit=False)  # reports why
             continue
         documents = source.load(name, raw, findings, explicit=False)
         unreadable = [finding for finding in findings if finding.rule in UNREADABLE_RULES]
@@ -105,28 +105,28 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
             yield _File(name, raw, documents)
 
 
-def _laid_out(session: Session, file: _File, named: frozenset[Path]) -> _File:
-    """The file in canonical layout; as it is, with a note, where it cannot be laid out."""
+def _format(session: Session, file: _File, named: frozenset[Path]) -> _File:
+    """Return the file in canonical layout; unchanged, with a note, if that is unsafe."""
     if file.path != _STDIN_NAME and files.leads_out(Path(file.path), named):
-        session.note(clean(f"note: {file.path}: left as it is, a link leads out of the folder"))
+        session.note(clean(f"note: {file.path}: unchanged, a link points outside the folder"))
         return file
     try:
         text = canonical(file.path, file.documents)
     except OddLayout as odd:
         place = f"{file.path}:{odd.line + 1}"
-        session.note(clean(f"note: {place}: left as it is, {odd.why}"))
+        session.note(clean(f"note: {place}: unchanged, {odd.why}"))
         return file
     if text is None:
-        session.note(clean(f"note: {file.path}: left as it is, no document of mlctl's"))
+        session.note(clean(f"note: {file.path}: unchanged, it has no document of mlctl's"))
         return file
     return replace(file, laid_out=text)
 
 
 def canonical(path: str, documents: Sequence[Document]) -> str | None:
-    """The text of a file in canonical layout; None where no document of it is mlctl's.
+    """Return a file's text in canonical layout; None if no document is mlctl's.
 
     Raises:
-        OddLayout: it holds what cannot be laid out safely.
+        OddLayout: it has a layout that cannot be changed safely.
     """
     schemas = {document.index: _schema(path, document) for document in documents}
     if all(document is None for document in schemas.values()):
@@ -140,9 +140,9 @@ def canonical(path: str, documents: Sequence[Document]) -> str | None:
 
 
 def _schema(path: str, document: Document) -> Schema | None:
-    """The schema of a document of mlctl's; None for one of another tool.
+    """Return the schema of a document of mlctl's; None for other tools.
 
-    Of an overlay nothing is known but that it is one.
+    For an overlay no schema is known.
     """
     name = Path(path).name
     data = document.data
@@ -160,8 +160,8 @@ def _schema(path: str, document: Document) -> Schema | None:
     return {} if is_overlay else None
 
 
-def _written(session: Session, changed: Sequence[_File]) -> bool:
-    """Write the files that change, and print their names; of stdin, the text to stdout."""
+def _write(session: Session, changed: Sequence[_File]) -> bool:
+    """Write the files that change, and print their names; for stdin, print the text."""
     whole = True
     for file in changed:
         if file.path == _STDIN_NAME:

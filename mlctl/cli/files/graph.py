@@ -54,12 +54,12 @@ def graph(
     if not panels:
         session.say("nothing to draw: the files declare no resource and no pipeline")
         return Exit.OK
-    session.out(drawn(session, panels, output).rstrip("\n"))
+    session.out(render_picture(session, panels, output).rstrip("\n"))
     return Exit.OK
 
 
-def drawn(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
-    """A picture in a format; Mermaid's text where Graphviz is to draw and cannot."""
+def render_picture(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
+    """Return a picture in a format; Mermaid's text if Graphviz cannot draw."""
     from mlctl.render.graph import markup
 
     match picture:
@@ -77,7 +77,7 @@ def drawn(session: Session, panels: Sequence[Panel], picture: Picture) -> str:
 
 
 def _svg(dot: str) -> str | None:
-    """The picture as Graphviz draws it; None where it is not installed, or does not draw."""
+    """Draw a picture with Graphviz; None if it is missing, or fails."""
     program = shutil.which("dot")
     if program is None:
         return None

@@ -18,17 +18,17 @@ from mlctl.source.files import PROJECT_FILE
 
 _OVERLAY = "env/prod.yml"
 _MOST = 1 << 20  # bytes of a file of a template
-_LEFT = ("README.md",)  # of samples: it speaks of where they stand
+_LEFT = ("README.md",)  # of samples: it describes their place
 
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A sample: what it is, and what is otherwise in production.
+    """A sample: its title, and what differs in production.
 
     - `unique`: the names that only one workspace of a region can have.
     - `protected`: what nobody deletes in production. `bigger`: what has more nodes there, and how.
-    - `variables`: names of variables, with the values that they have elsewhere and in production;
-      they take the place of these keys' values in the files.
+    - `variables`: names of variables, with their values elsewhere and in production; they replace
+      these keys' values in the files.
     """
 
     title: str
@@ -103,7 +103,7 @@ def init(
     texts = {to / path: content for path, content in _contents(chosen, name).items()}
     existing = next((path for path in texts if path.exists() or path.is_symlink()), None)
     if existing is not None:
-        raise UsageError(f"{existing} is there already: name another folder with --to")
+        raise UsageError(f"{existing} exists already: name another folder with --to")
     for path, content in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,18 +114,18 @@ def init(
     session.out("\n".join(map(str, texts)))
     enter = "" if to == Path() else f"cd {shlex.quote(str(to))} && "
     session.note(
-        f"{len(texts)} files written; see what they would make: {enter}mlctl plan . --env dev"
+        f"{len(texts)} files written; see what they would create: {enter}mlctl plan . --env dev"
     )
     return Exit.OK
 
 
 def _template(choice: str | None) -> str:
-    """The name of the template, asked for where it is not given and there is a terminal."""
+    """Return the name of the template, asking on a terminal if it is absent."""
     names = list(_TEMPLATES)
     if choice is None and sys.stdin.isatty():
         for number, (name, template) in enumerate(_TEMPLATES.items(), 1):
             streams.say(f"{number}. {name}: {template.title}")
-        choice = _asked(f"Template (1-{len(names)}) [1]: ") or "1"
+        choice = _ask(f"Template (1-{len(names)}) [1]: ") or "1"
         if choice.isdecimal() and 1 <= int(choice) <= len(names):
             return names[int(choice) - 1]
     if choice is None:
@@ -133,18 +133,18 @@ def _template(choice: str | None) -> str:
     if choice in _TEMPLATES:
         return choice
     near = nearest(choice, names)
-    suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
+    suggestion = f"did you mean `{near}`?" if near else f"the templates are {', '.join(names)}"
     raise UsageError(f"no template `{choice}`: {suggestion}")
 
 
 def _project(given: str | None, to: Path) -> str:
-    """The name of the project, asked for where it is not given and there is a terminal."""
+    """Return the name of the project, asking on a terminal if it is absent."""
     pattern = schema.load("project")["properties"]["project"]["pattern"]
     folder = re.sub(r"[^A-Za-z0-9._-]+", "-", to.resolve().name).strip("._-")[:63]
     default = folder if re.search(pattern, folder) else "ml"
     name = given
     if name is None and sys.stdin.isatty():
-        name = _asked(f"Project [{default}]: ")
+        name = _ask(f"Project [{default}]: ")
     name = name or default
     if not re.search(pattern, name):
         raise UsageError(
@@ -153,13 +153,13 @@ def _project(given: str | None, to: Path) -> str:
     return name
 
 
-def _asked(prompt: str) -> str:
+def _ask(prompt: str) -> str:
     streams.ask(prompt)
     return sys.stdin.readline().strip()
 
 
 def _contents(template: str, project: str) -> dict[Path, bytes]:
-    """The files of a project, by their paths in it, laid out as `mlctl fmt` does."""
+    """Return the files of a project by path, formatted as `mlctl fmt` does."""
     folder = _samples() / template
     contents = {
         file.relative_to(folder): files.read(file, _MOST)
@@ -168,9 +168,7 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
     }
     chosen = _TEMPLATES[template]
     contents |= {
-        path: _filled(content, chosen)
-        for path, content in contents.items()
-        if path.suffix == ".yml"
+        path: _fill(content, chosen) for path, content in contents.items() if path.suffix == ".yml"
     }
     values = chosen.variables.items()
     contents[Path(PROJECT_FILE)] = _PROJECT.format(
@@ -182,11 +180,11 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
     ).encode()
     address, bigger = chosen.bigger
     contents[Path(_OVERLAY)] = _PROD.format(address=address, said=bigger).encode()
-    return {path: _laid_out(path, content) for path, content in contents.items()}
+    return {path: _format(path, content) for path, content in contents.items()}
 
 
-def _filled(content: bytes, template: _Template) -> bytes:
-    """A document that calls the unique names by the stage, too, and has the variables."""
+def _fill(content: bytes, template: _Template) -> bytes:
+    """Add the stage to unique names of a document, and insert the variables."""
     names = "|".join(map(re.escape, template.unique))
     text = re.sub(rf"(?<![\w-])({names})(?![\w-])", r"\1-${{ var.stage }}", content.decode())
     for name in template.variables:
@@ -194,7 +192,7 @@ def _filled(content: bytes, template: _Template) -> bytes:
     return text.encode()
 
 
-def _laid_out(path: Path, content: bytes) -> bytes:
+def _format(path: Path, content: bytes) -> bytes:
     if path.suffix != ".yml":
         return content
     text = canonical(str(path), source.load(str(path), content, Report()))

@@ -25,7 +25,7 @@ _SUFFIX = r"\.(ya?ml|py|ipynb|txt|toml|cfg|json|sh|ps1|bicep|tf|md)"
 _NAMES = frozenset({"Dockerfile", "Makefile"})
 _MOST_BYTES = 4 << 20  # of a file: a larger one is data
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
-_COMMENT = re.compile(r"(?:^|\s)#.*")  # what a line says that is used by nobody
+_COMMENT = re.compile(r"(?:^|\s)#.*")  # parts of lines that nobody uses
 
 
 class RetirementsFormat(StrEnum):
@@ -38,7 +38,7 @@ class RetirementsFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Something that retires, and where it is used: in a file, or as a live resource."""
+    """A use of something that retires: in a file, or in a live resource."""
 
     retiring: Retiring
     label: Label | None
@@ -46,7 +46,7 @@ class Use:
 
     @property
     def place(self) -> str:
-        """`FILE:LINE:COLUMN`, or the address."""
+        """Return `FILE:LINE:COLUMN`, or the address."""
         if self.label is None:
             return str(self.address)
         span = self.label.span
@@ -100,20 +100,20 @@ def retirements(
 
 
 def _day(session: Session, text: str, flag_name: str) -> date:
-    """The day that is so far ahead."""
+    """Return the day that is so far ahead."""
     try:
         return session.today + timedelta(seconds=duration(text))
     except (InvalidValue, OverflowError):
-        raise InvalidValue(f"`{text}` is no time ahead: write 180d", flag=flag_name) from None
+        raise InvalidValue(f"`{text}` is not a time ahead: write 180d", flag=flag_name) from None
 
 
 def _of_files(paths: Sequence[str]) -> Iterator[Use]:
-    """What retires in the lines of files."""
+    """Find what retires in the lines of files."""
     for path in dict.fromkeys(file for name in paths for file in _walk(Path(name))):
         try:
             text = files.read(path, _MOST_BYTES).decode()
         except (OSError, UnicodeDecodeError):
-            continue  # data, or not for us
+            continue  # data, or not ours
         source = SourceText(str(path), text)
         for number, line in enumerate(source.lines):
             if source.waives(RETIREMENT, number):
@@ -123,7 +123,7 @@ def _of_files(paths: Sequence[str]) -> Iterator[Use]:
 
 
 def _walk(path: Path) -> Iterator[Path]:
-    """The files of a folder that may name something, by name; a file is itself one."""
+    """Return the sorted files of a folder that may name something, or the file itself."""
     if files.is_file(path):
         yield path
         return
@@ -137,7 +137,7 @@ def _walk(path: Path) -> Iterator[Path]:
 
 
 def _of_line(line: str) -> Iterator[tuple[Retiring, int, int]]:
-    """What retires in a line, and from where to where it stands."""
+    """Find what retires in a line, and where."""
     for retiring in retiring_features():
         for match in re.finditer(retiring.pattern, line, re.IGNORECASE):
             yield retiring, match.start(), match.end()
@@ -149,7 +149,7 @@ def _of_line(line: str) -> Iterator[tuple[Retiring, int, int]]:
 
 
 def _of_workspace(session: Session) -> Iterator[Use]:
-    """What retires in live resources."""
+    """Find what retires in live resources."""
     from mlctl.kinds import KINDS
 
     with session.backend() as backend:
@@ -160,7 +160,7 @@ def _of_workspace(session: Session) -> Iterator[Use]:
 
 
 def _values(data: Data, key: str) -> Iterator[str]:
-    """The values of a body as lines of `key: value`; of text with several lines each."""
+    """Return the values of a body as lines of `key: value`; multi-line text gives several."""
     match data:
         case dict():
             for name, value in data.items():
@@ -175,7 +175,7 @@ def _values(data: Data, key: str) -> Iterator[str]:
 
 
 def _lines(near_uses: Sequence[Use], today: date, *, color: bool) -> Iterator[str]:
-    """One paragraph for each thing that retires, with all places."""
+    """Write a paragraph for each thing that retires, with all places."""
     styler = Styler(color)
     by_thing: dict[Retiring, list[str]] = {}
     for use in near_uses:
@@ -217,8 +217,8 @@ def _tables() -> Mapping[str, Table]:
     return {table.name: table for table in every_table() if table.name in used}
 
 
-def retired(lines: Iterable[Label], today: date) -> Iterator[Diagnostic]:
-    """What parts of lines name that is retired."""
+def report_retired(lines: Iterable[Label], today: date) -> Iterator[Diagnostic]:
+    """Report what lines name that is retired."""
     for label in lines:
         span = label.span
         if span.source.waives(RETIREMENT, span.line):

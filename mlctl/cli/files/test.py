@@ -24,7 +24,7 @@ from mlctl.project.place import nearest
 from mlctl.render.terminal.terminal import clean
 from mlctl.source.files import CASES
 
-_EVERY_S = 0.5  # how often files are looked at
+_EVERY_S = 0.5  # how often files are checked
 _WATCHED = (".yml", ".yaml", ".py")
 
 
@@ -132,7 +132,7 @@ def _junit(results: Sequence[Result]) -> str:
 
 
 def _times() -> dict[str, float]:
-    """When the files below this folder were changed that may decide about a case."""
+    """Return the modification times of files below this folder that may affect a case."""
     times = {}
     for folder, names, files in os.walk("."):
         names[:] = [name for name in names if not name.startswith(".")]
@@ -143,12 +143,12 @@ def _times() -> dict[str, float]:
     return times
 
 
-Command = Callable[[Sequence[str]], int]  # runs a command line, and gives its exit code
+Command = Callable[[Sequence[str]], int]  # runs a command line, and returns its exit code
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case, its file (as given, and where it is) and its line; its paths are from there."""
+    """A case, its file (as given, and its real path) and its line; its paths start there."""
 
     name: str
     path: str
@@ -158,19 +158,19 @@ class Case:
 
     @property
     def project(self) -> Path:
-        """The nearest folder above the file with a `mlctl.yml`; else the file's own."""
+        """Return the nearest folder above the file with a `mlctl.yml`; else the file's own."""
         folder = self.file.parent
         project_file = nearest(str(folder))
         return Path(project_file).parent if project_file else folder
 
     def paths(self, key: str) -> list[str]:
-        """The files of a key, as seen from the project's folder."""
+        """Return the files of a key, relative to the project's folder."""
         folder = self.file.parent
         return [os.path.relpath(folder / name, self.project) for name in self.data.get(key, ())]
 
     @property
     def flags(self) -> list[str]:
-        """The flags that name the environment and the variables."""
+        """Return the flags that name the environment and the variables."""
         words = ["--env", self.data["env"]] if "env" in self.data else []
         for name, value in self.data.get("var", {}).items():
             words += ["--var", f"{name}={json.dumps(value)}"]
@@ -179,14 +179,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a case ended: what is not as expected, nothing where all is."""
+    """How a case ended: the failed expectations, if any."""
 
     case: Case
     wrong: tuple[str, ...] = ()
 
 
 def read_cases(paths: Sequence[str], report: Report) -> list[Case]:
-    """The cases of files, and of the case files in folders; what is wrong goes to the report."""
+    """Read the cases of files, and of the case files in folders; report errors."""
     cases = []
     for path in _files(paths):
         for document in source.read(path, report):
@@ -199,7 +199,7 @@ def read_cases(paths: Sequence[str], report: Report) -> list[Case]:
 
 
 def run_case(case: Case, command: Command) -> Result:
-    """Apply what is live before, then validate and plan the files, and compare."""
+    """Apply the state before, then validate and plan the files, and compare."""
     with (
         tempfile.TemporaryDirectory() as folder,
         _workspace(Path(folder) / "cloud.db"),
@@ -208,23 +208,25 @@ def run_case(case: Case, command: Command) -> Result:
         local = [*case.flags, "--backend", "local"]
         live = case.paths("live")
         if live:
-            code, _, err = _quietly(command, ["apply", *live, "--yes", *local])
+            code, _, err = _run_quietly(command, ["apply", *live, "--yes", *local])
             if code:
-                return Result(case, ("what is live before cannot be applied:", *err.splitlines()))
+                return Result(
+                    case, ("the files of the initial state cannot be applied:", *err.splitlines())
+                )
         files = case.paths("files")
-        code, out, err = _quietly(command, ["validate", *files, *case.flags, "-o", "json"])
+        code, out, err = _run_quietly(command, ["validate", *files, *case.flags, "-o", "json"])
         if not out.strip():
             return Result(case, tuple(err.splitlines()))
         findings = json.loads(out)["diagnostics"]
         changes: dict[str, str] | None = None
         if not code:
-            code, out, err = _quietly(command, ["plan", *files, *local, "-o", "json"])
+            code, out, err = _run_quietly(command, ["plan", *files, *local, "-o", "json"])
             if not out.strip():
                 return Result(case, tuple(err.splitlines()))
             planned = json.loads(out)
             findings += planned["diagnostics"]
             changes = dict(_changes(planned))
-        return Result(case, tuple(_wrong(case.data.get("expect", {}), findings, changes)))
+        return Result(case, tuple(_failures(case.data.get("expect", {}), findings, changes)))
 
 
 def _files(paths: Sequence[str]) -> Iterator[str]:
@@ -238,7 +240,7 @@ def _files(paths: Sequence[str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _workspace(path: Path) -> Iterator[None]:
-    """A simulated cloud at a path, whatever the environment says."""
+    """Use a simulated cloud at a path, whatever the environment says."""
     variables = {name: os.environ.pop(name, None) for name in ("MLCTL_LOCAL_DB", "MLCTL_ENV")}
     os.environ["MLCTL_LOCAL_DB"] = str(path)
     try:
@@ -248,7 +250,7 @@ def _workspace(path: Path) -> Iterator[None]:
         os.environ.update({name: value for name, value in variables.items() if value is not None})
 
 
-def _quietly(command: Command, line: Sequence[str]) -> tuple[int, str, str]:
+def _run_quietly(command: Command, line: Sequence[str]) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = command(line)
@@ -262,19 +264,19 @@ def _changes(planned: Mapping[str, Data]) -> Iterator[tuple[str, str]]:
             yield change["address"], "replace" if len(actions) > 1 else actions[0]
 
 
-def _wrong(
+def _failures(
     expected: Mapping[str, Data],
     findings: Sequence[Mapping[str, Data]],
     changes: Mapping[str, str] | None,
 ) -> Iterator[str]:
-    """What is not as expected, a sentence each."""
+    """Return the failed expectations, a sentence each."""
     expected_findings = [str(finding).split(maxsplit=1) for finding in expected.get("findings", ())]
     for code, *at in expected_findings:
-        if not any(_is(finding, code, at) for finding in findings):
+        if not any(_matches(finding, code, at) for finding in findings):
             yield f"not found: {' '.join([code, *at])}"
     for finding in findings:
         if finding["severity"] == "error" and not any(
-            _is(finding, *_pair(expected_finding)) for expected_finding in expected_findings
+            _matches(finding, *_pair(expected_finding)) for expected_finding in expected_findings
         ):
             words = f"{finding['code']} {_place(finding)}: {finding['summary']}"
             yield f"not expected: {words}".replace(" :", ":")
@@ -282,7 +284,7 @@ def _wrong(
     if want is None:
         return
     if changes is None:
-        yield "there is no plan: the files have errors"
+        yield "no plan: the files have errors"
         return
     for address in sorted({*want, *changes}):
         if want.get(address) != changes.get(address):
@@ -294,8 +296,8 @@ def _pair(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return words[0], words[1:]
 
 
-def _is(finding: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:
-    """Whether a finding is of a code, and at a place where one is given: the end of its path."""
+def _matches(finding: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:
+    """Whether a finding has a code, and a place that ends so, if given."""
     if finding["code"] != code:
         return False
     return not at or f"/{_place(finding)}".endswith(f"/{at[0]}")

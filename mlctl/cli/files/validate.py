@@ -1,4 +1,4 @@
-"""`mlctl validate`: checks files offline."""
+"""`mlctl validate`: check files offline."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def validate(
 
 
 def print_findings(session: Session, report: Report, output: FindingsFormat, files: int) -> None:
-    """Print what was found in so many files."""
+    """Print the findings in so many files."""
     if output is FindingsFormat.HUMAN:
-        session.out(_for_people(session, report, files))
+        session.out(_human(session, report, files))
     else:
-        session.out_data(_for_programs(report, output))
+        session.out_data(_machine_readable(report, output))
 
 
-def _for_people(session: Session, report: Report, files: int) -> str:
+def _human(session: Session, report: Report, files: int) -> str:
     color = session.color(sys.stdout)
     information = [line(f"info: {text}") for text in report.information()]  # `out` masks
     if len(information) == len(report):
@@ -88,7 +88,7 @@ def _for_people(session: Session, report: Report, files: int) -> str:
 
 
 def summary(findings: Report, files: int, *, color: bool = False) -> str:
-    """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
+    """Summarize: `Found 2 errors and 1 warning in 3 files.`, or a success."""
     errors, warnings = findings.errors, findings.warnings
     counts = [counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     if errors:
@@ -101,7 +101,7 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
     return Styler(color).apply(text, style) + "\n"
 
 
-def _for_programs(report: Report, output: FindingsFormat) -> str:
+def _machine_readable(report: Report, output: FindingsFormat) -> str:
     from mlctl.render.findings import machine
 
     match output:

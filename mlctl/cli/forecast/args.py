@@ -1,4 +1,4 @@
-"""Flags that `mlctl simulate` and `mlctl advise` have in common: job, weather, workers."""
+"""Flags that `mlctl simulate` and `mlctl advise` share: job, weather, workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RUNS, MOST_RUNS = 1000, 1_000_000
 
 
 class TierChoice(StrEnum):
-    """Which rows there are."""
+    """Which rows to show."""
 
     LOW_PRIORITY = "low_priority"
     DEDICATED = "dedicated"
@@ -36,7 +36,7 @@ class TierChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudArgs:
-    """How the simulated cloud behaves, beside its delays."""
+    """How the simulated cloud behaves, besides its delays."""
 
     delay_cv: float | None = flag("Spread of the times of nodes.", min=0, metavar="X")
     setting: list[str] | None = flag(
@@ -46,7 +46,7 @@ class CloudArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileArgs:
-    """What files say otherwise, or not at all: values, and prices."""
+    """What replaces or completes the files: values, and prices."""
 
     override: list[str] | None = flag(
         "As if the files said so: compute.max_instances=8 (repeatable).", metavar="KIND.FIELD=VALUE"
@@ -69,7 +69,7 @@ class FileArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitArgs:
-    """What a job has to keep; one that does not is refused."""
+    """What a job must keep; one that does not is refused."""
 
     deadline: str | None = flag(
         "When the job has to be done: 4h; late in one case of 20 at most.", metavar="DURATION"
@@ -80,7 +80,7 @@ class LimitArgs:
 
     @property
     def deadline_s(self) -> float | None:
-        """The deadline in seconds."""
+        """Return the deadline in seconds."""
         return None if self.deadline is None else duration(self.deadline)
 
 
@@ -99,7 +99,7 @@ class BeginArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryArgs(BeginArgs):
-    """How many histories there are, and in what weather."""
+    """How many histories to simulate, and in what weather."""
 
     weather: list[str] | None = flag(
         "What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
@@ -120,7 +120,7 @@ class HistoryArgs(BeginArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectArgs(FileArgs):
-    """What is forecast: the job, as far as the files do not say."""
+    """The job to forecast, unless the files describe it."""
 
     deployment: str | None = flag(
         "The deployment that takes the job, in the files or in the workspace:"
@@ -132,7 +132,7 @@ class SubjectArgs(FileArgs):
 
 
 def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
-    """The settings of the simulated cloud that flags ask for."""
+    """Return the settings of the simulated cloud from flags."""
     from mlctl.simulator.engine.model import SimulationSettings
 
     texts: dict[str, str | None] = asdict(delays)
@@ -150,7 +150,7 @@ def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
 
 
 def weathers(texts: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weather], str]:
-    """The weather of each row, and the name of the one that the forecast is about."""
+    """Return the weather of each row, and the name of the one that the forecast is about."""
     from mlctl.forecast.weather import models as known
 
     chosen = [weather_of(text) for text in texts or [WEATHER]]
@@ -161,11 +161,11 @@ def weathers(texts: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weathe
     assert stress is not None
     first = [] if calm.name in names else [calm]
     last = [] if stress.name in names else [stress]
-    return begun([*first, *chosen, *last], begin), main
+    return with_beginning([*first, *chosen, *last], begin), main
 
 
-def begun(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
-    """The weather, as it begins by the flags."""
+def with_beginning(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
+    """Set where the weather begins, by the flags."""
     start_s, start = start_of(begin.start or ())
     if start_s is not None and not any(weather.by_hour for weather in weathers_):
         raise UsageError("--start HH:MM is for weather that follows the hours: give some.")
@@ -190,7 +190,7 @@ def weather_of(text: str) -> Weather:
 
 
 def tiers_of(choice: TierChoice) -> list[Any]:
-    """The tiers that there are rows of."""
+    """Return the tiers that have rows."""
     from mlctl.simulator.engine.model import Tier
 
     return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]
@@ -198,7 +198,7 @@ def tiers_of(choice: TierChoice) -> list[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerArgs:
-    """Who is at work; it changes nothing but the time."""
+    """Who does the work; the results are the same."""
 
     workers: int = flag("Processes at work.", default=1, min=1, max=256, metavar="N")
     scheduler: str | None = flag(
@@ -208,9 +208,9 @@ class WorkerArgs:
 
 @contextmanager
 def executor_of(args: WorkerArgs) -> Iterator[Executor | None]:
-    """Who carries histories out; None: this process."""
+    """Yield the executor of histories; None means this process."""
     if args.scheduler is not None and args.workers > 1:
-        raise UsageError("--workers and --scheduler say the same: give one of them.")
+        raise UsageError("--workers and --scheduler exclude each other.")
     if args.scheduler is None and args.workers == 1:
         yield None
         return

@@ -26,7 +26,7 @@ _flag = partial(flag, panel="Forecast Arguments")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanForecastArgs:
-    """What is forecast of the plan, beside the work of a job; None is "not given"."""
+    """What to forecast of the plan, and the work of a job; None if not given."""
 
     simulate: bool = _flag(
         "End with what a job of each batch deployment that changes takes and costs; says how"
@@ -47,7 +47,7 @@ class PlanForecastArgs:
 
 @dataclass(frozen=True)
 class PlanForecast:
-    """A forecast that `plan --simulate` ends with."""
+    """A forecast at the end of `plan --simulate`."""
 
     args: PlanForecastArgs
     wanted: Wanted
@@ -56,7 +56,7 @@ class PlanForecast:
     def of(
         cls, session: Session, args: PlanForecastArgs, work: BatchFlags, *, destroying: bool
     ) -> PlanForecast | None:
-        """What the flags ask for; None where they ask for no forecast."""
+        """Read the flags; None if they ask for no forecast."""
         if not args.simulate:
             flags = [
                 name
@@ -66,7 +66,7 @@ class PlanForecast:
             ]
             if flags:
                 flag = f"--{flags[0].replace('_', '-')}"
-                raise UsageError(f"{flag} is about a forecast: say --simulate too.")
+                raise UsageError(f"{flag} is about a forecast: add --simulate.")
             return None
         if destroying:
             raise UsageError("--simulate and --destroy exclude each other.")
@@ -82,7 +82,7 @@ class PlanForecast:
         return cls(args, wanted)
 
     def document(self, plan: Plan, graph: Graph, backend: Backend) -> dict[str, Any]:
-        """The forecast as data; the backend is read for what is there now."""
+        """Return the forecast as data; the backend is read for the current state."""
         from mlctl.forecast.batch import brief
 
         args = self.args
@@ -91,7 +91,8 @@ class PlanForecast:
             weather_of(args.weather or WEATHER), args.runs, deadline_s, args.max_cost
         )
         deployments = [
-            self._read(address, plan, graph, backend) for address in _changed(plan, graph)
+            self._read(address, plan, graph, backend)
+            for address in _changed_deployments(plan, graph)
         ]
         return brief.document(deployments, options)
 
@@ -117,8 +118,8 @@ class PlanForecast:
             return PlannedDeployment(str(address), planned)
 
 
-def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
-    """The deployments that score files and that change, themselves or the cluster they name."""
+def _changed_deployments(plan: Plan, graph: Graph) -> Iterator[Address]:
+    """Find the deployments that score files and change, or whose cluster does."""
     from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 
     written = {item.address for item in plan.pending if item.action is not Action.DELETE}
@@ -134,7 +135,7 @@ def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
 
 
 def is_refused(session: Session, data: dict[str, Any]) -> bool:
-    """Say what the deployments as planned do not keep; whether that is anything."""
+    """Report which limits the planned deployments exceed; whether there are any."""
     from mlctl.cli.forecast import output
 
     reasons = [

@@ -1,4 +1,4 @@
-"""How forecasts and advice are written, and what of them is refused: the same for every command."""
+"""How forecasts and advice are written and refused: the same for every command."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Human(Protocol):
     """Writes a forecast for a terminal."""
 
     def __call__(self, data: Mapping[str, Any], *, width: int, color: bool) -> str:
-        """The text."""
+        """Return the text."""
         ...
 
 
 class Progress:
-    """A line on a terminal, from a second on: how many histories there are. It goes in the end."""
+    """A line on a terminal, after a second: how many histories are done."""
 
     def __init__(self, session: Session) -> None:
         self.shown_at = monotonic() + _QUIET_S if sys.stderr.isatty() and not session.quiet else inf
@@ -47,11 +47,11 @@ class Progress:
         return self
 
     def add(self, count: int) -> None:
-        """So many more are there."""
+        """Count so many more."""
         self.count += count
         if monotonic() >= self.shown_at:
             self.is_shown, self.shown_at = True, monotonic() + _PAUSE_S
-            self._write(f"{self.count} histories carried out; Ctrl-C ends with what they show")
+            self._write(f"{self.count} histories simulated; Ctrl-C ends with their results")
 
     def __exit__(self, *_: object) -> None:
         if self.is_shown:
@@ -67,7 +67,7 @@ _QUIET_S, _PAUSE_S = 1.0, 0.2
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Tell what cannot be forecast as the error of a command."""
+    """Convert impossible forecasts to errors of a command."""
     from mlctl.forecast.fields import ForecastError
     from mlctl.simulator.engine.commands import EngineError
 
@@ -84,7 +84,7 @@ def write(
     human: Human,
     page: Callable[[Mapping[str, Any]], str],
 ) -> None:
-    """Write a forecast to stdout; its rows alone as CSV."""
+    """Write a forecast to stdout; as CSV only its rows."""
     from mlctl.render.forecast import batch as render
 
     match output:
@@ -99,15 +99,15 @@ def write(
 
 
 def is_refused(session: Session, *reasons: str) -> bool:
-    """Say why a forecast is refused; whether there is a reason."""
+    """Report why a forecast is refused; whether there is a reason."""
     for why in reasons:
         session.say(clean(f"refused: {why}"))
     return bool(reasons)
 
 
 def ended(session: Session, *, complete: bool) -> Exit:
-    """The exit code; where Ctrl-C ended the forecast, that is said."""
+    """Return the exit code; report it if Ctrl-C ended the forecast."""
     if complete:
         return Exit.OK
-    session.say("stopped: the numbers are of the histories that were carried out until then")
+    session.say("stopped: the numbers are those of the histories simulated until then")
     return Exit.ERROR

@@ -55,7 +55,7 @@ _BATCH = 1000  # runs between two looks at the precision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyArgs(HistoryArgs):
-    """How many histories there are, of what kind, and who makes them."""
+    """How many histories to simulate, of what kind, and who does it."""
 
     policy: list[str] | None = flag(
         "What follows a cancelled run: resubmit (unless given), once, dedicated, fallback:K,"
@@ -78,7 +78,7 @@ class StudyArgs(HistoryArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailArgs:
-    """What is shown beside the rows."""
+    """What to show besides the rows."""
 
     sensitivity: bool = flag("Show what it hangs on: each assumption low and high.", default=False)
     events: Path | None = flag("Write what happens in the first run of --run N.", metavar="FILE")
@@ -125,7 +125,7 @@ def simulate(
 
 
 def _misses(data: Mapping[str, Any], limits: LimitArgs) -> Iterator[str]:
-    """What the row that the forecast is about does not keep; without it, dedicated."""
+    """Yield the limits that the main row exceeds; if absent, the dedicated row."""
     from mlctl.forecast.batch.summary import misses
 
     rows = {row["name"]: row for row in data["rows"]}
@@ -141,7 +141,7 @@ def _forecast(
     details: DetailArgs,
     workers: WorkerArgs,
 ) -> tuple[Forecast, bool]:
-    """The forecast as data, and whether it went to its end."""
+    """Return the forecast as data, and whether it completed."""
     from mlctl.forecast.batch import report
     from mlctl.forecast.batch.reading import check_deadline
 
@@ -153,7 +153,7 @@ def _forecast(
     if details.events is not None:
         _write_events(session, rows, main, details.run, details.events)
     with executor_of(workers) as executor:
-        gathered = _gathered(session, rows, study, deadline, executor)
+        gathered = _gather(session, rows, study, deadline, executor)
         summaries = [
             (row, row.study.summary(histories, deadline)) for row, histories in gathered.rows
         ]
@@ -166,20 +166,20 @@ def _forecast(
 
 
 def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
-    """Say which rows were carried out by the shortcut, and why others were not."""
+    """Report which rows took the shortcut, and why others did not."""
     for row in data["rows"]:
         why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
         session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
 
 
 def _note_shortage(session: Session, read: Subject) -> None:
-    """Say where the documented quotas are too small for the cluster: the forecast knows none."""
+    """Note if documented quotas are too small for the cluster: the forecast ignores quotas."""
     from mlctl.forecast import quotas
 
     documented = quotas.documented(read)
     short = documented.shortage(read.scenario.cluster)
     if short is not None:
-        session.note(clean(f"note: {short}; by {documented.source}. The forecast knows no quota."))
+        session.note(clean(f"note: {short}; by {documented.source}. The forecast ignores quotas."))
 
 
 _PATHS = {"skip": "shortcut", "engine": "event engine"}
@@ -191,14 +191,14 @@ def _page(data: Mapping[str, Any]) -> str:
     return forecast_page.batch(data)
 
 
-def _gathered(
+def _gather(
     session: Session,
     rows: Sequence[Row],
     study: StudyArgs,
     deadline: float | None,
     executor: Executor | None,
 ) -> Gathered[Row, History]:
-    """The rows with their histories."""
+    """Return the rows with their histories."""
     from mlctl.forecast.batch.study import is_hopeless, runs_of, with_deadline
     from mlctl.forecast.gather import gather, growing
 
@@ -248,7 +248,7 @@ def _policies(study: StudyArgs, deadline: float | None) -> list[RecoveryPolicy]:
 def _tornado(
     summaries: Sequence[tuple[Row, Summary]], main: str, executor: Executor | None
 ) -> list[SwingData] | None:
-    """What the main row hangs on; None where there is no such row."""
+    """Return what the main row depends on; None if there is no such row."""
     from mlctl.forecast.advice.sensitivity import tornado
 
     for row, summary in summaries:
@@ -258,9 +258,9 @@ def _tornado(
 
 
 def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, file: Path) -> None:
-    """Write the log of the first run of a history, as `job stream --events` does.
+    """Write the events of the first run of a history, as `job stream --events` does.
 
-    Says where in a trace the history begins: a simulated cloud is told that by `--offset`.
+    Reports where in a trace the history begins: `--offset` repeats that in a simulated cloud.
     """
     from mlctl import files
     from mlctl.forecast.batch import timeline

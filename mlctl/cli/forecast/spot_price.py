@@ -20,7 +20,7 @@ _FLAG = "--spot-price"
 def with_spot_price(session: Session, stated: StatedPrices, text: str) -> StatedPrices:
     """The prices, with what `--spot-price` says of Spot; `now` asks once it is needed."""
     if text == "now":
-        return replace(stated, spot=cache(lambda *pair: _now(session, *pair)))
+        return replace(stated, spot=cache(lambda *pair: _fetch_now(session, *pair)))
     ends = re.fullmatch(r"([\d.]+)\.\.([\d.]+)", text)
     try:
         if ends is None:
@@ -36,8 +36,8 @@ def with_spot_price(session: Session, stated: StatedPrices, text: str) -> Stated
     return replace(stated, ends=(low, high))
 
 
-def _now(session: Session, size: str, region: str) -> PriceList:
-    """What the Azure Retail Prices API says of a size in a region."""
+def _fetch_now(session: Session, size: str, region: str) -> PriceList:
+    """Ask the Azure Retail Prices API for a size in a region."""
     url = session.environment.get(retail.URL_VARIABLE) or retail.URL
     answer = backends.fetch_prices(url, [size], [region], session.today)
     rates = {(name.casefold(), place): price for (name, place), price in answer.items()}

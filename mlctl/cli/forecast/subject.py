@@ -1,4 +1,4 @@
-"""What a forecast is about: from files and flags, and from the workspace what files lack."""
+"""What a forecast is about: from files and flags, completed from the workspace."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def read_graph(
     overrides: Sequence[str] | None,
     ignore: Ignore,
 ) -> Graph | None:
-    """What files declare, with what overrides say; None where they are not valid, which is said.
+    """Return what files declare, with overrides; None if they are invalid, after printing why.
 
-    Of what is found in valid files information alone is said, in a line each.
+    For valid files, only findings of level information are printed, a line each.
     """
     report = new_report(session, ignore)
     loaded = session.loader(report, edit=_edit(overrides)).load([*paths])
@@ -66,10 +66,10 @@ def read_subject(
     *,
     grows: bool = False,
 ) -> Subject | None:
-    """What files and flags describe; None where the files are not valid, which is said.
+    """Return what files and flags describe; None if the files are invalid, after printing why.
 
-    The workspace is read where the files lack the deployment or its cluster. Where the timeout
-    `grows`, one that is too short for the work is no error.
+    The workspace is read if the files lack the deployment or its cluster. If the timeout `grows`,
+    one that is too short for the work is not an error.
 
     Raises:
         ForecastError: they describe nothing that can be forecast.
@@ -82,23 +82,23 @@ def read_subject(
     wanted = wanted_of(session, args, work, settings)
     if wanted.deployment is not None and kind_of(wanted.deployment).plan.routes:
         wanted = replace(wanted, deployment=default_deployment(session, graph, wanted.deployment))
-    whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
+    whole, workspace = _complete(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
 
 
 def wanted_of(
     session: Session, args: SubjectArgs, work: BatchFlags, settings: SimulationSettings
 ) -> Wanted:
-    """What flags ask for."""
+    """Return what the flags describe."""
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.simulator.control_plane.jobs import workloads
 
     workload = workload_flags.workload_of(work)
     counts = [workload.files is not None, args.mini_batches is not None, args.input is not None]
     if sum(counts) > 1:
-        raise UsageError("--files, --mini-batches and --input say the same: give one of them.")
+        raise UsageError("--files, --mini-batches and --input exclude each other.")
     if args.input is not None:
-        workload = replace(workload, files=_counted(args.input))
+        workload = replace(workload, files=_count_files(args.input))
     workloads.check(workload)
     deployment = _address(args.deployment) if args.deployment else None
     prices = stated_prices(session, args)
@@ -106,7 +106,7 @@ def wanted_of(
 
 
 def stated_prices(session: Session, args: FileArgs) -> StatedPrices:
-    """What flags and the project say of prices."""
+    """Return what flags and the project say of prices."""
     from mlctl.forecast.fields import DEFAULT_REGION, StatedPrices
 
     region = session.settings.configured(LOCATION) or DEFAULT_REGION
@@ -114,16 +114,16 @@ def stated_prices(session: Session, args: FileArgs) -> StatedPrices:
     if args.spot_price is None:
         return stated
     if args.low_priority_ratio is not None:
-        raise UsageError("--spot-price and --low-priority-ratio say the same: give one of them.")
+        raise UsageError("--spot-price and --low-priority-ratio exclude each other.")
     from mlctl.cli.forecast.spot_price import with_spot_price
 
     return with_spot_price(session, stated, args.spot_price)
 
 
 def _address(text: str) -> Address:
-    """The address that `--deployment` gives: of a deployment, or of an endpoint alone.
+    """Parse the address of `--deployment`: a deployment, or an endpoint alone.
 
-    The kind may stand before it.
+    The kind may precede it.
     """
     bare = text
     for kind_ in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
@@ -133,12 +133,12 @@ def _address(text: str) -> Address:
         return Address.parse(f"{kind}/{bare}")
     except ValueError:
         raise InvalidValue(
-            f"`{text}` is no deployment: write ENDPOINT/NAME", flag="--deployment"
+            f"`{text}` is not a deployment: write ENDPOINT/NAME", flag="--deployment"
         ) from None
 
 
 def default_deployment(session: Session, graph: Graph, endpoint: Address) -> Address:
-    """The deployment that an endpoint uses by default, as files say or the workspace."""
+    """Return an endpoint's default deployment, from files or the workspace."""
     kind, declared = kind_of(endpoint), graph.resources.get(endpoint)
     name = declared.text(*map(str, kind.plan.routes[0])) if declared is not None else None
     if name is None:
@@ -155,12 +155,12 @@ def default_deployment(session: Session, graph: Graph, endpoint: Address) -> Add
     return Address(BATCH_DEPLOYMENT.name, name, endpoint.name)
 
 
-def _completed(
+def _complete(
     session: Session, graph: Graph, address: Address | None, edit: DocumentEdit | None
 ) -> tuple[Graph, str]:
-    """The graph with what only the workspace has, and what to call the workspace.
+    """Complete the graph from the workspace; return it and the workspace's name.
 
-    It is not asked where the files have everything, nor where nobody knows which one it is.
+    The workspace is not read if the files have everything, or if it is unknown.
     """
     if not _lacking(graph, address):
         return graph, ""
@@ -184,8 +184,8 @@ def with_live(
         resources = backend.read([address]).values() or backend.list(BATCH_DEPLOYMENT.name)
     elif address is None and not _deployments(graph, address):
         resources = backend.list(BATCH_DEPLOYMENT.name)
-    graph = _joined(graph, resources, backend.scope, edit)
-    return _joined(graph, backend.read(_clusters(graph, address)).values(), backend.scope, edit)
+    graph = _join(graph, resources, backend.scope, edit)
+    return _join(graph, backend.read(_clusters(graph, address)).values(), backend.scope, edit)
 
 
 def _lacking(graph: Graph, address: Address | None) -> bool:
@@ -193,7 +193,7 @@ def _lacking(graph: Graph, address: Address | None) -> bool:
 
 
 def _deployments(graph: Graph, address: Address | None) -> list[Address]:
-    """The deployments that may be meant."""
+    """Return the deployments that may be meant."""
     return [
         candidate
         for candidate in graph.resources
@@ -202,7 +202,7 @@ def _deployments(graph: Graph, address: Address | None) -> list[Address]:
 
 
 def _clusters(graph: Graph, address: Address | None) -> list[Address]:
-    """The clusters of these deployments that nobody declares."""
+    """Return the undeclared clusters of these deployments."""
     edges = (
         edge for deployment in _deployments(graph, address) for edge in graph.edges_of(deployment)
     )
@@ -210,10 +210,10 @@ def _clusters(graph: Graph, address: Address | None) -> list[Address]:
     return [target for target in dict.fromkeys(targets) if not graph.declared(target)]
 
 
-def _joined(
+def _join(
     graph: Graph, live_resources: Iterable[Live], scope: Scope, edit: DocumentEdit | None
 ) -> Graph:
-    """The graph with live resources, read as if files declared them."""
+    """Add live resources to the graph, as if files declared them."""
     from mlctl.cli.az.documents import as_document
 
     resources = dict[Address, Any](graph.resources)
@@ -229,13 +229,13 @@ def _joined(
 
 
 def _check_flags(document: Document, kind: Kind) -> None:
-    """Refuse what flags say of a live resource, where its kind has no such field or value."""
+    """Refuse overrides of a live resource whose kind has no such field or value."""
     for finding in schema.check(document, kind.schema):
         if finding.primary is not None and finding.primary.span.source.name == COMMAND_LINE:
             raise InvalidValue(finding.message, flag="--override")
 
 
-def _counted(folder: str) -> int:
+def _count_files(folder: str) -> int:
     from mlctl.cli.az import invoke
 
     count = invoke.count_files({"inputs": {"input": {"path": folder}}})
@@ -245,7 +245,7 @@ def _counted(folder: str) -> int:
 
 
 def _edit(overrides: Sequence[str] | None) -> DocumentEdit | None:
-    """The edit of documents that `--override` asks for; None without any."""
+    """Return the edit of documents that `--override` asks for; None without any."""
     if not overrides:
         return None
     from mlctl import source

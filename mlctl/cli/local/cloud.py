@@ -27,7 +27,7 @@ Location = Annotated[
 
 @contextmanager
 def opened(session: Session) -> Iterator[LocalBackend]:
-    """The local backend."""
+    """Open the local backend."""
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):
             raise Permanent(
@@ -115,7 +115,7 @@ def quota_set(
     numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
     if not families and all(number is None for number in numbers):
         raise InvalidValue(
-            "say which quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
+            "give a quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
             " --pools or --vms-per-pool"
         )
     with opened(session) as local:
@@ -160,7 +160,7 @@ def _family(text: str) -> tuple[str, int]:
     if family not in families and number:
         near = nearest(name, sorted(families))
         hint = f"did you mean `{near}`?" if near else "see `mlctl local quota list`"
-        raise InvalidValue(f"`{name}` is no VM family: {hint}", flag="--family")
+        raise InvalidValue(f"`{name}` is not a VM family: {hint}", flag="--family")
     if not number.isdecimal():
         raise InvalidValue(f"`{text}`: write FAMILY=N, as standardDSv2Family=24", flag="--family")
     return family, int(number)

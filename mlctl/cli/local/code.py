@@ -41,9 +41,9 @@ def show(session: Session, output: Output = OutputFormat.JSON, query: Query = No
 
 def _write(session: Session, python: str | None) -> None:
     if session.backend_name != "local":
-        raise InvalidValue("the simulated cloud alone runs code: name `--backend local`")
+        raise InvalidValue("only the simulated cloud runs code: use `--backend local`")
     try:
         write(session.environment, key(session.environment), python)
     except OSError as error:
-        text = f"cannot keep the setting in `{error.filename}`: {error.strerror}"
+        text = f"cannot write the setting to `{error.filename}`: {error.strerror}"
         raise Permanent("CannotWrite", text) from None

@@ -14,7 +14,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 
-_KEYS = {"length": "bytes"}  # fields whose key in JSON is another
+_KEYS = {"length": "bytes"}  # fields with another key in JSON
 
 
 class FaultName(StrEnum):
@@ -45,7 +45,7 @@ class FaultOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultArgs:
-    """Which calls or requests go wrong, when, and how."""
+    """Which calls or requests fail, when, and how."""
 
     operation: FaultOperation | None = flag("Which calls of the cloud; any.")
     target: str | None = flag("Calls about this resource; * and ? match any.", metavar="ADDRESS")
@@ -63,7 +63,7 @@ class FaultArgs:
     style: OperationStyle | None = flag("How the emulator reports that a write goes on.")
 
     def fault(self, name: FaultName) -> faults.AnyFault:
-        """The fault that the flags describe."""
+        """Return the fault that the flags describe."""
         values: dict[str, Data] = {
             _KEYS.get(flag, flag): value.value if isinstance(value, Enum) else value
             for flag, value in asdict(self).items()
@@ -92,7 +92,7 @@ def add(
     fault = flags.fault(trouble)
     with opened(session) as local:
         session.out(str(control.add_fault(local.handle, fault)))
-    if isinstance(fault, HttpFault) and not _emulated():
+    if isinstance(fault, HttpFault) and not _is_emulated():
         session.note(
             "it strikes requests to the emulator only, and none was started in this folder:"
             " `mlctl emulator start`"
@@ -120,8 +120,8 @@ def clear(
     return Exit.OK
 
 
-def _emulated() -> bool:
-    """Whether an emulator runs that was started in this folder."""
+def _is_emulated() -> bool:
+    """Whether an emulator runs in this folder."""
     from mlctl.emulator import instance_file
 
     return instance_file.find_running(instance_file.FILE) is not None

@@ -99,11 +99,11 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
     from mlctl.simulator.control_plane import disruptions
 
     if args.none == args.any_process:
-        raise UsageError("say what takes nodes away, or --none, which goes with nothing else.")
+        raise UsageError("say what takes nodes away, or use --none alone.")
     if args.trace is None and args.offset is not None:
-        raise UsageError("--offset says where a --trace begins: give one.")
+        raise UsageError("--offset needs a --trace.")
     if args.start is not None and args.weather is None and args.trace is None:
-        raise UsageError("--start says where a --weather or a --trace begins: give one.")
+        raise UsageError("--start needs a --weather or a --trace.")
     start_s, start = start_of(args.start or ())
     if args.offset is not None and start is not None:
         raise UsageError("--offset and --start exclude each other.")
@@ -160,7 +160,7 @@ def lock(
         changed = disruptions.lock(cloud.handle, addresses, locked=not remove)
         session.note(f"{len(changed)} {'unlocked' if remove else 'locked'}")
         if len(changed) < len(addresses):
-            session.note("locks above the others hold them: see `mlctl local status`")
+            session.note("locks on a higher level still apply: see `mlctl local status`")
     return Exit.OK
 
 
@@ -172,7 +172,7 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     if args.weather is not None:
         model = weather_of(args.weather)
         if model.trace is not None:
-            raise UsageError(f"`{args.weather}` is a trace: give it by --trace.")
+            raise UsageError(f"`{args.weather}` is a trace: use --trace.")
         processes_.extend(replace(model, start_s=start_s, available=True).processes())
     if args.eviction_rate is not None:
         try:
@@ -199,7 +199,7 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
 
 
 def weather_of(text: str) -> Weather:
-    """The weather of a name, or of a file."""
+    """Return the weather of a name, or of a file."""
     from mlctl.forecast.weather import models as weather
 
     try:
@@ -210,7 +210,7 @@ def weather_of(text: str) -> Weather:
         return model
     if not files.expanded(Path(text)).exists():
         names = ", ".join(_weathers())
-        raise UsageError(f"argument --weather: `{text}` is no file, and none of {names}.")
+        raise UsageError(f"argument --weather: `{text}` is neither a file nor one of {names}.")
     try:
         return weather.parse(read_text(Path(text)), Path(text).stem)
     except weather.WeatherError as error:
@@ -269,7 +269,7 @@ def _lines(fitted: Fit) -> Iterator[str]:
         yield f"outages   {_text(fitted.outages)} an hour with nodes"
         yield f"length    {_text(fitted.outage_h)} hours without any{spread}"
     if fitted.shocks is None or fitted.fraction is None:
-        yield "Losses come one by one: nothing shows that they come together."
+        yield "Losses come one by one: there is no sign that they come together."
         return
     yield f"shocks    {_text(fitted.shocks)} an hour"
     yield f"fraction  {_text(fitted.fraction)} of the nodes that are up fall to one"
@@ -312,7 +312,7 @@ _TIERS = ("dedicated", "low_priority")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityArgs:
-    """The process that says how many nodes there are; `nodes` goes with `outages` too."""
+    """The process that says how many nodes exist; `nodes` goes with `outages` too."""
 
     nodes: int | None = flag("As many nodes, always.", metavar="N")
     outages: str | None = flag(
@@ -339,12 +339,12 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
     from mlctl.simulator.engine.model import Tier
 
     if args.outage_cv is not None and args.outages is None:
-        raise UsageError("--outage-cv says how long --outages are: give those, too.")
+        raise UsageError("--outage-cv needs --outages.")
     processes = _capacity(args)
     if len(processes) + args.none != 1:
-        raise UsageError("say one of --nodes, --outages, --trace, --script and --none.")
+        raise UsageError("give one of --nodes, --outages, --trace, --script and --none.")
     if args.tier not in (None, *_TIERS):
-        raise UsageError(f"argument --tier: `{args.tier}` is none of {', '.join(_TIERS)}.")
+        raise UsageError(f"argument --tier: `{args.tier}` is not one of {', '.join(_TIERS)}.")
     tier = Tier(args.tier) if args.tier else None
     with opened(session) as cloud:
         disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)

@@ -30,7 +30,9 @@ def delays_set(
     if cv is not None:
         changes["delay_cv"] = cv
     if not changes:
-        raise UsageError(f"say which: {', '.join(f'--{name}' for name in texts)} or --cv.")
+        raise UsageError(
+            f"give at least one of: {', '.join(f'--{name}' for name in texts)} or --cv."
+        )
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
     return Exit.OK
@@ -127,7 +129,7 @@ def workload_set(
 
     workload = workload_flags.workload_of(batch, training)
     if all(value is None for value in asdict(workload).values()):
-        raise UsageError("say something of the work: --seconds-per-file, --steps, ...")
+        raise UsageError("describe the work: --seconds-per-file, --steps, ...")
     with opened(session) as cloud:
         disruptions.set_workload(cloud.handle, name, workload)
     return Exit.OK

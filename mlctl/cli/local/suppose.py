@@ -10,7 +10,7 @@ from mlctl.kinds import Address, kind_of
 from mlctl.pointer import Data
 
 _MARK: dict[str, Data] = {"mlctl.supposed": "true"}
-_VERSION = "1"  # of a version that is not named
+_VERSION = "1"  # the version if none is named
 _PATH = "azureml://datastores/workspaceblobstore/paths/supposed"
 _IMAGE = "mcr.microsoft.com/azureml/openmpi4.1.0-ubuntu22.04:latest"
 _CLUSTER: dict[str, Data] = {
@@ -22,8 +22,8 @@ _COMPONENT: dict[str, Data] = {
     "command": "true",
     "environment": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
 }
-# Of each kind that others refer to: a plain one, as Azure Resource Manager has it. Of assets the
-# properties, in which their tags are.
+# A plain resource of each kind that others refer to, as Azure Resource Manager has it. For assets,
+# the properties with their tags.
 _ASSETS: Mapping[str, dict[str, Data]] = {
     "component": {"componentSpec": _COMPONENT},
     "data": {"dataType": "uri_folder", "dataUri": _PATH},
@@ -58,7 +58,7 @@ def suppose(
         existing = local.read(parsed)
         for address in parsed:
             if address in existing:
-                session.note(f"{address} is there already")
+                session.note(f"{address} exists already")
                 continue
             local.put(address, _body(address, local.location)).wait()
             session.note(f"{address} is supposed")

@@ -1,1 +1,1 @@
-"""A command line to the parameters of a function, read as az reads it."""
+"""Parse a command line into the parameters of a function, as az does."""

@@ -1,8 +1,8 @@
-"""Reading a command line as az reads it.
+"""Parse a command line as az does.
 
-az's rules are those of argparse and azure-cli-core: a long flag may be cut short where that is
-unambiguous, several values may follow one flag, a switch may have its value or not, and `@FILE`
-stands for the content of a file. decisions/0040 says why this is not done by argparse.
+az's rules are those of argparse and azure-cli-core: a long flag may be abbreviated if unambiguous,
+several values may follow one flag, a switch may have its value or not, and `@FILE` stands for the
+content of a file. decisions/0040 says why argparse is not used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UsageError(Exception):
 
 
 class InvalidValue(UsageError):
-    """A flag or argument cannot have the value that was given; `flag` is named if there is one."""
+    """A flag or argument has an invalid value; `flag` is its name, if any."""
 
     def __init__(self, why: str, flag: str = "") -> None:
         super().__init__(f"Invalid value for {flag}: {why}" if flag else f"Invalid value: {why}")
@@ -43,7 +43,7 @@ class InvalidValue(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class TypedFlag:
-    """One occurrence of a flag: the values after it, and how many flags stand before it."""
+    """An occurrence of a flag: the values after it, and how many flags precede it."""
 
     option: Option
     values: tuple[str, ...]
@@ -52,7 +52,7 @@ class TypedFlag:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line that was read: the command or group that it names, its flags and values."""
+    """A parsed command line: the command or group that it names, its flags and values."""
 
     command: CommandNode
     flags: tuple[TypedFlag, ...]
@@ -72,32 +72,32 @@ class CommandLine:
 def read(
     args: Sequence[str], root: CommandNode, absent: Mapping[str, str] = MappingProxyType({})
 ) -> CommandLine:
-    """The command line that `args` are. `absent` says why a flag of az does not exist here."""
+    """Parse `args`. `absent` says why a flag of az does not exist here."""
     return _Reader(deque(args), root, absent).read()
 
 
 def bind(line: CommandLine) -> dict[str, Any]:
-    """Every parameter of the line's command with its value: the one given, else its default.
+    """Return every parameter of the line's command with its value, given or default.
 
     A parameter whose flag takes several values gets the occurrences of the flag.
     """
-    return {**line.command.defaults, **dict(_bound_flags(line)), **dict(_bound_positionals(line))}
+    return {**line.command.defaults, **dict(_bind_flags(line)), **dict(_bind_positionals(line))}
 
 
 def expand_files(args: Sequence[str], read: Callable[[str], str]) -> list[str]:
-    """The arguments with the content of FILE for each `@FILE` that `read` can read.
+    """Replace each `@FILE` by the content of FILE, if `read` can read it.
 
     Source: azure-cli-core, `_expand_file_prefixed_files`.
     """
-    return [_expanded(arg, read) for arg in args]
+    return [_expand(arg, read) for arg in args]
 
 
 def usage_error(message: str, command: CommandNode) -> UsageError:
-    """The error with the message and a pointer to the command's help."""
+    """Return the error with the message and a pointer to the command's help."""
     return UsageError(f"{message}\nTry: {' '.join(('mlctl', *command.path))} --help")
 
 
-def _expanded(arg: str, read: Callable[[str], str]) -> str:
+def _expand(arg: str, read: Callable[[str], str]) -> str:
     flag, equals, value = arg.partition("=") if arg.startswith("--") else ("", "", arg)
     if not value.startswith("@") or value == "@":
         return arg
@@ -108,7 +108,7 @@ def _expanded(arg: str, read: Callable[[str], str]) -> str:
 
 
 class _Reader:
-    """Goes through the arguments once, from the root of the commands to a leaf."""
+    """Reads the arguments once, from the root of the commands to a leaf."""
 
     def __init__(self, args: deque[str], root: CommandNode, absent: Mapping[str, str]) -> None:
         self._args = args
@@ -140,7 +140,7 @@ class _Reader:
         return line
 
     def _settle(self) -> None:
-        """Stay at a command that has others beneath it, unless one of them is what follows."""
+        """Stay at a command with subcommands, unless the next argument is one."""
         following = (*self._command.children, *HELP.names)
         if self._command.run is not None and self._args[0] not in following:
             self._command = replace(self._command, children={})
@@ -155,19 +155,19 @@ class _Reader:
             return children[name]
         why = self._absent.get(" ".join((*self._command.path, name)))
         if why is not None:
-            raise self._error(f"'{name}' is not here: {why}.")
+            raise self._error(f"'{name}' is not supported: {why}.")
         near = nearest(name, children)
-        hint = f"Did you mean `{near}`?" if near else f"There is: {', '.join(children)}."
+        hint = f"Did you mean `{near}`?" if near else f"Choose from: {', '.join(children)}."
         raise self._error(f"'{name}' is misspelled or not recognized by the system.\n{hint}")
 
     def _own(self, flag: TypedFlag) -> TypedFlag:
-        """A flag that stood before the verb, as the command declares it."""
+        """Return a flag that preceded the verb, as the command declares it."""
         if flag.option in (*self._command.options, *COMPLETION):
             return flag
         return replace(flag, option=self._find(flag.option.long))
 
     def _flag(self, arg: str) -> tuple[Option, Sequence[str]]:
-        """The option that an argument names, and its values: attached, or the arguments after."""
+        """Return the option that an argument names, and its values, attached or following."""
         name, attached = _split(arg)
         option = self._find(name)
         match option.arity:
@@ -191,7 +191,7 @@ class _Reader:
         raise self._error(f"argument {option.all_names}: expected {expected}")
 
     def _has_value(self) -> bool:
-        """Whether a value follows, by argparse's rules: `-1` and `- x` are values, `-x` is none."""
+        """Whether a value follows, by argparse's rules: `-1` and `- x` are values, `-x` is not."""
         if not self._args:
             return False
         arg = self._args[0]
@@ -202,7 +202,7 @@ class _Reader:
             yield self._args.popleft()
 
     def _find(self, name: str) -> Option:
-        """The option of that name, or the only one that a long name abbreviates."""
+        """Return the option of that name, or the only one that a long name abbreviates."""
         begun = dict[str, Option]()
         for option in self._options:
             if name in option.names:
@@ -222,13 +222,13 @@ class _Reader:
         of_command = self._absent.get(" ".join((*self._command.path, name)))
         why = of_command or self._absent.get(name)
         if why is not None:
-            return f"{name} is not here: {why}"
+            return f"{name} is not supported: {why}"
         names = (full for option in self._options for full in option.names if full[1] == name[1:2])
         near = nearest(name, names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
 
     def _check(self, line: CommandLine) -> None:
-        """Refuse a line that lacks what its command requires, or has values too many."""
+        """Refuse a line that lacks what its command requires, or has too many values."""
         count, declared = len(line.positionals), line.command.positionals
         flags = {flag.option for flag in line.flags}
         missing = [
@@ -250,14 +250,14 @@ class _Reader:
 
 
 def _split(arg: str) -> tuple[str, str | None]:
-    """`--name=x` and `-nx` to the flag and its value; None where no value is attached."""
+    """Split `--name=x` and `-nx` into flag and value; None if no value is attached."""
     if arg.startswith("--"):
         name, equals, value = arg.partition("=")
         return name, value if equals else None
     return arg[:2], arg[2:].removeprefix("=") or None
 
 
-def _bound_flags(line: CommandLine) -> Iterator[tuple[str, Any]]:
+def _bind_flags(line: CommandLine) -> Iterator[tuple[str, Any]]:
     occurrences: dict[str, list[TypedFlag]] = {}
     for flag in line.flags:
         occurrences.setdefault(flag.option.parameter.name, []).append(flag)
@@ -270,27 +270,27 @@ def _bound_flags(line: CommandLine) -> Iterator[tuple[str, Any]]:
                 yield name, flags
             case Arity.ONE | Arity.BOOLEAN:
                 values = [
-                    _bound_value(line, option.parameter, flag.values[0], flag.option.all_names)
+                    _convert(line, option.parameter, flag.values[0], flag.option.all_names)
                     for flag in flags
                 ]
                 yield name, values if option.parameter.is_list else values[-1]
 
 
-def _bound_positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
+def _bind_positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
     remaining = list(line.positionals)
     for positional in line.command.positionals:
         own_values, remaining = (
             (remaining, []) if positional.parameter.is_list else (remaining[:1], remaining[1:])
         )
         values = [
-            _bound_value(line, positional.parameter, text, positional.name) for text in own_values
+            _convert(line, positional.parameter, text, positional.name) for text in own_values
         ]
         if values:
             yield positional.parameter.name, values if positional.parameter.is_list else values[0]
 
 
-def _bound_value(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
-    """`text` as the parameter's type: text, a path, an enum in any letter case, a number."""
+def _convert(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
+    """Convert `text` to the parameter's type: text, a path, a number, an enum in any case."""
     if issubclass(parameter.type, Enum):
         for member in parameter.type:
             if str(member.value).casefold() == text.casefold():

@@ -1,4 +1,4 @@
-"""Completing a command line in bash, zsh and fish: their scripts, and what they ask mlctl.
+"""Complete command lines in bash, zsh and fish: the scripts, and what they ask mlctl.
 
 A script asks with environment variables; their names are typer's, so that older scripts work.
 """
@@ -45,7 +45,7 @@ compdef _mlctl_completion mlctl
         ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl"\n'
     ),
 }
-# Where a shell's script is below the home folder; the file that loads it, and how.
+# A shell's script below the home folder, the file that loads it, and how.
 _PLACES = {
     "bash": (".bash_completions/mlctl.sh", ".bashrc", "source '{script}'"),
     "zsh": (".zfunc/_mlctl", ".zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
@@ -54,7 +54,7 @@ _PLACES = {
 
 
 def typed_words(environment: Mapping[str, str]) -> list[str]:
-    """The words after `mlctl` up to the cursor, the last of which may be begun or empty."""
+    """Return the words after `mlctl` up to the cursor; the last one may be incomplete or empty."""
     if environment[VARIABLE].endswith("bash"):
         words = _split(environment.get("COMP_WORDS", ""))
         cursor = int(environment.get("COMP_CWORD", "0"))
@@ -64,7 +64,7 @@ def typed_words(environment: Mapping[str, str]) -> list[str]:
 
 
 def answer(root: CommandNode, environment: Mapping[str, str]) -> tuple[str, bool]:
-    """What the shell that completes a line is told, and whether mlctl has words for it."""
+    """Return the answer for the shell, and whether mlctl has words to complete."""
     action, _, shell = environment[VARIABLE].partition("_")
     if action == "source":
         return script(shell), True
@@ -76,9 +76,9 @@ def answer(root: CommandNode, environment: Mapping[str, str]) -> tuple[str, bool
 
 
 def script(shell: str) -> str:
-    """The script of a shell."""
+    """Return the script of a shell."""
     if shell not in SCRIPTS:
-        raise UsageError(f"completion is made for {', '.join(SCRIPTS)}; $SHELL names `{shell}`.")
+        raise UsageError(f"completion supports {', '.join(SCRIPTS)}; $SHELL names `{shell}`.")
     return SCRIPTS[shell]
 
 
@@ -99,7 +99,7 @@ def install(shell: str, home: Path) -> Path:
 
 
 def _words(root: CommandNode, before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
-    """The words that can follow, with what they mean; none where the shell's files are it."""
+    """Return the words that can follow, with their meaning; none if the shell completes files."""
     node, open_option = _position(root, before)
     if begun.startswith("-"):
         yield from ((name, option.help) for option in node.options for name in option.names)
@@ -112,7 +112,7 @@ def _words(root: CommandNode, before: Sequence[str], begun: str) -> Iterator[tup
 
 
 def _position(root: CommandNode, before: Sequence[str]) -> tuple[CommandNode, Option | None]:
-    """The command that the words name, and the flag whose value comes next."""
+    """Return the command that the words name, and the flag whose value comes next."""
     node, open_option = root, None
     for word in before:
         if word.startswith("-") and word != "-":
@@ -129,7 +129,7 @@ def _position(root: CommandNode, before: Sequence[str]) -> tuple[CommandNode, Op
 
 
 def _split(line: str) -> list[str]:
-    """The words of a line, the last of which may have a quote that is not closed."""
+    """Split a line into words; the last may have an unclosed quote."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.commenters = True, ""
     words: list[str] = []

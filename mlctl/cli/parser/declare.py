@@ -1,6 +1,6 @@
-"""How commands are declared: functions with `name: type = flag(help)`, in groups.
+"""Declare commands: functions with `name: type = flag(help)`, in groups.
 
-A flag of several commands is a type of its own: `Annotated[type, flag(help)]`.
+A flag of several commands is a type: `Annotated[type, flag(help)]`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Suggest = Sequence[str] | Callable[[], Sequence[str]]
 class OptionSpec:
     """A parameter that is a flag.
 
-    A metavar that ends in `...` lets several values follow the flag. `suggest` gives the words that
-    completion offers; `min` and `max` are bounds of a number, included.
+    A metavar that ends in `...` lets several values follow the flag. `suggest` returns the words
+    that completion offers; `min` and `max` are inclusive bounds of a number.
     """
 
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class OptionSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentSpec:
-    """A parameter that no flag introduces."""
+    """A positional parameter."""
 
     help: str = ""
     metavar: str = ""
@@ -47,24 +47,24 @@ class ArgumentSpec:
 
 
 def flag(help: str, *names: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
-    """The default of a parameter, or of a dataclass's field, that is a flag; and what help says.
+    """Declare a parameter, or a dataclass's field, as a flag with this help.
 
-    Its long name is that of the parameter unless another is given. The default `...` makes it a
-    required one; `facts` are those of `OptionSpec`.
+    Its long name is that of the parameter unless another is given. The default `...` makes it
+    required; `facts` are those of `OptionSpec`.
     """
-    return _declared(lambda parameter: option_spec(parameter, help, *names, **facts), default)
+    return _declaration(lambda parameter: option_spec(parameter, help, *names, **facts), default)
 
 
 def option_spec(parameter: str, help: str, *names: str, **facts: Any) -> OptionSpec:  # noqa: A002
-    """What `flag` declares of a parameter of this name."""
+    """Return the `flag` declaration of a parameter of this name."""
     has_long = names and names[0].startswith("--")
     long = () if has_long else (f"--{parameter.replace('_', '-')}",)
     return OptionSpec(names=(*long, *names), help=help, **facts)
 
 
 def argument(help: str, *, default: Any = ..., **facts: Any) -> Any:  # noqa: A002
-    """As `flag`, of a parameter that no flag introduces; required unless a default is given."""
-    return _declared(lambda _: ArgumentSpec(help=help, **facts), default)
+    """Declare a positional parameter; required unless a default is given."""
+    return _declaration(lambda _: ArgumentSpec(help=help, **facts), default)
 
 
 def declared(name: str, hint: Any, default: Any) -> Parameter:
@@ -83,13 +83,13 @@ def declared(name: str, hint: Any, default: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _declared(spec: Callable[[str], OptionSpec | ArgumentSpec], default: Any) -> Any:
+def _declaration(spec: Callable[[str], OptionSpec | ArgumentSpec], default: Any) -> Any:
     return field(default=MISSING if default is ... else default, metadata={_SPEC: spec})
 
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """A command: what runs it with the values of its parameters, and its help."""
+    """A command: the function that runs it, and its help."""
 
     run: Callable[..., int]
     parameters: tuple[Parameter, ...]
@@ -98,7 +98,7 @@ class CommandSpec:
 
 @dataclass(slots=True)
 class CommandGroup:
-    """Commands and groups by their names, and the flags that may stand before them."""
+    """Commands and groups by name, and the flags that may precede them."""
 
     help: str = ""
     shared: tuple[Parameter, ...] = ()

@@ -18,7 +18,7 @@ from mlctl.kinds import KINDS
 from mlctl.render.terminal.terminal import Style, Styler
 from mlctl.schema.text import with_article
 
-_LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
+_LAST = ("Global Policy Arguments", "Global Arguments")  # as in az
 _NOT_SHARED = ("--output", "--query")  # of commands that print data
 _SHARED = "--backend, --env, --var and the other flags of every command: mlctl --help"
 _INDENT = " " * 4
@@ -33,17 +33,17 @@ def text(
     color: bool = False,
     whole: bool = True,
 ) -> str:
-    """The help of a command or a group; not `whole`: without the flags that every command has."""
+    """Return the help of a command or a group; unless `whole`, without the global flags."""
     width = max(width, _NARROWEST)
     parts = [_title(node, width), *_groups(node, width, whole=whole)]
     parts[1:1] = _sections(node, width)
     if examples:
         parts.append(_section("Examples", _examples(examples)))
-    return "\n\n".join(_inked(part, color=color) for part in parts) + "\n"
+    return "\n\n".join(_colorize(part, color=color) for part in parts) + "\n"
 
 
 def panels(node: CommandNode) -> dict[str, list[Option]]:
-    """The flags by their group: the command's own first, those of every command last."""
+    """Return the flags by group: the command's own first, the global ones last."""
     names = [
         ARGUMENTS,
         *(option.panel for option in node.options if option.panel not in _LAST),
@@ -56,7 +56,7 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
 
 
 def describe(option: Option) -> str:
-    """The help of a flag: its meaning, allowed values and default."""
+    """Return the help of a flag: its meaning, allowed values and default."""
     allowed = f"Allowed values: {', '.join(option.choices)}." if option.choices else ""
     default = f"Default: {option.default}." if option.default else ""
     return "  ".join(part for part in (option.help, allowed, default) if part)
@@ -76,7 +76,7 @@ def _title(node: CommandNode, width: int) -> str:
 
 
 def _sections(node: CommandNode, width: int) -> Iterator[str]:
-    """The commands of a group, by their sections."""
+    """Return the commands of a group, by section."""
     longest = max(map(len, node.children), default=0)
     sections: dict[str, list[str]] = {}
     for name, below in node.children.items():
@@ -87,7 +87,7 @@ def _sections(node: CommandNode, width: int) -> Iterator[str]:
 
 
 def _one_line(text: str, room: int) -> str:
-    """The first sentence; where it is too long for a line, the part that stands alone."""
+    """Return the first sentence, or the part of it that fits a line."""
     sentence = text.partition(". ")[0].removesuffix(".")
     for mark in (": ", "; ", ", "):
         while len(sentence) >= room and mark in sentence:
@@ -97,7 +97,7 @@ def _one_line(text: str, room: int) -> str:
 
 def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
     shown = [option for option in node.options if not (node.path and _is_shared(option))]
-    names = [*map(_named, shown), *(positional.name for positional in node.positionals)]
+    names = [*map(_names, shown), *(positional.name for positional in node.positionals)]
     longest = max(map(len, names), default=0)
     required = any(option.required for option in node.options)
     column = longest + (len(" [Required]") if required else 0)
@@ -114,7 +114,7 @@ def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
         for option in options:
             if option in shared:
                 continue
-            name = _named(option)
+            name = _names(option)
             head = (
                 f"{name.ljust(column - len(' [Required]'))} [Required]" if option.required else name
             )
@@ -129,8 +129,8 @@ def _is_shared(option: Option) -> bool:
     return option.panel == GLOBAL and option.long not in _NOT_SHARED
 
 
-def _named(option: Option) -> str:
-    """The names of a flag, and what stands for its value."""
+def _names(option: Option) -> str:
+    """Return the names of a flag, and its value's placeholder."""
     return " ".join([*option.names, *([option.metavar] if option.metavar else [])])
 
 
@@ -162,7 +162,7 @@ def _hanging(head: str, body: str, width: int, hang: int | None = None) -> list[
     return wrapped or [head.rstrip()]
 
 
-def _inked(part: str, *, color: bool) -> str:
+def _colorize(part: str, *, color: bool) -> str:
     title, _, body = part.partition("\n")
     return f"{Styler(color).apply(title, Style.BOLD)}\n{body}"
 

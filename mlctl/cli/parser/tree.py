@@ -1,6 +1,6 @@
 """The commands and their flags as plain values, read from their declarations.
 
-Command lines are read, and help is written, by these values.
+The parser and the help use these values.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from mlctl.dataclasses import dataclass, field, replace
 
 GLOBAL = "Global Arguments"
 SIMULATED = "Simulated Cloud Arguments"  # flags that az does not have
-SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where no value follows
-SEVERAL = "..."  # the end of the metavar of a flag that several values follow
+SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` if no value follows
+SEVERAL = "..."  # the end of the metavar of a flag with several values
 
-# Flags that are mlctl's own although they are listed among az's.
+# mlctl's own flags that are listed among az's.
 _OWN = ("--dry-run", "--replace", "--if-not-exists", "--backend", "--auth", "--cloud", "--timeout")
 
 
@@ -42,7 +42,7 @@ class Arity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FlagParameter:
-    """The parameter of a function that a flag or positional is for; `min` and `max` included."""
+    """The function's parameter for a flag or positional; `min` and `max` are inclusive."""
 
     name: str = ""
     type: Any = str
@@ -56,7 +56,7 @@ class FlagParameter:
 
     @property
     def bounds(self) -> str:
-        """The bounds as text: `at least 1 and at most 64`."""
+        """Return the bounds as text: `at least 1 and at most 64`."""
         bounds = {"at least": self.min, "at most": self.max}
         return " and ".join(
             f"{word} {bound}" for word, bound in bounds.items() if bound is not None
@@ -65,7 +65,7 @@ class FlagParameter:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A flag: its names as declared, what follows it, and what help says of it."""
+    """A flag: its names as declared, its values, and its help."""
 
     names: tuple[str, ...]
     arity: Arity = Arity.NONE
@@ -80,7 +80,7 @@ class Option:
 
     @property
     def long(self) -> str:
-        """The first long name; the first name where there is none."""
+        """Return the first long name; the first name if there is none."""
         return next((name for name in self.names if name.startswith("--")), self.names[0])
 
     @property
@@ -90,14 +90,14 @@ class Option:
 
     @property
     def all_names(self) -> str:
-        """All names, as argparse's messages have them."""
+        """Return all names, as argparse's messages have them."""
         return "/".join(self.names)
 
 
 HELP = Option(("--help", "-h"), help="Show this message and exit.", panel=GLOBAL)
-# Flags of commands that print data, which az takes before the command too.
+# Flags of commands that print data, which az also accepts before the command.
 BEFORE_COMMAND = (Option(("--output", "-o"), Arity.ONE), Option(("--query",), Arity.ONE))
-# Flags of the root alone.
+# Flags of the root only.
 INSTALL_COMPLETION = Option(
     ("--install-completion",), help="Install completion for this shell.", panel=GLOBAL
 )
@@ -109,7 +109,7 @@ COMPLETION = (
 
 @dataclass(frozen=True, slots=True)
 class Positional:
-    """A value that no flag introduces."""
+    """A positional value."""
 
     name: str
     help: str
@@ -124,10 +124,9 @@ Run: TypeAlias = Callable[..., int]
 class CommandNode:
     """A command (`run`), or a group of them (`children`), at a path: `("compute", "create")`.
 
-    A command can have others beneath it: `simulate PATH` and `simulate training FILE`.
+    A command can have subcommands: `simulate PATH` and `simulate training FILE`.
 
-    `defaults` are the values of the parameters that a command line does not give. `section` is that
-    of the help of the group which it is in.
+    `defaults` are the values of absent parameters. `section` is that of the parent group's help.
     """
 
     path: tuple[str, ...]
@@ -141,11 +140,11 @@ class CommandNode:
 
     @property
     def summary(self) -> str:
-        """The first paragraph of the text."""
+        """Return the first paragraph of the text."""
         return " ".join(self.text.partition("\n\n")[0].split())
 
     def commands(self) -> Iterator[CommandNode]:
-        """The commands at and below this node, in their order."""
+        """Return the commands at and below this node, in order."""
         if self.run is not None:
             yield self
         for node in self.children.values():
@@ -157,7 +156,7 @@ def read(
     path: tuple[str, ...] = (),
     sections: Mapping[str, str] = MappingProxyType({}),
 ) -> CommandNode:
-    """The node of a group, with all below it; `sections` are those of its help, by the name."""
+    """Read the node of a group, with all below it; `sections` are those of its help, by name."""
     children = {name: _command(spec, (*path, name)) for name, spec in group.commands.items()}
     for name, inner_group in group.groups.items():
         below, command = read(inner_group, (*path, name)), children.get(name)
@@ -215,7 +214,7 @@ def _parameter(name: str, base: Any, spec: OptionSpec | ArgumentSpec) -> FlagPar
 
 
 def _annotation(parameter: inspect.Parameter) -> tuple[Any, Any]:
-    """The type, without `None`, and what is declared about it."""
+    """Return the type without `None`, and its declaration."""
     base, spec, *_ = (*get_args(parameter.annotation), None, None)
     members = [member for member in get_args(base) if member is not NoneType]
     return (members[0] if NoneType in get_args(base) else base), spec

@@ -53,7 +53,7 @@ def rehearse(
         code = _code(session, path, subject, runs)
         if isinstance(code, Training):
             if subject.workers is not None:
-                why = "a training has as many processes as its `distribution` says"
+                why = "`distribution` sets the number of processes of a training job"
                 raise InvalidValue(why, flag="--workers")
             return rehearse_training.rehearse(code, schedule, runs, training, to)
         training.refuse()
@@ -64,7 +64,7 @@ def rehearse(
 
 
 def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Deployment | Training:
-    """What PATH names."""
+    """Return the deployment or training job that PATH names."""
     from mlctl.rehearsal.documents import Selected, from_documents
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.scoring.deployment import Deployment
@@ -85,7 +85,8 @@ def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Depl
         return Deployment(real, real.parent)
     if subject.input is not None:
         raise RehearsalError(
-            f"`{path}` has no `run(mini_batch)`, so it is a training, whose inputs a job.yml names"
+            f"`{path}` has no `run(mini_batch)`, so it is a training script, whose inputs are "
+            "named in a job.yml"
         )
     return from_script(real)
 

@@ -1,4 +1,4 @@
-"""The flags of `mlctl rehearse`, a record for each topic."""
+"""The flags of `mlctl rehearse`, a record per topic."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.stage import KillSchedule
     from mlctl.simulator.engine.processes import PreemptionProcess
 
-_STEP_S = 60.0  # as for jobs of the simulated cloud of which nothing else is known
+_STEP_S = 60.0  # as for simulated jobs with nothing else known
 _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeArgs:
-    """Which code of PATH is rehearsed, on which inputs."""
+    """Which code of PATH to rehearse, on which inputs."""
 
     input: str | None = flag("A few inputs as the job would get them.", metavar="DIR|FILE")
     deployment: str | None = flag(
@@ -52,7 +52,7 @@ class KillArgs:
     seed: int = flag("Another seed, other kills.", default=0, metavar="S", min=0)
 
     def schedule(self) -> KillSchedule:
-        """The losses that the flags ask for."""
+        """Return the losses that the flags ask for."""
         from mlctl.rehearsal.stage import KillSchedule
 
         return KillSchedule(
@@ -77,7 +77,7 @@ class RunArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingArgs:
-    """What is for trainings alone."""
+    """Flags that only training jobs have."""
 
     steps: int | None = flag("Let a training make so many steps.", metavar="N", min=1)
     seconds_per_step: float | None = flag("Time of a step on a node; 60 s.", metavar="S", min=0.001)
@@ -88,24 +88,24 @@ class TrainingArgs:
 
     @property
     def seconds(self) -> float | None:
-        """How long the training takes on a node, without a loss; None where no flag says."""
+        """Return how long the job takes on a node without a loss; None if not given."""
         if self.steps is None and self.seconds_per_step is not None:
-            why = "how many steps there are is missing: --steps"
+            why = "the number of steps is missing: --steps"
             raise InvalidValue(why, flag="--seconds-per-step")
         return None if self.steps is None else self.steps * (self.seconds_per_step or _STEP_S)
 
     def refuse(self) -> None:
-        """Refuse flags that are for trainings with a scoring script."""
+        """Refuse flags for training jobs with a scoring script."""
         flags = _flags(self)
         if flags:
-            why = "this is for trainings, and not for scoring scripts"
+            why = "this is for training jobs, not for scoring scripts"
             raise InvalidValue(why, flag=flags[0])
 
 
 def command_words(
     path: str, subject: CodeArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
 ) -> list[str]:
-    """The words that ask for the same rehearsal; `--kill` says which kill of it."""
+    """Return the words that repeat the rehearsal; `--kill` adds one of its kills."""
     words = ["mlctl", "rehearse", path, "--seed", str(kills.seed)]
     for args in (subject, kills, runs, training):
         words += _flags(args)
@@ -113,7 +113,7 @@ def command_words(
 
 
 def _flags(args: CodeArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
-    """The flags of a record that were given, with their values."""
+    """Return the given flags of a record, with their values."""
     words: list[str] = []
     for name, value in asdict(args).items():
         if value is None or value is False or name in _NOT_REPEATED:
@@ -124,7 +124,7 @@ def _flags(args: CodeArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
 
 
 def _processes(args: KillArgs) -> tuple[PreemptionProcess, ...]:
-    """The processes by which nodes are lost; at most one of the flags says which."""
+    """Return the processes by which nodes are lost; only one flag may name them."""
     from mlctl.simulator.engine.processes import LossScript, Poisson
 
     if sum(flag is not None for flag in (args.preempt, args.weather, args.script)) > 1:
@@ -145,22 +145,25 @@ def _weather(name: str) -> tuple[PreemptionProcess, ...]:
     try:
         model = by_name(name)
         if model is None and not files.is_file(Path(name)):
-            why = f"`{name}` is no weather: {', '.join(names())}"
+            why = f"`{name}` is not a weather: {', '.join(names())}"
             raise InvalidValue(why, flag="--weather")
         model = model or parse(read_text(Path(name)), name)
     except WeatherError as error:
         raise InvalidValue(str(error), flag="--weather") from None
     if model.trace is not None:
-        raise InvalidValue(f"`{name}` is a trace; name weather", flag="--weather")
+        raise InvalidValue(
+            f"`{name}` is a trace, which a rehearsal does not take; name a weather",
+            flag="--weather",
+        )
     return model.processes()
 
 
 def _loss(words: list[str]) -> tuple[float, int | str]:
-    """A line of a script of losses: when, and the number of a node from 1, or `all`."""
+    """Parse a line of a script of losses: when, and the number of a node from 1, or `all`."""
     from mlctl.simulator.engine.processes import ALL
 
     at, _, node = " ".join(words).partition(" ")
     if not at.replace(".", "", 1).isdecimal() or not (node == ALL or node.isdecimal()):
-        text = f"`{' '.join(words)}` is no `SECOND NODE|all`, as `90 1`"
+        text = f"`{' '.join(words)}` is not `SECOND NODE|all`, as `90 1`"
         raise InvalidValue(text, flag="--script")
     return float(at), node if node == ALL else int(node) - 1

@@ -1,4 +1,4 @@
-"""A rehearsal of a batch deployment, from flags to words."""
+"""Rehearse a batch deployment, from flags to output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rehearse(
     *,
     alone: bool,
 ) -> Exit:
-    """Rehearse a deployment, or a script `alone`, and write what came of it.
+    """Rehearse a deployment, or a script `alone`, and write the result.
 
     Raises:
         RehearsalError: there are no inputs, or they cannot be read.
@@ -47,7 +47,7 @@ def rehearse(
 
 
 def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: bool) -> Deployment:
-    """A deployment with what the flags say beside its YAML."""
+    """Return a deployment with the flags over its YAML."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import RehearsalError
 
@@ -65,7 +65,7 @@ def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: 
             raise InvalidValue(f"there is no model `{subject.model}`", flag="--model")
     tabular = deployment.tabular or subject.tabular or tables.is_table(path)
     if deployment.partition_keys and not tabular:
-        raise RehearsalError("`partition_keys` are of rows here: --tabular, or an MLTable")
+        raise RehearsalError("`partition_keys` need rows: use --tabular, or an MLTable")
     slots = subject.workers or deployment.slots
     return replace(
         deployment,
@@ -78,7 +78,7 @@ def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: 
 
 
 def _read_inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
-    """What is scored: files, or the rows that the user's Python reads of them."""
+    """Read the inputs: files, or rows that the user's Python reads from them."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import Inputs
 
@@ -91,9 +91,9 @@ def _read_inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
 def _with_sizes(
     session: Session, deployment: Deployment, nodes: int | None, inputs: Inputs, *, alone: bool
 ) -> Deployment:
-    """A deployment with as many nodes as a loss leaves some of, and its size of mini-batches.
+    """Set the number of nodes so that a loss leaves some, and the size of mini-batches.
 
-    A script alone gets mini-batches that all workers have some of.
+    A script alone gets mini-batches small enough for all workers to have some.
     """
     if nodes is None and deployment.nodes == 1:
         session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
@@ -116,8 +116,8 @@ def _rehearse(
     from mlctl.render.rehearsal import page, report
 
     try:
-        with output.watched(here) as watched:
-            rehearsal = scoring.rehearse(deployment, inputs, schedule, watched)
+        with output.watch(here) as watch:
+            rehearsal = scoring.rehearse(deployment, inputs, schedule, watch)
     except ScriptFails as error:
         raise Permanent("ScriptFails", _fails(error, deployment)) from None
     return output.conclude(
@@ -133,7 +133,7 @@ def _rehearse(
 
 
 def _fails(error: ScriptFails, deployment: Deployment) -> str:
-    """A sentence, and the traceback below it, with the user's own paths."""
+    """Return the error, and the traceback below it, with the user's own paths."""
     from mlctl.rehearsal.documents import MLFLOW_DRIVER
 
     failure = error.failure
@@ -147,11 +147,13 @@ def _fails(error: ScriptFails, deployment: Deployment) -> str:
             " --python names one that can, and --stub answers in its place"
         )
     if failure.type == "ModuleNotFoundError":
-        text = f"{at}: {failure.message}; --python names a Python that has it, --stub does without"
+        text = (
+            f"{at}: {failure.message}; use --python with one that has it, or --stub to do without"
+        )
     elif error.stand_ins:
         text = (
-            f"{at}: {failure.type}: {failure.message}; it may ask too much of what stands in for"
-            f" {', '.join(sorted(error.stand_ins))}: --python names a Python that has it"
+            f"{at}: {failure.type}: {failure.message}; it may ask too much of the stand-ins for"
+            f" {', '.join(sorted(error.stand_ins))}: use --python with one that has it"
         )
     else:
         text = f"{at}: the script cannot be used: {failure.type}: {failure.message}"

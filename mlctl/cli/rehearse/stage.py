@@ -1,4 +1,4 @@
-"""Where a rehearsal runs, with its bounds, and where it is written; in the end nothing is left."""
+"""Where a rehearsal runs, its limits and its output; nothing is left at the end."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:
     from mlctl.rehearsal.stage import Stage
 
-_PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
+_PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout is given
 _LOSSY_RUNS = ("kill-", "weather")
-_LATE_S = 1.0  # after the end of the time, for who knows it to say so
+_LATE_S = 1.0  # after the time is over, to report that
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
-    """Folder, interpreter and environment; in the end no process and no folder is left."""
+    """Yield folder, interpreter and environment; at the end no process and no folder is left."""
     from mlctl.rehearsal.descendants import swept
     from mlctl.rehearsal.process import Interpreter, TooLate, find_python, without_network
     from mlctl.rehearsal.stage import Stage
@@ -44,7 +44,7 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     except OSError as error:
         raise InvalidValue(str(error), flag="--python") from None
     if not runs.network and not without_network():
-        session.note("note: this system gives no process a network of its own: it stays open")
+        session.note("note: this system cannot isolate a process from the network: it stays open")
     folder = _folder(runs.keep)
     mark = uuid.uuid4().hex
     patience = session.flags.timeout or _PATIENCE
@@ -59,12 +59,12 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
                 progress=lambda name, _total: begun.append(name),
             )
     except (KeyboardInterrupt, TooLate) as error:
-        if begun and not begun[-1].startswith(_LOSSY_RUNS):  # of later runs a report tells
+        if begun and not begun[-1].startswith(_LOSSY_RUNS):  # a report mentions later runs
             ended = f"{', '.join(begun[:-1])} ended without an error" if begun[1:] else "none ended"
             session.note(f"note: stopped in the calm run `{begun[-1]}`, before any kill; {ended}")
         if isinstance(error, KeyboardInterrupt):
             raise
-        why = "the rehearsal took too long; --timeout gives it more"
+        why = "the rehearsal took too long; give it more time with --timeout"
         raise Permanent("TooLate", why) from None
     finally:
         if runs.keep is None:
@@ -73,11 +73,11 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
 
 @contextmanager
 def _signals(patience: float) -> Iterator[None]:
-    """Signals that end the program interrupt the rehearsal, and so does the end of its time.
+    """Let signals that end the program, and the end of the time, interrupt the rehearsal.
 
-    Who waits for a script knows the time; an alarm is for whatever else takes long.
+    Waits for a script have their own limits; the alarm is for everything else.
     """
-    handlers: dict[int, Any] = dict.fromkeys(_SIGNALS, _interrupt)
+    handlers: dict[int, Any] = dict.fromkeys(_SIGNALS, _on_signal)
     handlers[signal.SIGALRM] = _end_of_time
     # nohup ignores one
     heard = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
@@ -91,7 +91,7 @@ def _signals(patience: float) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _interrupt(_number: int, _frame: Any) -> None:
+def _on_signal(_number: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
 
@@ -113,7 +113,7 @@ def _folder(keep: Path | None) -> Path:
 
 
 def _memory() -> int:
-    """The bytes of data that one worker may have: the memory of the machine."""
+    """Return the bytes of data that one worker may have: the machine's memory."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
@@ -131,9 +131,9 @@ class RehearsalFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a rehearsal is written, and how; `words` are those that ask for the same again.
+    """Where and how a rehearsal is written; `words` repeat it.
 
-    With `strict` warnings fail, too.
+    With `strict`, warnings fail too.
     """
 
     session: Session
@@ -142,12 +142,12 @@ class Output:
     strict: bool = False
 
     def again(self, kill: int | None) -> str:
-        """How to run one kill again."""
+        """Return the command that runs one kill again."""
         return f"again: {shlex.join([*self.words, '--kill', str(kill)])}"
 
     @contextmanager
-    def watched(self, stage: Stage) -> Iterator[Stage]:
-        """The stage with a table of nodes and mini-batches, where people sit at a terminal."""
+    def watch(self, stage: Stage) -> Iterator[Stage]:
+        """Yield the stage, with a table of nodes and mini-batches on a terminal."""
         if self.session.quiet or not self.session.color(sys.stderr):
             yield stage
             return

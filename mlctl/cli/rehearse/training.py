@@ -1,4 +1,4 @@
-"""A rehearsal of a training, from flags to words."""
+"""Rehearse a training job, from flags to output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 def rehearse(
     training: Training, schedule: KillSchedule, runs: RunArgs, args: TrainingArgs, output: Output
 ) -> Exit:
-    """Rehearse a training, and write what came of it.
+    """Rehearse a training job, and write the result.
 
     Raises:
         RehearsalError: the training cannot be so, or a weather does not know how long it is.
@@ -30,9 +30,7 @@ def rehearse(
     from mlctl.rehearsal.training.rehearsal import TrainingPlan, rate_of
 
     if args.kill_at_any_time and schedule.weather:
-        raise InvalidValue(
-            "a weather decides itself when nodes are lost", flag="--kill-at-any-time"
-        )
+        raise InvalidValue("a weather decides when nodes are lost", flag="--kill-at-any-time")
     training = with_nodes(training, runs.nodes)
     if args.steps is not None:
         training = with_steps(training, args.steps)
@@ -67,8 +65,8 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
 
 
 def _fails(text: str, code: Path) -> str:
-    """The output of the command, with the user's own paths."""
+    """Return the output of the command, with the user's own paths."""
     text = re.sub(r'"[^"]*/nodes/\d+-\d+/code/', f'"{os.path.relpath(code)}/', text)
     if "ModuleNotFoundError" in text:
-        text = text.replace(")\n", "); --python names a Python that has what it imports\n", 1)
+        text = text.replace(")\n", "); use --python with one that has its imports\n", 1)
     return text

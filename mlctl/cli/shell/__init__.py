@@ -1,4 +1,4 @@
-"""What every command stands on: flags, session, output, exit codes."""
+"""What every command uses: flags, session, output, exit codes."""
 
 from mlctl.cli.parser.arguments import InvalidValue, TypedFlag, UsageError
 from mlctl.cli.parser.declare import argument, flag

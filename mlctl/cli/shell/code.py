@@ -1,6 +1,6 @@
-"""Whether the simulated cloud runs the user's own code: by a flag, or by the user's own setting.
+"""Whether the simulated cloud runs the user's own code, by a flag or the user's setting.
 
-The setting is kept in the user's folder, by the path of the state file: no repository can bring it
+The setting is in the user's folder, by the path of the state file: no repository can bring it
 along, neither in `mlctl.yml` nor in a state file.
 """
 
@@ -22,7 +22,7 @@ _LARGEST = 1 << 20  # bytes of the setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeArgs:
-    """Whether code is run, and by what."""
+    """Whether code runs, and in which Python."""
 
     run_code: bool = flag(
         "Run the user's own code on this machine, with your rights.", default=False
@@ -33,7 +33,7 @@ class CodeArgs:
 
 
 def python_of(session: Session, args: CodeArgs) -> str | None:
-    """The interpreter that runs code; None where none is to be run."""
+    """Return the interpreter that runs code; None if none is to run."""
     stored = read(session.environment).get(key(session.environment))
     if not args.run_code and stored is None:
         return None
@@ -46,7 +46,7 @@ def python_of(session: Session, args: CodeArgs) -> str | None:
 
 
 def backend_is_local(session: Session, args: CodeArgs) -> bool:
-    """Whether code can be run: on the simulated cloud alone."""
+    """Whether code can run, which only the simulated cloud does."""
     is_local = session.backend_name == "local"
     if args.run_code and not is_local:
         raise InvalidValue(
@@ -56,7 +56,7 @@ def backend_is_local(session: Session, args: CodeArgs) -> bool:
 
 
 def key(environment: Mapping[str, str]) -> str:
-    """The state file of the simulated cloud, by which the setting is kept."""
+    """Return the state file of the simulated cloud, which is the key of the setting."""
     return str(files.real(Path(environment.get("MLCTL_LOCAL_DB") or LOCAL_DB).absolute()))
 
 
@@ -66,7 +66,7 @@ def _file(environment: Mapping[str, str]) -> Path:
 
 
 def read(environment: Mapping[str, str]) -> dict[str, str]:
-    """State files whose clouds run code, with the Python of each ("": mlctl's own)."""
+    """Read which state files' clouds run code, with the Python of each ("": mlctl's own)."""
     try:
         data = json.loads(files.read(_file(environment), _LARGEST))
     except (OSError, ValueError):
@@ -75,7 +75,7 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def write(environment: Mapping[str, str], state: str, python: str | None) -> None:
-    """Keep that the cloud of a state file runs code, by a Python; None: that it does not.
+    """Save by which Python the cloud of a state file runs code; None: it does not.
 
     Raises:
         OSError: it cannot be written.

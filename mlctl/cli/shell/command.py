@@ -1,4 +1,4 @@
-"""How a function becomes a command; every command takes the global flags besides."""
+"""Turn functions into commands with the global flags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_NO_PROJECT = frozenset({"init", "fmt", "test"})  # what they name belongs to
 
 
 class Group(NamedTuple):
-    """Commands with what help says of them together; `body` is what the group itself does."""
+    """Commands with their common help; `body` is the group's own function."""
 
     help: str
     commands: Commands
@@ -31,9 +31,9 @@ class Group(NamedTuple):
 
 
 def register(group: CommandGroup, commands: Commands) -> None:
-    """Add commands, functions `(session, ...) -> Exit`, to a group by their names.
+    """Add commands, functions `(session, ...) -> Exit`, to a group by name.
 
-    A parameter of such a function that is a dataclass stands for the fields of that.
+    A parameter of such a function that is a dataclass stands for its fields.
     """
     for name, command in commands.items():
         body = command.body if isinstance(command, Group) else command
@@ -66,7 +66,7 @@ def add(
     *,
     of_project: bool = True,
 ) -> None:
-    """Register `body` as a command that takes the parameters `own` and the global flags."""
+    """Register `body` as a command with the parameters `own` and the global flags."""
 
     def run(**values: Any) -> Exit:
         global_args = fill(GlobalArgs, values)
@@ -76,7 +76,7 @@ def add(
             return body(session, **own_values) or Exit.OK
         except Exception as error:
             if type(error).__module__.partition(".")[0] != "mlctl":
-                session.check_state()  # of what nobody foresaw, a damaged state may be the cause
+                session.check_state()  # an unexpected error may come from a damaged state
             raise
 
     group.commands[name] = CommandSpec(run, (*own, *GLOBAL_FLAGS), text)
@@ -91,7 +91,7 @@ def option(
     metavar: str = "",
     **facts: Any,
 ) -> inspect.Parameter:
-    """A parameter that is a flag, as `flag` declares it.
+    """Build a parameter that is a flag, as `flag` declares it.
 
     With a metavar that ends in SEVERAL, the parameter is a `list[TypedFlag]`.
     """
@@ -106,12 +106,12 @@ def option(
 
 
 def switch(name: str, help: str, *names: str, **facts: Any) -> inspect.Parameter:  # noqa: A002
-    """A parameter that is true where its flag is given."""
+    """Build a parameter that is true if its flag is given."""
     return option(name, help, *names, type_=bool, default=False, **facts)
 
 
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
-    """An object of the dataclass `of` with the values of its fields; others are ignored."""
+    """Build an object of the dataclass `of` from the values of its fields; others are ignored."""
     assert is_dataclass(of)
     return of(
         **{option.name: values[option.name] for option in fields(of) if option.name in values}
@@ -119,12 +119,12 @@ def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
 
 
 def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
-    """The values of all occurrences of a flag that takes several; empty ones are left out."""
+    """Return the values of all occurrences of a flag with several; empty ones are dropped."""
     return [value for occurrence in occurrences for value in occurrence.values if value]
 
 
 def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """The parameters of a function; for one that is a dataclass, those of its fields."""
+    """Return the parameters of a function; for a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
     defaults: dict[str, Any] = (
         {field.name: field for field in fields(of)}
@@ -143,16 +143,16 @@ def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
     return fill(hint, values) if is_group else values[name]
 
 
-# They may stand before the command, too: `mlctl --backend azure plan`.
+# They may also precede the command: `mlctl --backend azure plan`.
 GLOBAL_FLAGS = tuple(parameters(GlobalArgs))
 _GLOBAL_NAMES = frozenset(option.name for option in GLOBAL_FLAGS)
 
 
 def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration."""
+    """Parse `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration into seconds."""
     try:
         return durations.parse(text)
     except ValueError:
         raise InvalidValue(
-            f"`{text}` is no duration; write 90s, 15m, 1h30m, 30d or PT90S"
+            f"`{text}` is not a duration; write 90s, 15m, 1h30m, 30d or PT90S"
         ) from None

@@ -1,4 +1,4 @@
-"""`mlctl configure`: defaults that need not be typed. az's own file is read, never written."""
+"""`mlctl configure`: set defaults. az's own file is read, never written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def configure(
     mlctl.yml are over them; they are over the defaults of `az configure`.
     """
     if not defaults and list_defaults is None:
-        raise UsageError("say --defaults NAME=VALUE ..., or --list-defaults.")
+        raise UsageError("give --defaults NAME=VALUE ..., or --list-defaults.")
     if defaults:
         _write(
             own_file(session.environment),
@@ -50,7 +50,7 @@ def configure(
         )
     if list_defaults is not None:
         fresh = Configuration.read(project_file_of(()), session.environment)
-        print_data(session, list(_listed(fresh)), output, query)
+        print_data(session, list(_list_defaults(fresh)), output, query)
     return Exit.OK
 
 
@@ -58,13 +58,13 @@ def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or name not in _KNOWN:
         raise UsageError(
-            f"'{text}' is no default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+            f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
         )
     return name, value
 
 
 def _write(path: Path, values: Mapping[str, str]) -> None:
-    """Put the values into the file; it stays whole whatever happens."""
+    """Put the values into the file, in one atomic write."""
     sections = read_ini(path)
     defaults = {**sections.get("defaults", {}), **values}
     sections["defaults"] = {name: value for name, value in defaults.items() if value}
@@ -76,7 +76,7 @@ def _write(path: Path, values: Mapping[str, str]) -> None:
     files.write(path, text.getvalue().encode(), private=True)
 
 
-def _listed(settings: Configuration) -> Iterator[Data]:
+def _list_defaults(settings: Configuration) -> Iterator[Data]:
     for name, part in _KNOWN.items():
         value = settings.configured(part)
         if value is not None:

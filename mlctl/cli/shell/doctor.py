@@ -75,7 +75,7 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
             HealthCheck("scope", HealthStatus.FAILED, line) for line in str(error).splitlines()
         )
         return
-    except ServiceError as error:  # there is no backend of that name
+    except ServiceError as error:  # there is no such backend
         yield HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
         return
     yield HealthCheck("scope", HealthStatus.OK, f"the {name} backend, workspace {scope}")
@@ -92,11 +92,11 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
         else:
             yield _opened(backend)
         if report is not None:
-            yield _reported(backend, report)
+            yield _write_report(backend, report)
 
 
 def _facts(session: Session) -> HealthCheck:
-    """How old the oldest table of dated facts is, and the price list in force."""
+    """Check the age of the oldest table of dated facts, and of the price list in use."""
     from mlctl.catalog.tables import Table, every_table
 
     tables = [table for table in every_table() if table.name != "prices.csv"]
@@ -110,10 +110,10 @@ def _facts(session: Session) -> HealthCheck:
     return HealthCheck("facts", HealthStatus.INFO, text, cure)
 
 
-def _reported(backend: Backend, path: Path) -> HealthCheck:
-    """Write the report; the check says what is in it."""
+def _write_report(backend: Backend, path: Path) -> HealthCheck:
+    """Write the report; the check describes its content."""
     if not isinstance(backend, SupportsReport):
-        text = f"the {backend.name} backend has no service whose answers could be reported"
+        text = f"the {backend.name} backend has no service to report on"
         return HealthCheck("report", HealthStatus.SKIPPED, text, "use --backend azure")
     try:
         answers = list(backend.report())

@@ -1,8 +1,8 @@
-"""One command in several environments: `--env dev,prod`, `--env all`.
+"""Run a command in several environments: `--env dev,prod`, `--env all`.
 
-Each is a process of its own, at the same time as the others or (`--in-order`) after the one before,
-and its output a section. `{env}` in an argument stands for the environment's name. Of an apply all
-plans are checked before the first one begins.
+Each is a process, parallel to the others or (`--in-order`) after the previous one, and its output a
+section. `{env}` in an argument stands for the environment's name. For an apply, all plans are
+checked before the first one begins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FLAG = "--env"
 _IN_ORDER = "--in-order"
 _VARIABLE = "MLCTL_ENV"
 _BLUE_GREEN = "blue-green"  # of `--replace-strategy`, which rewrites the files of all
-# Formats of which several make sense one after the other.
+# Formats that can be concatenated.
 _TOGETHER = (
     *("", "human", "markdown", "json", "none", "table", "text", "yaml"),
     *("github", "azure-pipelines"),
@@ -44,7 +44,7 @@ _Ran: TypeAlias = tuple[int, str, str]  # exit code, stdout and stderr
 
 
 def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
-    """The environments that a command line means, where they are more than one; else none."""
+    """Return the environments of a command line if there are several, else none."""
     text = values.get("env") or environment.get(_VARIABLE) or ""
     listed = list(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
     if text != ALL and "," not in text:
@@ -59,7 +59,7 @@ def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[s
 
 
 def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, Any]) -> int:
-    """Run the command line in each of the environments; the worst of their exit codes."""
+    """Run the command line in each environment; return the worst exit code."""
     project = load_project(project_file_of(paths_of(values)))
     for name in names:
         project.within(name)
@@ -92,7 +92,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
 
 
 def _conflicts(runs: _Runs, values: Mapping[str, Any], project: Project) -> list[str]:
-    """Where the environments would be in each other's way, unless that is waived."""
+    """Find conflicts between the environments, unless they are waived."""
     ignored = {*(values.get("ignore") or ()), *project.ignore}
     waived = any(code == NAME_TAKEN.name or NAME_TAKEN.code.startswith(code) for code in ignored)
     return [] if waived else list(new_names.conflicts(runs.files))
@@ -101,7 +101,7 @@ def _conflicts(runs: _Runs, values: Mapping[str, Any], project: Project) -> list
 def _show(
     session: Session, results: Iterable[tuple[str, _Ran]], output: str, *, applying: bool
 ) -> int:
-    """Show what each environment has printed; the worst of the exit codes."""
+    """Show the output of each environment; return the worst exit code."""
     documents, codes = {}, [int(Exit.OK)]
     for name, (code, out, err) in results:
         codes.append(code)
@@ -120,7 +120,7 @@ def _show(
 
 
 def _documents(out: str) -> Data:
-    """What a command wrote as JSON: its document, a list of its lines, null for nothing."""
+    """Return a command's JSON output: a document, a list of its lines, null for nothing."""
     try:
         return json.loads(out) if out.strip() else None
     except ValueError:
@@ -128,15 +128,15 @@ def _documents(out: str) -> Data:
 
 
 def _badness(code: int) -> tuple[bool, bool, int]:
-    """How bad an exit code is: that there are changes is less bad than any error."""
+    """Return the rank of an exit code; changes rank below any error."""
     return code != Exit.OK, code != Exit.CHANGES, abs(code)
 
 
 class _Runs:
     """A command line in each of several environments.
 
-    Where the two streams stay `together`, all is in stdout, as it came. `files` are those in which
-    the environments write down their new names.
+    If the two streams stay `together`, all is in stdout, as it came. `files` are those in which the
+    environments record their new names.
     """
 
     def __init__(
@@ -149,40 +149,40 @@ class _Runs:
     def run(
         self, flags: Sequence[str] = (), *, in_order: bool = False
     ) -> Iterator[tuple[str, _Ran]]:
-        """Exit code, stdout and stderr in each environment; `in_order` to the first that fails."""
+        """Run in each environment; `in_order` one by one, up to the first failure."""
         line = [*self._line, *flags]
         if not in_order:
             running = {
                 name: _start(line, name, file, self._together) for name, file in self.files.items()
             }
-            with _signals_passed_on([*running.values()]):
+            with _pass_on_signals([*running.values()]):
                 for name, process in running.items():
-                    yield name, _ended(process)
+                    yield name, _wait(process)
             return
         failed = ""
         for name, file in self.files.items():
             if failed:
-                text = f"Not begun, because {failed} has failed.\n"
+                text = f"Not started, because {failed} has failed.\n"
                 yield name, (Exit.OK, text, "") if self._together else (Exit.OK, "", text)
                 continue
             process = _start(line, name, file, self._together)
-            with _signals_passed_on([process]):
-                result = _ended(process)
+            with _pass_on_signals([process]):
+                result = _wait(process)
             failed = name if result[0] not in (Exit.OK, Exit.CHANGES) else ""
             yield name, result
 
 
-def _ended(process: subprocess.Popen[str]) -> _Ran:
+def _wait(process: subprocess.Popen[str]) -> _Ran:
     out, err = process.communicate()
     return process.returncode, out, err or ""
 
 
 def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subprocess.Popen[str]:
-    """The command line in an environment, as a process."""
+    """Start the command line in an environment, as a process."""
     return subprocess.Popen(  # noqa: S603  # mlctl itself
         [
             sys.executable,
-            "-P",  # the folder at hand is a stranger's: nothing in it is imported
+            "-P",  # the current folder may be a stranger's: nothing in it is imported
             "-m",
             "mlctl",
             _FLAG,
@@ -203,7 +203,7 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
 
 
 def _without_flags(args: Sequence[str]) -> Iterator[str]:
-    """The arguments without `--env` and its value, and without `--in-order`."""
+    """Return the arguments without `--env` and its value, and without `--in-order`."""
     remaining = iter(args)
     for argument in remaining:
         if argument == _FLAG:
@@ -213,8 +213,8 @@ def _without_flags(args: Sequence[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _signals_passed_on(running: Sequence[subprocess.Popen[str]]) -> Iterator[None]:
-    """While this runs, the processes get SIGTERM too; Ctrl-C reaches them by the terminal."""
+def _pass_on_signals(running: Sequence[subprocess.Popen[str]]) -> Iterator[None]:
+    """Pass SIGTERM on to the processes; Ctrl-C reaches them through the terminal."""
 
     def handle(number: int, _frame: object) -> None:
         for process in running:

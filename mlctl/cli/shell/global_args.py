@@ -19,7 +19,7 @@ _flag = partial(flag, panel="Global Arguments")
 
 @dataclass(frozen=True, slots=True)
 class GlobalArgs:
-    """The flags of every command; None is "not given"."""
+    """The flags of every command; None means "not given"."""
 
     subscription: str | None = _flag("Name or id of the subscription.", metavar="ID")
     resource_group: str | None = _flag("Name of the resource group.", "-g", metavar="NAME")
@@ -53,14 +53,14 @@ class GlobalArgs:
 
     @property
     def options(self) -> ConnectionOptions:
-        """How a backend is to be reached across the network, as far as flags say so."""
+        """Return how to reach a backend across the network, as far as flags say."""
         from mlctl.backends.ports.backend import ConnectionOptions
 
         return ConnectionOptions(self.auth, self.cloud, self.timeout)
 
     @property
     def scope(self) -> dict[str, str | None]:
-        """The parts of the workspace's name, by those of `Scope`."""
+        """Return the parts of the workspace's name, by those of `Scope`."""
         return {
             "subscription": self.subscription,
             "resource_group": self.resource_group,

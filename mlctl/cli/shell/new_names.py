@@ -1,7 +1,7 @@
-"""Names that several environments of one run would make in one region: none of them knows that.
+"""Find names that several environments would create in one region.
 
-Each environment is planned by a process of its own, which writes down what it would make where the
-variable says so; the process that has started them compares.
+Each environment is planned by its own process, which records what it would create in the file that
+a variable names; the parent process compares.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mlctl.planning.model import Plan
 from mlctl.planning.preflight.regions import NAME_TAKEN
 from mlctl.pointer import Data
 
-VARIABLE = "MLCTL_NEW_NAMES"  # the file in which a process writes them down
+VARIABLE = "MLCTL_NEW_NAMES"  # the file in which a process records the names
 
 
 def write_down(plan: Plan, location: str, environment: Mapping[str, str]) -> None:
-    """Write down the new names that must be unique in their region, where that is asked for."""
+    """Record the new names that must be unique in their region, if requested."""
     if VARIABLE not in environment:
         return
     names = [
@@ -37,9 +37,9 @@ def write_down(plan: Plan, location: str, environment: Mapping[str, str]) -> Non
 
 
 def conflicts(files: Mapping[str, Path]) -> Iterator[str]:
-    """Where environments would make the same name in one region: a sentence for each.
+    """Find the names that environments would share in one region, in a sentence each.
 
-    The environments are in these files, by their names.
+    `files` are the recorded names by environment.
     """
     makers: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for environment, file in files.items():

@@ -1,4 +1,4 @@
-"""`mlctl` without arguments: what to do next in this folder, in five lines."""
+"""`mlctl` without arguments: suggest what to do next in this folder, in five lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mlctl.source.files import projects_below
 from mlctl.version import __version__
 
 _ALL = ("mlctl --help", "all commands")
-_MOST = 500  # files that are read; of more, nobody waits for what is said here
+_MOST = 500  # files that are read; more would take too long
 
 
 def next_step(session: Session) -> str:
-    """What is in the current folder, and the commands that come next."""
+    """Describe the current folder, and the commands that come next."""
     folders = sorted(os.path.dirname(path) or "." for path in projects_below("."))  # noqa: PTH120
     session = Session(session.flags, session.environment, folders[:1] or ["."])
     environments = session.settings.project.environments
@@ -38,7 +38,7 @@ def next_step(session: Session) -> str:
 
 
 def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
-    """What there is, and each command with what it is for."""
+    """Return the situation, and each command with its purpose."""
     if not any(True for _ in source.discover(["."], Report())):
         return "no YAML file is here", [
             ("mlctl init", "begin a project: files, dev and prod"),
@@ -50,15 +50,15 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
     )
     plan, valid = f"mlctl plan {files}", f"mlctl validate {files}"
     if session.journals.unfinished():
-        return "an apply was broken off", [
-            (plan, "see what it left, and what is put back"),
-            (f"mlctl apply {files} --resume", "put it back"),
+        return "an apply was interrupted", [
+            (plan, "see what it left, and what would be restored"),
+            (f"mlctl apply {files} --resume", "restore it"),
             _ALL,
         ]
-    errors, graph = _checked(session, session.paths[0])
+    errors, graph = _check(session, session.paths[0])
     if errors:
         return f"{counted(errors, 'error')} in the files", [
-            (valid, "see each, with its place and its cure"),
+            (valid, "see each, with its place and a fix"),
             ("mlctl explain CODE", "what a rule means"),
             _ALL,
         ]
@@ -74,8 +74,8 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
         last[0] = (f"mlctl simulate {files} --files 1000", "what a batch job takes and costs")
     if session.backend_name == "local" and not LOCAL_DB.exists():
         return f"{declared}, nothing applied from here yet", [
-            (plan, "what would be made, and what it costs"),
-            (f"mlctl apply {files}", "make it, here in a simulated workspace"),
+            (plan, "what would be created, and its cost"),
+            (f"mlctl apply {files}", "create it, in a simulated workspace"),
             *last,
         ]
     return declared, [
@@ -85,8 +85,8 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
     ]
 
 
-def _checked(session: Session, folder: str) -> tuple[int, Graph]:
-    """The errors and the graph of the files; of many files, of the first alone."""
+def _check(session: Session, folder: str) -> tuple[int, Graph]:
+    """Count the errors of the files, and return their graph; of many files, read only the first."""
     report = Report()
     names = [file.path for file in source.discover([folder], report)][:_MOST]
     loaded = session.loader(report).load(names if len(names) == _MOST else [folder])

@@ -1,4 +1,4 @@
-"""How az-style commands print data: a JMESPath query, then one of az's formats."""
+"""Print data as az-style commands do: a JMESPath query, then one of az's formats."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Query = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputArgs:
-    """How an az-style command prints data; None is "as configured"."""
+    """How an az-style command prints data; None means "as configured"."""
 
     output: OutputFormat | None = flag("Output format; json unless configured.", "-o", panel=GLOBAL)
     query: Query = None
@@ -66,7 +66,7 @@ def print_data(
     *,
     secret: bool = False,
 ) -> None:
-    """Data on stdout, after the query, in az's format: the one given, else the one configured.
+    """Print data on stdout after the query, in the given or configured az format.
 
     `columns` are those of a table, unless a query made something else of the data. `secret`: what
     looks like a secret is what was asked for.
@@ -74,9 +74,9 @@ def print_data(
     from mlctl.render.cloud import resources, tables
 
     chosen = output or configured_format(session)
-    data = data if secret else masked(data)  # before the query, which may leave out the names
+    data = data if secret else masked(data)  # before the query, which may remove the names
     if query is not None:
-        data = compiled(query).search(data)
+        data = compile_query(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:
         data = tables.rows(data, columns)
     text = resources.output(data, chosen.value, color=session.color(sys.stdout))
@@ -87,7 +87,7 @@ def print_data(
 
 
 def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> None:
-    """A plan on stdout: for people, or as data where an output format is given."""
+    """Print a plan on stdout: for people, or as data if an output format is given."""
     if output is None:
         from mlctl.render.plan import blocks as render
 
@@ -99,35 +99,35 @@ def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> Non
 
 
 def configured_format(session: Session) -> OutputFormat:
-    """az's `core.output`, where it is one of the formats; JSON otherwise."""
+    """Return az's `core.output`, if it is one of the formats; else JSON."""
     try:
         return OutputFormat(session.settings.core("output") or "json")
     except ValueError:
         return OutputFormat.JSON
 
 
-# What jmespath raises of a query or of data that does not suit it; a slice of step 0 is a
-# ValueError, and depth is bounded by Python's stack.
+# Errors of jmespath for a query or for unsuitable data; a slice of step 0 is a ValueError, and
+# depth is bounded by Python's stack.
 _ERRORS = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledQuery:
-    """A query whose syntax and functions are right; `flag` is where it was given."""
+    """A query with valid syntax and functions; `flag` is the flag that gave it."""
 
     expression: Any
     flag: str
 
     def search(self, data: Data) -> Data:
-        """What the query finds in `data`."""
+        """Return the query's result."""
         try:
             return self.expression.search(data)
         except _ERRORS as error:
             raise _invalid(error, self.flag) from None
 
 
-def compiled(query: str, flag: str = "--query") -> CompiledQuery:
-    """A query to search with."""
+def compile_query(query: str, flag: str = "--query") -> CompiledQuery:
+    """Compile a query."""
     import jmespath
 
     try:
@@ -140,7 +140,7 @@ def compiled(query: str, flag: str = "--query") -> CompiledQuery:
 
 
 def _calls(node: Any) -> Iterator[Mapping[str, Any]]:
-    """The function calls of a syntax tree."""
+    """Return the function calls of a syntax tree."""
     if not isinstance(node, dict):
         return
     if node["type"] == "function_expression":

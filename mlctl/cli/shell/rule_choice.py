@@ -1,4 +1,4 @@
-"""The flags by which a command leaves rules out, and the report that does."""
+"""The flags that select rules, and the report for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RuleArgs:
     strict: Strict = False
 
     def report(self, session: Session) -> Report:
-        """A report for these rules."""
+        """Return a report for these rules."""
         return new_report(session, self.ignore, self.select, strict=self.strict)
 
 
@@ -46,7 +46,7 @@ def new_report(
     *,
     strict: bool = False,
 ) -> Report:
-    """A report for the flags' values, each of which may hold several codes with commas between.
+    """Return a report for the flags' values, each a list of codes separated by commas.
 
     What `mlctl.yml` ignores is left out, too.
     """
@@ -55,7 +55,7 @@ def new_report(
 
 
 def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
-    """The rules that flags and `mlctl.yml` leave out."""
+    """Return the rules that flags and `mlctl.yml` leave out."""
     return _codes(session, "--ignore", ignore) | session.settings.project.ignore
 
 

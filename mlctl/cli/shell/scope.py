@@ -1,4 +1,4 @@
-"""Which workspace a command works in, on which backend: flags, environment, configuration files."""
+"""The workspace and backend of a command: from flags, environment and configuration files."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Ini = Mapping[str, Mapping[str, str]]
 
 
 class ScopeError(Exception):
-    """Part of the workspace's name is missing, or a configuration file cannot be used."""
+    """A part of the workspace's name is missing, or a configuration file cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScopePart:
-    """A part of the workspace's name, and its name in each place that can give it.
+    """A part of the workspace's name, and its name in each place that can set it.
 
-    `variables` stand in their order; `key` is that of `mlctl.yml`, `default` that of `[defaults]`
-    in the configuration files of mlctl and az.
+    `variables` are in order of precedence; `key` is that of `mlctl.yml`, `default` that of
+    `[defaults]` in the configuration files of mlctl and az.
     """
 
     flag: str
@@ -83,7 +83,7 @@ class Configuration:
     def read(
         cls, project_file: Path, environment: Mapping[str, str], stage: str | None = None
     ) -> Configuration:
-        """A `mlctl.yml`, mlctl's configuration and az's.
+        """Read a `mlctl.yml`, mlctl's configuration and az's.
 
         With `stage` the project is that of one of its environments.
         """
@@ -98,7 +98,7 @@ class Configuration:
         )
 
     def backend(self, flag: str | None) -> str:
-        """The name of the backend: `local` unless something says otherwise."""
+        """Return the name of the backend; the default is `local`."""
         choices = (
             flag,
             self.project.chosen.get("backend"),
@@ -110,8 +110,8 @@ class Configuration:
     def scope(
         self, backend: str, flags: Mapping[str, str | None], *, needed: Collection[str] = PARTS
     ) -> Scope:
-        """The workspace; parts of its name that are not `needed` may be empty."""
-        parts = {part: flags.get(part) or self._agreed(places) for part, places in PARTS.items()}
+        """Return the workspace; parts of its name that are not `needed` may be empty."""
+        parts = {part: flags.get(part) or self._agree(places) for part, places in PARTS.items()}
         if backend == "local":
             fallback = {part: getattr(LOCAL_SCOPE, part) for part in PARTS}
             return Scope(**{part: value or fallback[part] for part, value in parts.items()})
@@ -121,8 +121,8 @@ class Configuration:
             raise ScopeError("\n".join(_ways(part) for part in missing))
         return Scope(**{part: value or "" for part, value in parts.items()})
 
-    def _agreed(self, part: ScopePart) -> str | None:
-        """A part of the workspace's name as `mlctl.yml` has it, else as it is configured."""
+    def _agree(self, part: ScopePart) -> str | None:
+        """Return a part of the workspace's name from `mlctl.yml`, else as configured."""
         project_value = self.project.text(part.key)
         if project_value is None or self.project.chosen.get(part.key):
             return self.configured(part)
@@ -131,14 +131,14 @@ class Configuration:
             if value and value.casefold() != project_value.casefold():
                 raise ScopeError(
                     f"`{part.key}: {project_value}` in {PROJECT_FILE}, and ${variable} says"
-                    f" `{value}`; unset the variable, or say which with `{part.flag}`"
+                    f" `{value}`; unset the variable, or decide with `{part.flag}`"
                 )
         return project_value
 
     def configured(self, part: ScopePart) -> str | None:
-        """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's.
+        """Return a default: from the environment, `mlctl.yml`, mlctl's own file, or az's.
 
-        What `mlctl.yml` says of the environment that `--env` names is as good as a flag.
+        What `mlctl.yml` sets for the environment that `--env` names has the rank of a flag.
         """
         if self.project.chosen.get(part.key):
             return str(self.project.chosen[part.key])
@@ -154,7 +154,7 @@ class Configuration:
         return None
 
     def core(self, name: str) -> str | None:
-        """A setting of az's `[core]` section: the environment, mlctl's configuration, az's."""
+        """Return a setting of az's `[core]`: from the environment, mlctl's configuration, az's."""
         files = (file.get("core", {}).get(name) for file in (self.own, self.az))
         variables = (
             self.environment.get(f"{prefix}_{name.upper()}") for prefix in ("MLCTL", "AZURE_CORE")
@@ -167,7 +167,7 @@ class Configuration:
 
 
 def own_file(environment: Mapping[str, str]) -> Path:
-    """mlctl's configuration file, which `mlctl configure` writes."""
+    """Return mlctl's configuration file, which `mlctl configure` writes."""
     home = environment.get("HOME", "~")
     base = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
     folder = environment.get("MLCTL_CONFIG_DIR") or f"{base}/mlctl"
@@ -175,13 +175,13 @@ def own_file(environment: Mapping[str, str]) -> Path:
 
 
 def price_cache(environment: Mapping[str, str]) -> Path:
-    """The price list that `mlctl catalog refresh` writes."""
+    """Return the price list that `mlctl catalog refresh` writes."""
     base = environment.get("XDG_CACHE_HOME") or f"{environment.get('HOME', '~')}/.cache"
     return files.expanded(Path(base)) / "mlctl" / "prices.csv"
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
-    """The sections of a configuration file; nothing where it cannot be read."""
+    """Read the sections of a configuration file; {} if it cannot be read."""
     if not files.is_file(path):
         return {}
     import configparser
@@ -202,7 +202,7 @@ def _ways(part: str) -> str:
         f"`mlctl configure --defaults {places.default}=...`",
     ]
     listed = f"{', '.join(sources[:-1])} or {sources[-1]}"
-    return f"no {part.replace('_', ' ')} is given; say it with {listed}"
+    return f"no {part.replace('_', ' ')} is given; set it with {listed}"
 
 
 def _az_folder(environment: Mapping[str, str]) -> Path:
@@ -214,7 +214,7 @@ _MAX_PROFILE = 16 << 20  # bytes
 
 
 def _account(path: Path) -> str | None:
-    """The subscription that az works in; az writes the file with a byte order mark."""
+    """Return the subscription that az uses; az writes the file with a byte order mark."""
     try:
         profile = json.loads(files.read(path, _MAX_PROFILE).decode("utf-8-sig"))
         return next(

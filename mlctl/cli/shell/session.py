@@ -1,4 +1,4 @@
-"""One run of a command: its workspace, its output streams, and its backend when needed."""
+"""A run of a command: its workspace, its output streams, and its backend when needed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """What a command body works with; `paths` are the files and folders that it is about."""
+    """What a command works with; `paths` are the files and folders that it is about."""
 
     flags: GlobalArgs
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -46,7 +46,7 @@ class Session:
 
     @cached_property
     def settings(self) -> Configuration:
-        """The configuration files and variables."""
+        """Return the configuration files and variables."""
         stage = self.flags.env or self.environment.get("MLCTL_ENV")
         return Configuration.read(project_file_of(self.paths), self.environment, stage)
 
@@ -59,7 +59,7 @@ class Session:
         try:
             values = variables(
                 project,
-                self._given(),
+                self._given_variables(),
                 self.flags.var_file or (),
                 self.environment,
                 secrets=masking.hidden,
@@ -68,8 +68,8 @@ class Session:
             raise InvalidValue(str(error), flag="--var") from None
         return loader(project, report, self.today, values, lambda: self.policies, kind, **settings)
 
-    def _given(self) -> dict[str, Data]:
-        """The variables of `--var`."""
+    def _given_variables(self) -> dict[str, Data]:
+        """Return the variables of `--var`."""
         from mlctl import source
         from mlctl.cli.parser.arguments import InvalidValue
 
@@ -83,7 +83,7 @@ class Session:
 
     @cached_property
     def policies(self) -> Policies:
-        """The project's own rules."""
+        """Return the project's own rules."""
         from mlctl.project.load import policies_of
 
         return policies_of(self.settings.project, self.today)
@@ -95,20 +95,20 @@ class Session:
 
     @property
     def has_notes(self) -> bool:
-        """Whether notes, plans and progress are shown; for callers of `az` on terminals alone.
+        """Whether to show notes, plans and progress; for callers of `az` only on terminals.
 
-        Scripts read both of its streams as one, and az says nothing of the kind.
+        Scripts read both of its streams as one, and az prints nothing of the kind.
         """
         return not self.quiet and (sys.stderr.isatty() or not self.as_az)
 
     @cached_property
     def quiet(self) -> bool:
-        """Whether errors alone are shown: by the flag, or by az's `core.only_show_errors`."""
+        """Whether to show only errors: by the flag, or by az's `core.only_show_errors`."""
         return self.flags.only_show_errors or self.settings.truth("only_show_errors")
 
     @cached_property
     def backend_name(self) -> str:
-        """`local`, `azure`, or what another package provides."""
+        """Return `local`, `azure`, or what another package provides."""
         from mlctl.backends import check_name
 
         name = self.settings.backend(self.flags.backend)
@@ -117,12 +117,12 @@ class Session:
 
     @cached_property
     def scope(self) -> Scope:
-        """The workspace that the command works in."""
+        """Return the workspace that the command works in."""
         return self.settings.scope(self.backend_name, self.flags.scope)
 
     @property
     def options(self) -> ConnectionOptions:
-        """How to reach a backend across the network: flags, else the environment or `mlctl.yml`."""
+        """Return how to reach a backend: from flags, environment or `mlctl.yml`."""
         from mlctl.backends.ports.backend import ConnectionOptions
 
         configured = {name: self.settings.configured(part) for name, part in OPTIONS.items()}
@@ -137,7 +137,7 @@ class Session:
 
     @cached_property
     def own_price_list(self) -> PriceList | None:
-        """The list of --price-file, of the project, or what `mlctl catalog refresh` has written.
+        """Return the price list of --price-file, of the project, or of `mlctl catalog refresh`.
 
         The last one lies over that of mlctl. None where there is none of them.
         """
@@ -153,18 +153,18 @@ class Session:
             return prices.read(path) if flag else prices.refreshed(path)
         except (OSError, prices.PriceListError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            cure = "" if flag else "; `mlctl catalog refresh` writes it again, or remove it"
+            cure = "" if flag else "; write it again with `mlctl catalog refresh`, or remove it"
             message = f"`{path}` cannot be used as a price list: {why}{cure}"
             raise InvalidValue(message, flag="--price-file" if flag else "prices") from None
 
     @property
     def today(self) -> date:
-        """The date that retirements are measured against."""
+        """Return the date that retirements are measured against."""
         return datetime.now(UTC).date()
 
     @contextmanager
     def registry(self, name: str) -> Iterator[Registry]:
-        """A registry; says once, on stderr, which one the command reads. No workspace is needed."""
+        """Open a registry; name it once on stderr. No workspace is needed."""
         from mlctl.backends import open_backend
         from mlctl.backends.ports.backend import SupportsRegistries
         from mlctl.service_errors import Permanent
@@ -182,7 +182,7 @@ class Session:
 
     @contextmanager
     def writing_registry(self, name: str) -> Iterator[Backend]:
-        """The backend of a registry to write to; says once, on stderr, which one it is."""
+        """Open the backend of a registry to write to; name it once on stderr."""
         with self.registries(needed=()) as backend:
             self.note(clean(f"{self.backend_name} backend, registry {name}"))
             writing = backend.writing_registry(name)
@@ -191,7 +191,7 @@ class Session:
 
     @contextmanager
     def registries(self, needed: Collection[str] = PARTS) -> Iterator[WritesRegistries]:
-        """The open backend, which can make registries and write to them.
+        """Open a backend that can create registries and write to them.
 
         `needed` are the parts of the workspace's name without which it cannot do so.
         """
@@ -201,7 +201,7 @@ class Session:
         backend, _ = self.open(needed)
         try:
             if not isinstance(backend, WritesRegistries):
-                text = f"the {backend.name} backend writes to no registries"
+                text = f"the {backend.name} backend cannot write to registries"
                 raise Permanent("NoRegistries", text)
             yield backend
         finally:
@@ -209,7 +209,7 @@ class Session:
 
     @contextmanager
     def backend(self, registry: str | None = None) -> Iterator[Backend]:
-        """The open backend; says once, on stderr, which workspace the command works on.
+        """Open the backend; name its workspace once on stderr.
 
         With `registry`, the one that writes to that registry.
         """
@@ -235,13 +235,13 @@ class Session:
 
     @property
     def _project_elsewhere(self) -> str:
-        """The `mlctl.yml` that counts, where it is not the one in this folder."""
+        """Return the `mlctl.yml` in use, if it is not the one in this folder."""
         document = self.settings.project.document
         name = document.source.name if document else PROJECT_FILE
         return f" (by {name})" if name != PROJECT_FILE else ""
 
     def open(self, needed: Collection[str] = PARTS) -> tuple[Backend, str]:
-        """The backend, to be closed by the caller, and where it keeps its state.
+        """Open the backend, which the caller closes, and return where it keeps its state.
 
         `needed` are the parts of the workspace's name that it cannot do without.
         """
@@ -257,7 +257,7 @@ class Session:
         )
 
     def check_state(self) -> None:
-        """Check that the state of the backend that was used can be read, where it keeps one."""
+        """Check that the state of the used backend can be read, if it has one."""
         if not self._has_opened:
             return
         from mlctl.backends.ports.backend import SupportsStateCheck
@@ -271,7 +271,7 @@ class Session:
 
     @cached_property
     def journals(self) -> Journals:
-        """The journals of the project's applies in this workspace, beside its `mlctl.yml`."""
+        """Return the journals of the project's applies in this workspace, beside `mlctl.yml`."""
         from mlctl.planning.unfinished.journal import FOLDER, Journals
 
         document, folder = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")
@@ -294,16 +294,16 @@ class Session:
         self.out_data(clean_lines(text, color=self.color(sys.stdout)))
 
     def out_data(self, text: str) -> None:
-        """Print data for programs on stdout, as it is: its format has made it inert.
+        """Print data for programs on stdout, unchanged: its format has made it inert.
 
-        It stands before what stderr gets later, where both end in one log.
+        It precedes later output of stderr, if both end in one log.
         """
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
             sys.stdout.flush()
 
     def out_pieces(self, pieces: Iterable[str]) -> None:
-        """As `out_data`, of text that is made while it is printed."""
+        """Print data as `out_data` does, as it is produced."""
         sys.stdout.writelines(pieces)
         sys.stdout.flush()
 
@@ -327,7 +327,7 @@ class Session:
 
     @property
     def width(self) -> int:
-        """The columns of the terminal; 100 where there is none."""
+        """Return the columns of the terminal; 100 without one."""
         import shutil
 
         return shutil.get_terminal_size((100, 24)).columns
@@ -350,7 +350,7 @@ class Session:
     def show_findings(
         self, findings: Iterable[Diagnostic], ignore: frozenset[str] = frozenset()
     ) -> None:
-        """Print what the preflight checks of a plan found, but for rules that are left out."""
+        """Print the findings of a plan's preflight checks, except ignored rules."""
         report = Report(ignore)
         report.extend(findings)
         self.show(report)

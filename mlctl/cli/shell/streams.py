@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr: closed, full, without a reader; and how far local files are read."""
+"""stdin, stdout and stderr, even if closed, full or unread; progress of reading files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class OutputError(Exception):
 
 
 class TolerantStream(io.TextIOWrapper):
-    """A stream whose reader may close it (`| head`): the rest is discarded, the command goes on.
+    """A stream whose reader may close it (`| head`): the rest is discarded, the command continues.
 
-    So it is where the reader was a terminal that is closed (`terminal`). A command must not stop
-    between two writes to a workspace because its output is not read.
+    The same holds for a closed `terminal`. A command must not stop between two writes to a
+    workspace because its output is not read.
     """
 
     terminal = False
@@ -56,20 +56,20 @@ _STDOUT, _STDERR = 1, 2
 
 
 def prepare() -> None:
-    """Replace stdin, stdout and stderr by streams that can be used in all these cases.
+    """Replace stdin, stdout and stderr by streams that work in all these cases.
 
-    A closed one is opened on nothing, lest the next file to be opened (the local state) become it.
-    Characters that the terminal's encoding lacks are spelt out rather than fatal.
+    A closed one is opened on nothing, so that the next opened file (the local state) does not take
+    its place. Characters that the terminal's encoding lacks are escaped.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         pass
     os.close(descriptor)
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
-    sys.stdout = _tolerant(sys.stdout, _STDOUT)
-    sys.stderr = _tolerant(sys.stderr, _STDERR)
+    sys.stdout = _make_tolerant(sys.stdout, _STDOUT)
+    sys.stderr = _make_tolerant(sys.stderr, _STDERR)
 
 
-def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
+def _make_tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
     if stream is None:
         stream = os.fdopen(descriptor, "w", encoding="utf-8")
     terminal = stream.isatty()
@@ -82,12 +82,12 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
 
 
 def say(text: str, *, color: bool = False) -> None:
-    """Print lines on stderr; with `color` mlctl's own styles in them are kept."""
+    """Print lines on stderr; with `color` mlctl's own styles are kept."""
     sys.stderr.write(clean_lines(text.rstrip("\n"), color=color) + "\n")
 
 
 def ask(prompt: str) -> None:
-    """Print a prompt on stderr; the answer is typed behind it."""
+    """Print a prompt on stderr; the answer is typed after it."""
     sys.stderr.write(clean_lines(prompt))
     sys.stderr.flush()
 
@@ -96,8 +96,8 @@ _PATIENCE, _EVERY = 1.0, 0.5  # seconds before the first line, and between two
 
 
 @contextmanager
-def reading_shown(stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """While this runs, one line of a terminal says how much was read; then it is gone."""
+def show_reading(stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """Show on one line of a terminal how much has been read, and remove it at the end."""
     if not stream.isatty():
         yield
         return

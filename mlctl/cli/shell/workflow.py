@@ -1,4 +1,4 @@
-"""Plans and applies of a command: the workflow, with a session's project, streams and signals."""
+"""Plans and applies of a command: the workflow with a session's project, streams and signals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def plan_context(session: Session) -> PlanContext:
-    """The project of a session; what is noted and found is shown."""
+    """Return the project of a session; notes and findings are shown."""
 
     def show(loaded: LoadedConfig) -> None:
         for note in loaded.notes:
@@ -46,7 +46,7 @@ def plan_context(session: Session) -> PlanContext:
 
 
 def settle_s(session: Session) -> float:
-    """How long operations of others are waited for, in seconds."""
+    """Return how long to wait for operations of others, in seconds."""
     return session.options.timeout or LONGEST_WAIT_S
 
 
@@ -90,10 +90,10 @@ _STOPPED = b"Stopped at once. What was being written may be half done; apply aga
 
 @contextmanager
 def stop_on_signal() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets; the second ends the process at once.
+    """Yield an event that the first Ctrl-C, SIGTERM or SIGHUP sets; the second ends the process.
 
-    Under `nohup`, SIGHUP is ignored and stays so. The event is also set when the block ends: where
-    an error ends it, nothing new starts either.
+    Under `nohup`, SIGHUP stays ignored. The event is also set when the block ends, so that nothing
+    new starts after an error.
     """
     stop = threading.Event()
 

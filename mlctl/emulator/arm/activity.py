@@ -60,7 +60,7 @@ def _entries(call: Call, matched: re.Match[str]) -> Iterable[ActivityEntry]:
 
 
 def _length(start: str, end: str | None) -> float | None:
-    """The seconds of the span; None where it has no end, and so no length."""
+    """Return the seconds of the span; None if it has no end."""
     try:
         begun = datetime.fromisoformat(start)
         return (datetime.fromisoformat(end) - begun).total_seconds() if end else None

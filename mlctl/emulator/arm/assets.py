@@ -89,7 +89,7 @@ def _list_version(call: Call, address: Address | None) -> Response:
 
 
 def write_version(call: Call) -> Response:
-    """PUT: create a version, or change what may change of it.
+    """PUT: create a version, or change its mutable properties.
 
     Versions of environments were not archived by older api-versions (recorded:
     environment-put-archive-ignored); whether they are now is open.
@@ -118,7 +118,7 @@ def show_container(call: Call) -> Response:
 
 
 def show_containers(call: Call) -> Response:
-    """GET of all containers, the archived ones only where `listViewType` asks for them."""
+    """GET of all containers; the archived ones only if `listViewType` requests them."""
     view = call.request.query_value("listViewType", "ActiveOnly").casefold()
     place = _place_of(call)
     page = listing.paginate(call, sorted(_containers(call, "", _LAST), key=place), place)
@@ -158,7 +158,7 @@ def delete_container(call: Call) -> Response:
 
 
 def _place_of(call: Call) -> Callable[[Container], str]:
-    """What containers are listed by: the name, or how old the newest version is."""
+    """Return what containers are sorted by: the name, or the age of the newest version."""
 
     def place(container: Container) -> str:
         name = container.name.casefold()
@@ -170,13 +170,13 @@ def _place_of(call: Call) -> Callable[[Container], str]:
 
 
 def _age(call: Call, container: Container) -> str:
-    """A text that is the smaller the newer a container is."""
+    """Return a text that sorts newer containers first."""
     created = _stamp(call, container)["createdAt"]
     return f"{created} {container.rows[-1] if container.rows else 0:012}".translate(_INVERSE)
 
 
 def _written(call: Call) -> Iterator[str]:
-    """The names of the containers that were written themselves."""
+    """Return the names of the containers that were written themselves."""
     for item in call.blob_store.list(ItemKind.CONTAINER, _id(call, "")):
         yield item.name.rpartition("/")[2]
 
@@ -218,7 +218,7 @@ def _note(call: Call, container: Container) -> dict[str, Data]:
 
 
 def _stamp(call: Call, container: Container) -> dict[str, Data]:
-    """The system data of a container: that of its newest version."""
+    """Return the system data of a container: that of its newest version."""
     if container.stamps:
         return dict(json.loads(container.stamps[-1] or "{}"))
     note = _note(call, container)
@@ -249,7 +249,7 @@ def _body(call: Call, container: Container, *, listed: bool = False) -> dict[str
 
 
 def _next_version(call: Call, container: Container, by_time: Collection[str]) -> str:
-    """The version that comes next: of some kinds a time, else a number."""
+    """Return the next version: for some kinds a time, else a number."""
     if call.kind in by_time:
         return re.sub(r"[T:.]", "-", clock.iso(call.state.now).rstrip("Z")) + "0000"
     numbers = [
@@ -259,7 +259,7 @@ def _next_version(call: Call, container: Container, by_time: Collection[str]) ->
 
 
 def _may_say(call: Call) -> tuple[str, ...]:
-    """The properties that a container can be given."""
+    """Return the properties that a container can be given."""
     shared = ALL[call.kind].arm.container_keys
     return ("description", "tags", "properties", "isArchived", *shared)
 

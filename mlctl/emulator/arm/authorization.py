@@ -18,7 +18,7 @@ _NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
 
 
 def check_locks(call: Call, path: str) -> None:
-    """Refuse a write where a lock on its scope or above forbids it."""
+    """Refuse a write if a lock on its scope or above forbids it."""
     method = call.request.method
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
     if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
@@ -52,7 +52,7 @@ def show_lock(call: Call) -> Response:
 
 
 def show_locks(call: Call) -> Response:
-    """GET of the locks on a scope: those above it, its own, and those beneath."""
+    """GET of the locks on a scope: those above it, its own, and those below."""
     scope = _scope(call)
     with call.store.read() as db:
         covering = [
@@ -80,7 +80,7 @@ def permissions(_: Call) -> Response:
 
 
 def metrics(call: Call) -> Response:
-    """GET of Azure Monitor's metrics of a workspace: the names asked for, each without a series."""
+    """GET of Azure Monitor's metrics of a workspace: the requested names, each without a series."""
     scope = _scope(call) if "scope" in call.names else call.scope.id
     names = call.request.query_value("metricnames", "Preempted Nodes,Preempted Cores")
     now = clock.iso(call.state.now) if "workspace" in call.names else clock.iso(0.0)

@@ -129,7 +129,7 @@ def _limit(status: QuotaStatus, scope: str, of: str, location: str | None) -> Da
 
 
 def localized(family: str, tier: str) -> str:
-    """The service's words for a VM family: `standardDFamily` is `Standard D Family ...`.
+    """Return the service's name of a VM family: `standardDFamily` is `Standard D Family ...`.
 
     A family that is spelt with blanks gets more of them, as in the recording.
     """
@@ -155,7 +155,7 @@ def _not_updated(requested: Mapping[str, Data]) -> Data:
 
 
 def _size(size: Size, price: Price) -> Data:
-    """A size; what no catalogue has is as in most recorded rows, or read off the name."""
+    """Describe a size; what no catalogue has is as in most recorded rows, or read from the name."""
     name = re.fullmatch(
         r"[a-z]+_[a-z]+[\d-]+(?P<features>[a-z]*)(?:_.*)?", size.name, re.IGNORECASE
     )
@@ -191,7 +191,7 @@ def _size(size: Size, price: Price) -> Data:
 
 
 def _prices(price: Price, *, low_priority: bool) -> Iterator[Data]:
-    """Prices per hour in a region, those by which the simulated cloud bills."""
+    """Return the hourly prices in a region, by which the simulated cloud bills."""
     if price.dedicated is not None:
         yield {"retailPrice": price.dedicated, "osType": "Linux", "vmTier": "Standard"}
     if low_priority and price.spot is not None:

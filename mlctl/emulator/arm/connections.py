@@ -47,7 +47,7 @@ def write(call: Call) -> Response:
 
 
 def delete(call: Call) -> Response:
-    """DELETE; 204 where there is none."""
+    """DELETE; 204 if there is none."""
     is_deleted = call.blob_store.delete(ItemKind.CONNECTION, _id(call, call.names["name"]))
     return Response(200 if is_deleted else _NO_CONTENT)
 

@@ -22,7 +22,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 
 def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
-    """Count a request for every fault that it matches; the faults that apply to it."""
+    """Count a request for every fault that it matches; return the faults that apply."""
     with store.read() as db:
         if not faults.any_active(db):
             return ()
@@ -47,7 +47,7 @@ def operation_style(struck: Sequence[HttpFault], usual: OperationStyle) -> Opera
 
 
 def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
-    """The response with the faults of its transfer: delays and truncation."""
+    """Return the response with the faults of its transfer: delays and truncation."""
     for fault in struck:
         if fault.kind is HttpFaultKind.SLOW:
             response = replace(response, wait=response.wait + fault.seconds)

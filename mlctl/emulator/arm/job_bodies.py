@@ -1,4 +1,4 @@
-"""The bodies of jobs: what the simulated cloud knows of one, in the service's shapes."""
+"""The bodies of jobs: the simulated cloud's facts in the service's shapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOUNS = ("arch", "bean", "cloud", "drum", "engine", "flower", "garden", "store"
 
 
 def job_body(call: Call, job: JobRecord, status: str | None = None) -> dict[str, Data]:
-    """A job as it is read from the resource manager; `status` goes before its own."""
+    """Return a job as the resource manager shows it; `status` precedes its own."""
     body = _head(call, job)
     if job.row.parent is not None:  # of a step the resource manager says no more (as recorded)
         return render(CHILD, body, Occasion(call))
@@ -62,7 +62,7 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
 
 
 def display_name(call: Call, job: JobRecord) -> Data:
-    """The name that people see: the job's own, or one that the service makes up."""
+    """Return the name for people: the job's own, or one that the service makes up."""
     declared = job.row.note.get("displayName")
     if declared != job.row.name:
         return declared
@@ -141,7 +141,7 @@ def _tags(job: JobRecord) -> dict[str, Data]:
 
 
 def _run_properties(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, Data]:
-    """What the service says of the run of a job of an endpoint."""
+    """Return what the service says of the run of an endpoint's job."""
     note = job.row.note
 
     def setting(name: str) -> Data:
@@ -175,7 +175,7 @@ def _run_properties(call: Call, job: JobRecord, settings: Mapping[str, Data]) ->
 
 
 def _urls(call: Call, job: JobRecord) -> tuple[tuple[str, str], ...]:
-    """Where the service tracks a job and shows it; the emulator does neither."""
+    """Return where the service tracks and shows a job; the emulator does neither."""
     scope, host = call.scope, f"{call.state.location}.api.azureml.ms"
     workspace = (
         f"/subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"

@@ -64,7 +64,7 @@ def invoke(call: Call) -> Response:
 
 
 def create(call: Call) -> Response:
-    """PUT of a job; of one that is there already only what it is called can change."""
+    """PUT of a job; for an existing one, only its names and tags can change."""
     name = call.names["name"]
     job = _find_job(call, name)
     if job is not None:
@@ -115,7 +115,7 @@ def show(call: Call) -> Response:
 
 
 def cancel(call: Call) -> Response:
-    """POST of a cancellation; a job that has ended stays as it is. That of a pipeline goes on."""
+    """POST of a cancellation; a job that has ended stays unchanged. A pipeline's takes time."""
     job = job_of(call)
     if job.view.ended is not None:
         return Response(200)
@@ -217,7 +217,7 @@ _MODULE = "batchscoring"  # as azure-ai-ml 1.35.2 calls it (BATCH_JOB_CHILD_RUN_
 
 
 def _job_of_scoring_step(name: str) -> str | None:
-    """The job whose scoring step has this name; None if no scoring step is called so."""
+    """Return the job whose scoring step has this name; None if there is none."""
     job = name.removesuffix(_SUFFIX)
     return job if job and job != name else None
 
@@ -246,6 +246,6 @@ def scoring_step(job: JobRecord) -> JobRecord:
 
 
 def trigger(call: Call) -> Response:
-    """POST trigger of a schedule: the job that it has started, as azure-ai-ml 1.35.2 reads it."""
+    """POST trigger of a schedule: return the started job, as azure-ai-ml 1.35.2 reads it."""
     job = schedules.trigger(call.handle, call.names["name"])
     return json_response({"scheduleActionType": "CreateJob", "submissionId": job.row.name})

@@ -83,7 +83,7 @@ def _point(bucket: Bucket, aggregations: list[str]) -> Data:
 
 
 def _span(text: str) -> float:
-    """The seconds of `START/END`; an hour where nothing is said."""
+    """Return the seconds of `START/END`; an hour by default."""
     if not text:
         return 3600.0
     begun, _, ended = text.partition("/")

@@ -91,9 +91,7 @@ def status(call: Call) -> Response:
 
 
 def result(call: Call) -> Response:
-    """GET of a Location URL: 202 while it runs, then its status, the resource (a delete: 204) or
-    error.
-    """
+    """GET of a Location URL: 202 while it runs, then its status, the resource or the error."""
     original, call = call, call.at_home()
     running = _poll(call)
     if running.status == RUNNING:
@@ -110,7 +108,7 @@ def result(call: Call) -> Response:
 
 
 def still_running(call: Call, headers: Mapping[str, str]) -> Response:
-    """202 of a Location URL, which leads to itself."""
+    """Return 202 of a Location URL, which leads to itself."""
     location = {"location": call.url(call.request.path, call.request.query)}
     return json_response({}, _ACCEPTED, {**location, **headers})
 
@@ -165,7 +163,7 @@ def _url(call: Call, running: LongRunningOperation, *, located: bool) -> str:
 
 
 def _in_named_workspace(call: Call) -> Call:
-    """The call, in the workspace that the query of the polling URL names."""
+    """Return the call in the workspace that the query of the polling URL names."""
     group, _, workspace = call.request.query_value(_WORKSPACE).partition("/")
     return replace(call, names={**call.names, "group": group, "workspace": workspace})
 

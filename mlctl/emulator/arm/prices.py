@@ -52,7 +52,7 @@ def show(call: Call) -> Response:
 
 
 def _filter(text: str) -> Callable[[_Meter], bool]:
-    """What a filter lets through; "" is everything."""
+    """Return the meters that a filter selects; "" selects everything."""
     if text and not re.fullmatch(f"{_CLAUSE}(?: and {_CLAUSE})*", text):
         raise _invalid()
     clauses = [re.findall(_COMPARISON, clause) for clause in re.findall(_CLAUSE, text)]
@@ -103,7 +103,7 @@ def query(call: Call) -> Response:
 
 
 def _answer(text: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a query says of the rows."""
+    """Answer a query about the rows."""
     table, *clauses = (part.strip() for part in text.split("|"))
     if table.casefold() != "spotresources":
         raise _invalid_query()
@@ -132,7 +132,7 @@ def _column(text: str) -> tuple[str, Callable[[_Row], Any]]:
 
 
 def _value_of(path: str) -> Callable[[_Row], Any]:
-    """The value at a path such as `properties.spotPrices[0].priceUSD`; None where there is none."""
+    """Return the value at a path such as `properties.spotPrices[0].priceUSD`; None if missing."""
     steps = tuple(int(step) if step.isdecimal() else step for step in re.findall(r"\w+", path))
     return lambda row: get(row, steps)
 

@@ -1,4 +1,4 @@
-"""Registries: those that were made or written to here, and what others are supposed to hold.
+"""Registries: those that were created or written to here, and assumed content of others.
 
 URLs and answers are those that azure-ai-ml 1.35.2 asks for and reads (`_utils/_registry_utils.py`,
 `operations/_registry_operations.py`).
@@ -59,7 +59,7 @@ def create(call: Call) -> Response:
 
 
 def delete(call: Call) -> Response:
-    """DELETE of a registry with all that is in it; 204 where there is none."""
+    """DELETE of a registry with its content; 204 if there is none."""
     if registries.kept(call.store, call.names["registry"]) is None:
         return Response(_NO_CONTENT)
     own_registries.delete(call.store, call.names["registry"])
@@ -72,7 +72,7 @@ def show(call: Call) -> Response:
 
 
 def show_all(call: Call) -> Response:
-    """GET of the registries that were made here."""
+    """GET of the registries that were created here."""
     names = own_registries.every(call.store)
     return json_response({"value": [_registry(call, name) for name in names]})
 
@@ -106,12 +106,12 @@ def _kept_by(handler: _Handler) -> Callable[[_Handler], _Handler]:
 
 
 def _within(call: Call) -> Call:
-    """The call, of the workspace as which a registry is stored."""
+    """Return the call in the workspace as which a registry is stored."""
     return call.within(rows.registry_scope(call.names["registry"]), _kind(call))
 
 
 def _shown(call: Call, response: Response) -> Response:
-    """An answer about what is stored, with the ids of the registry."""
+    """Answer about stored resources, with the ids of the registry."""
     body = registries.shown(call.names["registry"], json.loads(response.body))
     if "properties" in body:
         body["properties"]["provisioningState"] = "Succeeded"
@@ -127,13 +127,13 @@ def _list_versions(call: Call) -> Response:
 
 
 def write(call: Call) -> Response:
-    """PUT of a version of an asset; a first write makes the registry. It is done at once."""
+    """PUT of a version of an asset; a first write creates the registry. It is done at once."""
     registries.written(call.store, call.names["registry"])
     return _shown(call, assets.write_version(_within(call)))
 
 
 def write_container(call: Call) -> Response:
-    """PUT of what stands for all versions of an asset."""
+    """PUT of an asset's container."""
     registries.written(call.store, call.names["registry"])
     return _shown(call, assets.write_container(_within(call)))
 
@@ -187,7 +187,7 @@ def containers(call: Call) -> Response:
 
 @_kept_by(assets.show_container)
 def container(call: Call) -> Response:
-    """GET of what stands for all versions of an asset."""
+    """GET of an asset's container."""
     asset = registries.container(call.names["registry"], _address(call))
     if asset is None:
         raise _missing(call)

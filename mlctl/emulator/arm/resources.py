@@ -28,7 +28,7 @@ _ENABLED = {"enabledonly": True, "disabledonly": False}  # values of listViewTyp
 
 
 def show(call: Call) -> Response:
-    """GET of one resource. Who sees it in motion lets time pass: the next one sees it done."""
+    """GET of one resource. Showing one that changes lets time pass: the next GET sees it done."""
     call = _with_stored_kind(call)
     resource = service.read(call.handle, [call.address]).get(call.address)
     if resource is None:
@@ -44,7 +44,7 @@ def show(call: Call) -> Response:
 
 
 def show_all(call: Call) -> Response:
-    """GET of a collection, paged; kinds that share the collection of another follow on its last."""
+    """GET of a collection, paged; kinds that share another's collection follow on its last page."""
     parent = call.names.get("parent")
     page = listing.resources(call, parent)
     stored = list(page.items)
@@ -66,7 +66,7 @@ def write(call: Call) -> Response:
 
 
 def patch(call: Call) -> Response:
-    """PATCH of the few things that a patch may name; everything else is refused."""
+    """PATCH of the few properties that a patch may name; everything else is refused."""
     call = _with_stored_kind(call)
     resource = call.require(call.address)
     kind = ALL[call.kind]
@@ -148,7 +148,7 @@ def _set_power(call: Call, state: str) -> Response:
 
 
 def _with_stored_kind(call: Call) -> Call:
-    """The call, about the kind that is there, or that its body says: a collection may hold many."""
+    """Return the call with the kind that is stored, or that the body names."""
     kinds = sharing(call.kind)
     if not kinds[1:]:
         return call
@@ -164,7 +164,7 @@ def _with_stored_kind(call: Call) -> Call:
 
 
 def keys(call: Call) -> Response:
-    """POST listKeys: none of an endpoint that takes tokens."""
+    """POST listKeys: none for an endpoint that uses tokens."""
     endpoint = call.require(call.address)
     return json_response(scoring.keys(call.state, call.address, endpoint.body))
 
@@ -213,7 +213,7 @@ def _write(call: Call, body: dict[str, Data]) -> AcceptedPut:
 
 
 def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:
-    """What a body names that is not allowed."""
+    """Yield the properties of a body that are not allowed."""
     if at in allowed or data is None:
         return
     inside = any(allowed_pointer[: len(at)] == at for allowed_pointer in allowed)

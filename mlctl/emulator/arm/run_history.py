@@ -66,7 +66,7 @@ def children(call: Call) -> Response:
 
 
 def modify(call: Call) -> Response:
-    """PATCH of a run: how it is called, its tags, and whether it is archived."""
+    """PATCH of a run: its display name, its tags, and whether it is archived."""
     job, changes_sent = jobs.job_of(call), messages.read_json_body(call.request.body)
     changes = {
         name: changes_sent[key]
@@ -124,7 +124,7 @@ def _run(call: Call, job: JobRecord) -> dict[str, Data]:
 
 
 def _length(seconds: float | None) -> str | None:
-    """A length of time as .NET writes it: `00:01:40.0000000`."""
+    """Format a duration as .NET does: `00:01:40.0000000`."""
     if seconds is None:
         return None
     minutes, seconds_left = divmod(seconds, 60)

@@ -80,7 +80,7 @@ class Workspace:
 
 
 def show(call: Call) -> Response:
-    """GET of a workspace: any name is one, unless the emulator is strict."""
+    """GET of a workspace: any name exists, unless the emulator is strict."""
     return json_response(_workspace(call, Workspace(call.scope, call.state.location)))
 
 
@@ -128,12 +128,12 @@ def keys(call: Call) -> Response:
 
 
 def diagnose(_call: Call) -> Response:
-    """POST diagnose: nothing of the simulated cloud's own is ever wrong."""
+    """POST diagnose: no problems are ever found."""
     return json_response({"value": {f"{of}Results": [] for of in _DIAGNOSED}})
 
 
 def done(_call: Call) -> Response:
-    """POST of what changes nothing here, such as to read keys anew."""
+    """POST of what changes nothing here, such as rotating keys."""
     return Response(200)
 
 
@@ -157,7 +157,7 @@ def show_services(_call: Call) -> Response:
 
 
 def refuse(call: Call) -> Response:
-    """A request for one of what the simulated cloud never has."""
+    """Refuse a request for what the simulated cloud never has."""
     collection = call.request.path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
     if call.request.method == "PUT":
         raise Permanent(
@@ -169,7 +169,7 @@ def refuse(call: Call) -> Response:
 
 
 def provision_network(call: Call) -> Response:
-    """POST provisionManagedNetwork: it is there at once."""
+    """POST provisionManagedNetwork: it exists at once."""
     return json_response(stored_workspaces.provision_network(call.store, call.scope))
 
 
@@ -249,7 +249,7 @@ def provider(call: Call) -> Response:
 
 
 def _all_workspaces(call: Call) -> Iterator[Workspace]:
-    """The workspaces that were created, and the one that exists from the start."""
+    """Return the workspaces that were created, and the default one."""
     home = call.settings.home
     with call.store.read() as db:
         workspaces = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
@@ -259,7 +259,7 @@ def _all_workspaces(call: Call) -> Iterator[Workspace]:
 
 
 def _select_workspaces(call: Call) -> Iterator[Workspace]:
-    """Those in the subscription, and the resource group, that the path names."""
+    """Select those in the subscription, and the resource group, that the path names."""
     names = {key: value.casefold() for key, value in call.names.items()}
     for workspace in _all_workspaces(call):
         in_group = names.get("group") in (None, workspace.scope.resource_group.casefold())

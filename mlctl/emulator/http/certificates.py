@@ -143,7 +143,7 @@ def _name(host: str) -> x509.GeneralName:
 
 
 def _system(ours: Path) -> bytes:
-    """The CAs that the system trusts, so that programs still reach other servers."""
+    """Return the CAs that the system trusts, so that programs still reach other servers."""
     file = ssl.get_default_verify_paths().cafile
     if not file or not Path(file).is_file() or Path(file).resolve() == ours.resolve():
         return b""

@@ -15,7 +15,7 @@ READ_TIMEOUT = 30.0  # seconds that the head of a request, or more of its body, 
 
 
 def protocol(*arguments: Any, **keywords: Any) -> Any:
-    """A connection; uvicorn calls this like its own protocol classes."""
+    """Create a connection; uvicorn calls this like its own protocol classes."""
     make: Any = AutoHTTPProtocol
     inner = make(*arguments, **keywords)
     application, watch = inner.app, _Watch(inner)

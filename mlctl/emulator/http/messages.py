@@ -43,7 +43,7 @@ class Request:
         return cls(method.upper(), parts.path, dict(pairs), folded, body, base)
 
     def query_value(self, name: str, default: str = "") -> str:
-        """A query parameter; ARM ignores the case of their names."""
+        """Return a query parameter; ARM ignores the case of their names."""
         folded = name.casefold()
         return next(
             (value for key, value in self.query.items() if key.casefold() == folded), default
@@ -103,7 +103,7 @@ def json_response(
 
 
 def error_response(error: ServiceError) -> Response:
-    """The answer to a request that did not get as far as the provider of the service.
+    """Answer a request that did not reach the service's provider.
 
     A conflict has `x-ms-retry-after-ms` instead of Retry-After: with that, the SDK would retry the
     write by itself.
@@ -117,7 +117,7 @@ def error_response(error: ServiceError) -> Response:
 def with_error_body(
     error: ServiceError, body: Mapping[str, Data], headers: Mapping[str, str]
 ) -> Response:
-    """The answer with an error in it, and the headers that go with it."""
+    """Return the answer with an error in it, and its headers."""
     error_headers, cut = _on_the_wire(error)
     fields = {key: value for key, value in body.items() if value is not None}
     return replace(
@@ -134,7 +134,7 @@ def detail_bodies(messages: Iterable[str], code: str = "") -> list[Data]:
 
 
 def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
-    """The headers of an error's answer, and where it is cut off."""
+    """Return the headers of an error's answer, and the place where it is cut off."""
     match error:
         case HttpError():
             return error.headers, error.cut
@@ -155,7 +155,7 @@ def not_found(resource: str, scope: str) -> NotFound:
 
 
 def read_json_body(body: bytes) -> dict[str, Data]:
-    """The JSON object in a request body, with an object as `properties`; {} without a body."""
+    """Read the JSON object of a request body, with an object as `properties`; {} without a body."""
     if not body.strip():
         return {}
     try:

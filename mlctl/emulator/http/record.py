@@ -1,4 +1,4 @@
-"""Recording of requests and answers, one JSON object a line, without secrets."""
+"""Record requests and answers, one JSON object per line, without secrets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _line(request: Request, response: Response, seconds: float) -> Data:
 
 
 def _body(content: bytes) -> Data:
-    """JSON as data; of anything else only its length."""
+    """Return JSON as data; for anything else only its length."""
     if not content or len(content) > _LONGEST:
         return {"bytes": len(content)} if content else None
     try:
@@ -70,7 +70,7 @@ def _body(content: bytes) -> Data:
 
 
 def _redact(data: Data) -> Data:
-    """The data with secrets replaced by `***`."""
+    """Replace the secrets of the data by `***`."""
     match data:
         case dict():
             return {

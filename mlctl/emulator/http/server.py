@@ -35,7 +35,7 @@ _COLLECT_EVERY = 700  # new containers, as Python has it; commands collect garba
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one.
+    """Open a listening socket; port 0 takes a free one.
 
     Raises:
         OSError: the address is taken, or not this machine's.

@@ -178,7 +178,7 @@ def _is_valid(token: str, settings: EmulatorSettings) -> bool:
 
 
 def _are_equal(left_text: str, right_text: str) -> bool:
-    """A comparison in constant time."""
+    """Compare in constant time."""
     return hmac.compare_digest(left_text.encode(), right_text.encode())
 
 

@@ -1,1 +1,1 @@
-"""MLflow's tracking server, as far as its client asks for it: runs, experiments, artifacts."""
+"""MLflow's tracking server, as far as its client needs it: runs, experiments, artifacts."""

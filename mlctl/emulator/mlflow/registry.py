@@ -32,7 +32,7 @@ _NO_SUCH = "RESOURCE_DOES_NOT_EXIST"
 
 
 def answer(call: Call, what: str) -> Data:
-    """What the registry answers to a request; None where there is no such operation."""
+    """Answer a request to the registry; None if there is no such operation."""
     handler = _HANDLERS.get(f"{call.request.method} {what}")
     return handler(call) if handler is not None else None
 
@@ -145,7 +145,7 @@ def _stored(call: Call) -> StoredResource:
 
 
 def _versions_of(call: Call, name: str) -> list[StoredResource]:
-    """The versions of a model, oldest first; none of one that was made alone."""
+    """Return the versions of a model, oldest first."""
     listed = service.list_resources(call.handle, KIND.name, None)
     versions = [version for version in listed if version.address.name == name]
     if not versions and not _is_there(call, name):
@@ -154,7 +154,7 @@ def _versions_of(call: Call, name: str) -> list[StoredResource]:
 
 
 def _matching(call: Call) -> Iterator[StoredResource]:
-    """The versions that the filter of a search takes."""
+    """Return the versions that the filter of a search selects."""
     text = _NO_PROMPTS.sub("", call.request.query_value("filter"))
     match = _FILTER.fullmatch(text)
     if text and match is None:
@@ -171,12 +171,12 @@ def _run_of(version: StoredResource) -> str:
 
 
 def _model(name: str, versions: list[StoredResource]) -> dict[str, Data]:
-    """A registered model in MLflow's shape."""
+    """Return a registered model in MLflow's shape."""
     return {"name": name, "latest_versions": [*map(_version, versions[-1:])]}
 
 
 def _version(stored: StoredResource) -> dict[str, Data]:
-    """A version in MLflow's shape."""
+    """Return a version in MLflow's shape."""
     properties: Mapping[str, Data] = stored.body["properties"]
     stamps = stored.body["systemData"]
     created, changed = (

@@ -1,4 +1,4 @@
-"""The runs of a workspace as MLflow has them: of its jobs, and those that clients have begun."""
+"""The runs of a workspace in MLflow's form: those of jobs, and those that clients started."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARENT = "mlflow.parentRunId"
 
 @dataclass(frozen=True, slots=True)
 class TrackedRun:
-    """A run: what is known of it, and what it has logged."""
+    """A run: its description, and what it has logged."""
 
     id: str
     info: Mapping[str, Data]
@@ -33,12 +33,12 @@ class TrackedRun:
 
     @property
     def last(self) -> dict[str, MetricValue]:
-        """The last value of each metric: that of the highest step."""
+        """Return the last value of each metric: that of the highest step."""
         ordered = sorted(self.metrics, key=lambda metric: (metric.step, metric.at))
         return {metric.name: metric for metric in ordered}
 
     def body(self) -> dict[str, Data]:
-        """The run in MLflow's shape."""
+        """Return the run in MLflow's shape."""
         data = {
             "metrics": [metric_body(metric) for metric in self.last.values()],
             "params": [{"key": key, "value": value} for key, value in self.params.items()],
@@ -48,7 +48,7 @@ class TrackedRun:
 
 
 def metric_body(metric: MetricValue) -> dict[str, Data]:
-    """A value in MLflow's shape; what JSON has no number for is a text."""
+    """Return a value in MLflow's shape; numbers that JSON lacks become texts."""
     value = metric.value if math.isfinite(metric.value) else str(metric.value)
     texts = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
     text = texts.get(value, value) if isinstance(value, str) else value
@@ -56,12 +56,12 @@ def metric_body(metric: MetricValue) -> dict[str, Data]:
 
 
 def experiment_id(call: Call, name: str) -> str:
-    """The id of an experiment, which its runs have in the run history, too."""
+    """Return the id of an experiment, which its runs also have in the run history."""
     return "0" if name == DEFAULT else call.guid(f"experiment/{name}")
 
 
 def text(call: Call, *names: str) -> str:
-    """A value of the request, under the first of its names that is there.
+    """Return a value of the request, under the first of its names that is present.
 
     Raises:
         Permanent: there is none.
@@ -86,7 +86,7 @@ def find(call: Call, name: str) -> TrackedRun:
 
 
 def every(call: Call, name: str | None = None) -> Iterator[TrackedRun]:
-    """The runs of the workspace, or that of a name."""
+    """Return the runs of the workspace, or those with a name."""
     jobs = {job.row.name: job for job in _jobs(call, None)}
     for job in jobs.values():
         if name in (None, job.row.name):
@@ -100,7 +100,7 @@ def every(call: Call, name: str | None = None) -> Iterator[TrackedRun]:
 
 
 def _jobs(call: Call, parent: str | None) -> Iterator[JobRecord]:
-    """The jobs of a workspace, or those beneath one, each with those beneath it."""
+    """Return the jobs of a workspace, or those below one, each with those below it."""
     listed = records.children(call.handle, parent) if parent else records.list_jobs(call.handle)
     for job in listed:
         yield job
@@ -138,7 +138,7 @@ def _run_of_job(call: Call, job: JobRecord) -> TrackedRun:
 
 
 def _run_within(call: Call, job: JobRecord, stored: StoredRun) -> TrackedRun:
-    """A run that the code of a job has begun within its own."""
+    """Return a run that the code of a job has started within its own."""
     info = {
         "run_name": stored.meta.get("run_name", stored.id),
         "experiment_id": experiment_id(call, str(job.row.note.get("experimentName") or DEFAULT)),
@@ -157,7 +157,7 @@ def _run(
     tags: Mapping[str, str],
     metrics: tuple[MetricValue, ...],
 ) -> TrackedRun:
-    """A run with what clients have logged to it; what its job says of it counts."""
+    """Return a run with what clients have logged to it; its job's facts take precedence."""
     items, scope = call.blob_store, call.scope
     sent = tracked_runs.find(items, scope, name) or {"info": {}, "params": {}, "tags": {}}
     merged = {

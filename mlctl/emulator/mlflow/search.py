@@ -1,4 +1,4 @@
-"""MLflow's search of runs: its filters and orders, of which `and` is the only connection."""
+"""MLflow's search of runs: its filters, which only `and` connects, and orders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def matching(text: str) -> Test:
-    """The test that a filter is: `metrics.loss < 0.5 and params.rate = '0.1'`.
+    """Parse a filter into a test: `metrics.loss < 0.5 and params.rate = '0.1'`.
 
     Raises:
         Permanent: it is no filter.
@@ -43,7 +43,7 @@ def matching(text: str) -> Test:
 
 
 def ordered(runs: Sequence[TrackedRun], order: Sequence[str]) -> list[TrackedRun]:
-    """Runs in an order such as `["metrics.loss DESC"]`; those that lack it come last.
+    """Sort runs by an order such as `["metrics.loss DESC"]`; those that lack it come last.
 
     Raises:
         Permanent: it is no order.
@@ -83,7 +83,7 @@ def _test(text: str) -> Test:
 
 
 def _value(run: TrackedRun, part: str, key: str) -> str | float | None:
-    """What a run has under a name: a number or a text."""
+    """Return a run's value for a name: a number or a text."""
     key = key.strip('`"')
     match part.lower().rstrip("s"):
         case "metric":

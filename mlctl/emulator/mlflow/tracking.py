@@ -57,7 +57,7 @@ _has_types = compile_schema(_REQUEST) or bool
 
 
 def handle(call: Call) -> Response:
-    """Any request to the tracking server."""
+    """Handle any request to the tracking server."""
 
     def answer(call: Call) -> Response:
         what = call.names["what"]
@@ -77,7 +77,7 @@ def handle(call: Call) -> Response:
 
 
 def artifact(call: Call) -> Response:
-    """A list of artifacts, or one of them: read, written or deleted."""
+    """Handle artifacts: list, read, write or delete them."""
     return _answered(call, _artifact)
 
 
@@ -162,7 +162,7 @@ def _batch(call: Call) -> Data:
 
 
 def _log_one(part: str) -> Callable[[Call], Data]:
-    """The handler of a parameter or a tag; a tag without a value is taken away."""
+    """Return the handler of a parameter or a tag; a tag without a value is removed."""
 
     def handler(call: Call) -> Data:
         _log(call, {part: {runs.text(call, "key"): call.data.get("value")}})
@@ -210,7 +210,7 @@ def _history(call: Call) -> Data:
 
 
 def _experiments(call: Call) -> list[dict[str, Data]]:
-    """The experiments: those that were made, and those of which there are jobs."""
+    """Return the experiments: those that were created, and those with jobs."""
     stored = {
         item.name[len(f"{call.scope}/") :]: item.note
         for item in call.blob_store.list(ItemKind.EXPERIMENT, f"{call.scope}/")
@@ -265,7 +265,7 @@ def _create_model(call: Call) -> Data:
 
 
 def _logged_model(call: Call, number: str, part: str = "") -> Data:
-    """A model as it is, or as it becomes: finished (PATCH), with more tags or parameters."""
+    """Return a model, unchanged or finished (PATCH) or with more tags or parameters."""
     body: dict[str, Data] = call.data
 
     def change(model: Data) -> Data:
@@ -302,7 +302,7 @@ def _blob(call: Call, path: str) -> str:
 
 
 def _list(call: Call, path: str) -> Data:
-    """What is directly below a path; of a file that file."""
+    """List what is directly below a path; for a file, the file."""
     folder, listed = path.rstrip("/") + "/", dict[str, Data]()
     for name, item in _artifacts_of(call, path).items():
         if name == path:
@@ -344,7 +344,7 @@ def _list_of_run(call: Call) -> Data:
 
 
 def _nothing(call: Call) -> Data:
-    """Datasets and models of runs, which are not kept."""
+    """Accept datasets and models of runs, which are not stored."""
     runs.find(call, _id(call))
     return {}
 

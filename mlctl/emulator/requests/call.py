@@ -57,7 +57,7 @@ class Call:
         return state
 
     def _no_workspace(self, requested: Scope) -> NotFound:
-        """The resource manager's 404; a write below the workspace gets another one."""
+        """Raise the resource manager's 404; a write below the workspace gets another one."""
         if self.request.method != "GET":
             why = "Can not perform requested operation on nested resource. Parent resource"
             return NotFound("ParentResourceNotFound", f"{why} '{requested.workspace}' not found.")
@@ -66,7 +66,7 @@ class Call:
 
     @property
     def scope(self) -> Scope:
-        """The workspace, as it was first spelt."""
+        """Return the workspace, as it was first spelt."""
         return self.state.scope
 
     @property
@@ -75,11 +75,11 @@ class Call:
         return WorkspaceHandle(self.store, self.state.scope, self.state.location, self.caller)
 
     def at_home(self) -> Call:
-        """The call in the workspace that always exists, for what all workspaces share."""
+        """Return the call in the default workspace, for what all workspaces share."""
         return self.within(self.settings.home)
 
     def within(self, scope: Scope, kind: str = "") -> Call:
-        """The call in another workspace, about a kind of resource where one is named."""
+        """Return the call in another workspace, about another kind if one is given."""
         parts = (scope.subscription, scope.resource_group, scope.workspace)
         names = dict(zip(("subscription", "group", "workspace"), parts, strict=True))
         return replace(self, kind=kind or self.kind, names={**self.names, **names})
@@ -92,7 +92,7 @@ class Call:
 
     @property
     def caller(self) -> str:
-        """Who the token says asks, as the activity log names callers; "" where it does not say."""
+        """Return the token's caller, as the activity log names it; "" if the token names none."""
         token = self.request.header("authorization").rpartition(" ")[2].split(".")
         try:
             claims = json.loads(base64.urlsafe_b64decode(token[1] + "=="))
@@ -103,7 +103,7 @@ class Call:
 
     @property
     def home(self) -> WorkspaceHandle:
-        """The workspace that always exists."""
+        """Return the default workspace."""
         return WorkspaceHandle(self.store, self.settings.home, DEFAULT_LOCATION)
 
     @property
@@ -118,7 +118,7 @@ class Call:
         return messages.read_json_body(self.request.body)
 
     def peek(self, address: Address) -> StoredResource | None:
-        """A resource as stored; unlike reads of the control plane, no fault applies."""
+        """Return a resource as stored; unlike reads of the control plane, no fault applies."""
         with self.store.read() as db:
             return rows.find(db, self.state.id, address)
 
@@ -142,7 +142,7 @@ class Call:
         }
 
     def home_guid(self, purpose: str) -> str:
-        """As `guid`, of what no workspace holds."""
+        """Return a GUID like `guid`, for what no workspace holds."""
         return self.at_home().guid(purpose)
 
     def guid(self, purpose: str) -> str:

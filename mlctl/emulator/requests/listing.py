@@ -1,4 +1,4 @@
-"""Lists in pages, each read from the present state.
+"""Lists in pages, each read from the current state.
 
 A page begins after the last item of the one before, by name or by age, so that nothing is listed
 twice or left out, whatever is written in between.
@@ -36,7 +36,7 @@ class ListPage(Generic[Item]):
 
 
 def page_response(call: Call, page: ListPage[Any], bodies: Iterable[Data]) -> Response:
-    """`{"value": [...]}`, with an absolute `nextLink` where there is more."""
+    """Return `{"value": [...]}`, with an absolute `nextLink` if there are more."""
     body: dict[str, Data] = {"value": list(bodies)}
     if page.next_key is not None:
         token = base64.urlsafe_b64encode(json.dumps(page.next_key).encode()).decode()
@@ -80,7 +80,7 @@ def versions(call: Call, name: str) -> ListPage[StoredResource]:
 
 
 def _archive_condition(call: Call) -> str:
-    """SQL for `listViewType`: the active ones unless it says otherwise."""
+    """Return SQL for `listViewType`: by default the active ones."""
     is_archived = " AND json_extract(body, '$.properties.isArchived') IS "
     match call.request.query_value("listViewType", "All").casefold():
         case "activeonly":
@@ -122,7 +122,7 @@ def _limit(call: Call) -> int:
 
 
 def _top(call: Call) -> int | None:
-    """How many items are wanted in all."""
+    """Return how many items are requested in all."""
     return _number(call, "$top")
 
 

@@ -1,1 +1,1 @@
-"""What answers look like: the keys of each kind's body, in the service's order."""
+"""The shapes of answers: the keys of each kind's body, in the service's order."""

@@ -1,4 +1,4 @@
-"""The shape of an answer: which keys it has, in the service's order, and what stands at each.
+"""The shape of an answer: its keys in the service's order, and the value of each.
 
 A shape is a mapping from keys to rules. What is stored is the state of the cloud; a shape says how
 the service answers: what is null where nothing is set, what is left out, what waits until an
@@ -82,7 +82,7 @@ def keys(rule: Rule, *names: str) -> Shape:
 
 
 def resource(properties: Rule, system_data: Rule) -> Shape:
-    """The shape of a resource that is shown without a region and tags of its own."""
+    """Return the shape of a resource that is shown without a region and tags."""
     return {
         **keys(stored, "id", "name", "type"),
         "properties": properties,
@@ -91,17 +91,17 @@ def resource(properties: Rule, system_data: Rule) -> Shape:
 
 
 def stored(field: ResponseField) -> Data:
-    """What is stored; null where nothing is."""
+    """Show what is stored; null if nothing is."""
     return field.stored
 
 
 def if_set(field: ResponseField) -> Data:
-    """What is stored; no key where nothing is."""
+    """Show what is stored; no key if nothing is."""
     return OMITTED if field.stored is None else field.stored
 
 
 def or_null(field: ResponseField) -> Data:
-    """What is stored; null where that is nothing, or empty."""
+    """Show what is stored; null if that is missing or empty."""
     return field.stored or None
 
 
@@ -115,7 +115,7 @@ def omitted(_: ResponseField) -> Data:
 
 
 def time(field: ResponseField) -> Data:
-    """A time as .NET writes it: `2024-07-24T08:52:31.067+00:00`, without zeros at the end."""
+    """Show a time as .NET writes it: `2024-07-24T08:52:31.067+00:00`, without zeros at the end."""
     return dotnet_time(field.stored)
 
 
@@ -125,12 +125,12 @@ def state(field: ResponseField) -> Data:
 
 
 def always(value: Data) -> Rule:
-    """The same in every answer."""
+    """Show the same in every answer."""
     return lambda _: value
 
 
 def otherwise(default: Data) -> Rule:
-    """What is stored, or a value of the service's own where nothing is."""
+    """Show what is stored, or a value of the service if nothing is."""
     return lambda field: default if field.stored is None else field.stored
 
 
@@ -149,7 +149,7 @@ def section(shape: Shape) -> Rule:
 
 
 def if_any(shape: Shape, nothing: Rule = null) -> Rule:
-    """An object of its own shape; `nothing` where nothing of it is stored."""
+    """Show an object of its own shape; `nothing` if nothing of it is stored."""
     inside = section(shape)
     return lambda field: inside(field) if field.stored else nothing(field)
 

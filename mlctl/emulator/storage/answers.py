@@ -1,4 +1,4 @@
-"""What the answers of the blob server look like: headers, parts of blobs, XML."""
+"""The answers of the blob server: headers, parts of blobs, XML."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _date(moment: float) -> str:
 
 
 def select_range(call: Call, whole: Response) -> Response:
-    """The part of a blob that a `Range` header asks for."""
+    """Return the part of a blob that a `Range` header requests."""
     size = len(whole.body)
     text = call.request.header("x-ms-range") or call.request.header("range")
     match = re.fullmatch(r"bytes=([0-9]+)-([0-9]*)", text)

@@ -36,7 +36,7 @@ def sas(settings: EmulatorSettings) -> str:
 
 
 def account_sas(settings: EmulatorSettings) -> str:
-    """The same, as the service gives it of an account: with the question mark."""
+    """Return the same, as the service gives it for an account: with the question mark."""
     end = {"se": "2099-12-31T00:00:00Z", "srt": "co", "ss": "bf", "sp": "rcuwdl"}
     return "?" + urlencode({"sv": "2022-11-02", "sig": _signature(settings), **end})
 
@@ -96,7 +96,7 @@ def _dispatch(call: Call) -> Response:
 
 
 def _accept_container(call: Call) -> Response:
-    """Containers exist: making, asking for and deleting one change nothing."""
+    """Accept requests for containers: creating, reading and deleting one changes nothing."""
     status = {"PUT": 201, "DELETE": 202}.get(call.request.method, 200)
     return Response(status, answers.blob_headers(call, call.settings.now()))
 
@@ -160,7 +160,7 @@ def _describe(call: Call) -> Response:
 
 
 def _lease(call: Call) -> Response:
-    """An operation of the blob's lease, which changes neither its content nor its etag."""
+    """Handle a blob's lease, which changes neither its content nor its etag."""
     now, answered = call.settings.now(), list[tuple[int, dict[str, str]]]()
 
     def change(old: Data) -> Data:
@@ -215,7 +215,7 @@ def _drop(call: Call) -> Response:
 
 
 def _list(call: Call) -> Response:
-    """The blobs of a container, or of all, as XML; folders where a delimiter is given."""
+    """List the blobs of a container, or of all, as XML; folders if a delimiter is given."""
     root = _container(call) + "/" if "container" in call.names else ""
     parameter = call.request.query_value
     prefix, delimiter, marker = parameter("prefix"), parameter("delimiter"), parameter("marker")

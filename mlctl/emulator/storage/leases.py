@@ -46,15 +46,15 @@ class BlobLease:
 
     @classmethod
     def of(cls, note: Mapping[str, Data] | None) -> BlobLease:
-        """That of a blob's note."""
+        """Read the lease of a blob's note."""
         return cls(**(note or {}).get(NOTE, {}))
 
     def to_note(self) -> dict[str, Data]:
-        """As a part of the note; nothing for none."""
+        """Return the lease as a part of the note; {} for none."""
         return {NOTE: asdict(self)} if self.id else {}
 
     def state(self, now: float) -> LeaseState:
-        """Its state at a moment."""
+        """Return its state at a moment."""
         if not self.id:
             return LeaseState.AVAILABLE
         if self.breaks_at is not None:
@@ -67,7 +67,7 @@ class BlobLease:
 
 
 def headers(note: Mapping[str, Data], now: float) -> dict[str, str]:
-    """What the properties of a blob say of its lease."""
+    """Return what the properties of a blob say of its lease."""
     lease = BlobLease.of(note)
     state = lease.state(now)
     fields = {"x-ms-lease-state": state.value}
@@ -78,7 +78,7 @@ def headers(note: Mapping[str, Data], now: float) -> dict[str, str]:
 
 
 def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -> dict[str, Data]:
-    """The lease that stays with a blob after a write: one that is over goes."""
+    """Return the lease that remains after a write: an expired one is dropped."""
     lease, name = BlobLease.of(note), request.header(_ID)
     if lease.state(now) in _LOCKED:
         if not name:

@@ -1,4 +1,4 @@
-"""Files of the user's code, models and data, written from blobs to a folder where they are run."""
+"""Write the user's code, models and data from blobs to a folder, to run them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOB = re.compile(rf"https?://[^/]+/{blobs.ROOT}/([^/?]+)/([^/?]+)/([^?]*)")
 
 
 def locate(call: Call, uri: str) -> Path | None:
-    """A folder or file with what a URI names; None where nothing of it is here.
+    """Return a folder or file with what a URI names; None if nothing of it exists here.
 
     Blobs are written out once for each of their contents; else it is where a file said it is.
     """
@@ -47,7 +47,7 @@ def locate(call: Call, uri: str) -> Path | None:
 
 
 def _prefix(call: Call, uri: str) -> str | None:
-    """What the names of the blobs begin with that a URI names."""
+    """Return the prefix of the names of the blobs that a URI names."""
     match = _STORED.fullmatch(uri)
     if match is not None:
         container = uploads.container(call, match[1])
@@ -58,7 +58,7 @@ def _prefix(call: Call, uri: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _root() -> Path:
-    """The folder of a running emulator; it goes with the program."""
+    """Return the folder of a running emulator, which is removed with the program."""
     return Path(_kept().name)
 
 

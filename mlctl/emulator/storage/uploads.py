@@ -17,7 +17,7 @@ RUN_FOLDER = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that i
 
 
 def container(call: Call, name: str) -> str:
-    """The account and the container of a datastore that every workspace has; "" of others."""
+    """Return account and container of a workspace's default datastore; "" for others."""
     if name not in store_rules.OWN:
         return ""
     container = store_rules.OWN[name][1].format(
@@ -27,7 +27,7 @@ def container(call: Call, name: str) -> str:
 
 
 def artifacts(call: Call, run: str) -> str:
-    """The container and the folder in it of what a run leaves and logs."""
+    """Return the container and folder of a run's outputs and logs."""
     return f"{container(call, store_rules.ARTIFACTS)}/{RUN_FOLDER.format(run=run)}"
 
 
@@ -46,7 +46,7 @@ def start_pending_upload(call: Call) -> Response:
 
 
 def reference(call: Call, uri: str) -> dict[str, Data]:
-    """Where a blob or a container is, with a signature to read and write it."""
+    """Return the URL of a blob or a container, with a signature to read and write it."""
     scope = call.scope
     group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
     account = f"{group}/providers/Microsoft.Storage/storageAccounts/{_account(call)}"

@@ -1,4 +1,4 @@
-"""The first run in a fresh cloud, node by node, while mini-batches are queued for certain.
+"""The first run in a fresh cloud, node by node, while mini-batches are certainly queued.
 
 With fixed delays and outside of outages (one that goes on at first is waited for), what a node goes
 through hangs on no other one then, as long as some node is up. So each node's losses are gone
@@ -36,7 +36,7 @@ class FirstRun:
         self.lived: list[float] = []
 
     def carry_out(self) -> float | None:
-        """Until when mini-batches are queued; None where the nodes are not on their own."""
+        """Return until when mini-batches are queued; None if the nodes are not independent."""
         run, losses = self.run, self.losses
         safe = run.safe_until(self.since[0], 0, 0)
         while safe <= run.until:
@@ -55,13 +55,13 @@ class FirstRun:
         return None
 
     def _known(self, at: float) -> tuple[int, int]:
-        """How many mini-batches are done at a moment, and how many run then."""
+        """Count the mini-batches that are done at a moment, and those that run then."""
         run, seconds = self.run, self.run.seconds
         rounds = [(at - ready) // seconds for ready in self.since if ready <= at]
         return run.done + int(sum(rounds)) * run.slots, len(rounds) * run.slots
 
     def _lose_while_queued(self, at: float, completed: int, running: int) -> float:
-        """Go from loss to loss while mini-batches are queued and all nodes wanted; until when.
+        """Advance from loss to loss while mini-batches are queued and all nodes wanted; until when.
 
         So many mini-batches are completed at first, and so many run.
         """
@@ -80,7 +80,7 @@ class FirstRun:
             at, running = loss, 0
 
     def _strike(self) -> bool:
-        """Let the next shock or script happen; False for an outage, or if R7 may cancel."""
+        """Apply the next shock or script; False for an outage, or if R7 may cancel."""
         losses, at = self.losses, self.losses.due
         self._lose_until(at)
         hit, goes_out = losses.strike(
@@ -92,7 +92,7 @@ class FirstRun:
         return not goes_out and (not self.run.cancels or min(self.since) <= at)
 
     def _lose_until(self, bound: float) -> None:
-        """Let all losses of nodes up to a moment happen."""
+        """Apply all losses of nodes up to a moment."""
         run, loss, of = self.run, self.loss, self.losses.of
         comes, since, times = self.comes, self.since, self.times
         lost_at, lived = self.lost_at, self.lived
@@ -129,7 +129,7 @@ class FirstRun:
         return any(last - first <= away_s for first, last in spans)
 
     def undisturbed_end(self, at: float) -> float | None:
-        """When the run is over; None where something happens to its nodes before.
+        """Return the end of the run; None if something happens to its nodes before.
 
         Nodes that are not wanted any more are let go (R2).
         """
@@ -150,12 +150,12 @@ class FirstRun:
         return None if end > min(first, self.losses.due, self.run.until) else end
 
     def _is_wanted(self, comes: float, nodes: int) -> bool:
-        """R2: whether a node is still wanted when it comes, as the last of so many."""
+        """R2: whether a node is still wanted when it arrives, as the last of so many."""
         completed, _ = self._known(comes)
         return completed < self.run.total - (nodes - 1) * self.run.slots
 
     def lives_until(self, end: float, idle_s: float) -> list[float]:
-        """How long nodes are there: those that were lost, and the others until they have idled."""
+        """Return how long nodes existed: lost ones, and the others until they have idled."""
         nodes = zip(self.comes, self.since, self.loss, strict=True)
         stop, latest = end + idle_s, self.latest
         if latest > end:  # it still prepares

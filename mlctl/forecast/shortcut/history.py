@@ -1,4 +1,4 @@
-"""The shortcut: the same history as the event engine's, without an event for each mini-batch.
+"""The shortcut: the event engine's history, without an event for each mini-batch.
 
 Where all mini-batches take equally long, nothing random happens between two losses, so the
 mini-batches of a node are counted by division, and only the last rounds are gone through one by one
@@ -53,7 +53,7 @@ _PLAIN: Mapping[str, object] = {
 
 
 def obstacle(scenario: Scenario) -> str | None:
-    """Why a scenario has no shortcut; None where it has one."""
+    """Return why a scenario has no shortcut; None if it has one."""
     return next((why for holds, why in _obstacles(scenario) if holds), None)
 
 
@@ -93,7 +93,7 @@ class SkipCloud:
 
     @property
     def now(self) -> float:
-        """Seconds since the history began."""
+        """Return the seconds since the history began."""
         return self._now
 
     def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
@@ -124,7 +124,7 @@ class SkipCloud:
         return fleet
 
     def _first(self, run: ShortRun, tier: Tier) -> Try | None:
-        """The first run; None where its nodes are not on their own."""
+        """Run the first run; None if its nodes are not independent."""
         nodes = FirstRun(run, self.scenario, self.seed, tag_of(self.scenario.cluster, tier), tier)
         at = nodes.carry_out()
         if at is None:
@@ -140,7 +140,7 @@ class SkipCloud:
         return _end(run, at)
 
     def bill(self) -> Bill:
-        """What the runs cost, once no node is up for them any more."""
+        """Return the cost of the runs, once no node is up for them any more."""
         for fleet in self._fleets.values():
             _settle(fleet)
         bills = self._bills
@@ -154,7 +154,7 @@ class SkipCloud:
 
 
 def _carry_out(run: ShortRun) -> Try:
-    """The run to its end.
+    """Run to the end.
 
     Raises:
         Inexact: something happened that only the engine knows.
@@ -183,7 +183,7 @@ def _end(run: ShortRun, at: float) -> Try:
 
 
 def _is_undisturbed(run: ShortRun, at: float) -> bool:
-    """Complete the run if nothing happens to its nodes from here on; whether that is so."""
+    """Complete the run if nothing more happens to its nodes; whether that is so."""
     fleet = run.fleet
     if fleet.coming or fleet.waiting:
         return False
@@ -196,7 +196,7 @@ def _is_undisturbed(run: ShortRun, at: float) -> bool:
 
 
 def _settle(fleet: Fleet) -> None:
-    """Bill nodes that are left until their idle time is over, or until they are lost."""
+    """Bill the remaining nodes until their idle time is over, or until they are lost."""
     ends = {node: begin + fleet.idle_s for node, begin in fleet.idle_since.items()}
     ends |= {node: fleet.since[node] + fleet.idle_s for node in fleet.coming}
     last = max(ends.values(), default=0.0)

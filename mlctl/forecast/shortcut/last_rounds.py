@@ -41,7 +41,7 @@ class LastRounds:
         self.queue[-1] = run.last_seconds
 
     def carry_out(self) -> JobStatus | None:
-        """How the run ends; None where it was given up.
+        """Return how the run ends; None if it was given up.
 
         Raises:
             Inexact: something happened that only the engine knows.
@@ -91,14 +91,14 @@ class LastRounds:
         self._insert((self.fleet.now + seconds, node, slot, seconds))
 
     def _insert(self, attempt: _Attempt) -> None:
-        """Put an attempt where it ends, after those that end at the same moment."""
+        """Insert an attempt where it ends, after those that end at the same moment."""
         flight, place = self.flight, len(self.flight)
         while place and flight[place - 1][0] > attempt[0]:
             place -= 1
         flight.insert(place, attempt)
 
     def _rest(self, node: int, slot: int) -> None:
-        """A slot has nothing left to do."""
+        """Mark a slot as having nothing left to do."""
         if self.busy[node] == 1:
             self._leave(node)
         else:
@@ -112,12 +112,12 @@ class LastRounds:
         return run.total - (len(fleet.up) + pending - 1) * run.slots if pending else inf
 
     def _leave(self, node: int) -> None:
-        """A node has nothing left to do: its slots are not idle, but it is."""
+        """Release a node whose slots have nothing left to do."""
         if self.idle:
             self.idle = {place for place in self.idle if place[0] != node}
 
     def _scale(self, *, before_nodes: bool) -> bool:
-        """R2: keep as many nodes as what is left can use, and those that are up.
+        """R2: keep as many nodes as the remaining work can use, and those that are up.
 
         Whether that changed anything.
         """
@@ -130,7 +130,7 @@ class LastRounds:
         return True
 
     def _happen(self, at: float) -> bool:
-        """Let the next event of nodes happen; whether it cancels the run."""
+        """Apply the next event of nodes; whether it cancels the run."""
         fleet = self.fleet
         events = fleet.events
         if fleet.strikes_at(at):
@@ -173,7 +173,7 @@ class LastRounds:
                     self.idle.add((node, slot))
 
     def _lose(self, node: int) -> None:
-        """Lose a node: what it had in flight is queued again, first."""
+        """Lose a node: its mini-batches in flight are queued again, first."""
         run, fleet = self.run, self.fleet
         if node in fleet.up:
             attempts = [attempt for attempt in self.flight if attempt[1] == node]

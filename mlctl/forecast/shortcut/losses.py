@@ -61,7 +61,7 @@ class LossProcesses:
         )
 
     def of(self, node: int, time: int, at: float) -> float:
-        """When a node that exists from `at` on, for the time `time`, is lost by its own."""
+        """Return when a node that exists from `at` on, for the time `time`, is lost by itself."""
         key, rate = self._poisson
         if rate:
             row = time, node // ROW
@@ -77,7 +77,7 @@ class LossProcesses:
         return soonest
 
     def of_all(self, count: int, at: float) -> list[float]:
-        """The same of all nodes up to a number, which exist from `at` on for the first time."""
+        """Return the same for all nodes up to a number, which are new at `at`."""
         if not self._poisson[1]:
             return [self.of(node, 1, at) for node in range(count)]
         words: tuple[int, ...] = ()
@@ -87,7 +87,7 @@ class LossProcesses:
         return [at - log1p((word >> 11) * _SCALE) / rate * HOUR for word in words[:count]]
 
     def strike(self, nodes: list[int]) -> tuple[list[int], bool]:
-        """Let what is due happen: which of the nodes, all that exist, it takes.
+        """Apply what is due; return which of the existing nodes it takes.
 
         And whether an outage begins.
         """
@@ -117,7 +117,7 @@ class LossProcesses:
 
 
 def _by_time(process: processes.PreemptionProcess) -> processes.PreemptionProcess:
-    """A script in the order of its seconds, as the engine has it."""
+    """Sort a script by its seconds, as the engine does."""
     if isinstance(process, LossScript):
         return LossScript(tuple(sorted(process.losses, key=lambda loss: loss[0])))
     return process

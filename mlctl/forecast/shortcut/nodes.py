@@ -1,4 +1,4 @@
-"""The nodes of a cluster in the shortcut: when they come, are lost and go, and what they bill.
+"""The nodes of a cluster in the shortcut: their arrivals, losses, departures and bills.
 
 When a node that is granted capacity comes up, is ready and is lost is known at once. Its loss is an
 event; that it is ready is one in the last rounds only, and otherwise noted when it matters
@@ -38,7 +38,7 @@ class Inexact(Exception):
 
 
 class Fleet:
-    """The nodes of a cluster by number. Fields of a node that is not there mean nothing.
+    """The nodes of a cluster by number. The fields of a missing node mean nothing.
 
     `up` are ready, `coming` have capacity, `waiting` have none. Of those that come: `comes` is when
     a node exists and is billed, `since` when it is ready. `entered` orders those that are not up by
@@ -83,13 +83,13 @@ class Fleet:
 
     @property
     def next_loss(self) -> float:
-        """When the next node is lost by its own, of those that have capacity."""
+        """Return when the next node with capacity is lost by itself."""
         loss = self.loss
         return min([loss[node] for nodes in (self.up, self.coming) for node in nodes], default=inf)
 
     @property
     def due(self) -> float:
-        """When the next shock, script or outage happens."""
+        """Return when the next shock, script or outage happens."""
         return self.losses.due
 
     def strikes_at(self, at: float) -> bool:
@@ -98,7 +98,7 @@ class Fleet:
         return self.due <= at and not (events and events[0][:2] == (at, READY))
 
     def strike(self) -> list[int]:
-        """Let the next shock, script or outage happen; the nodes that it takes, by number."""
+        """Apply the next shock, script or outage; return the nodes that it takes, by number."""
         self.now = at = self.due
         self.note_ready(at)
         existing = sorted([*self.up, *(node for node in self.coming if self.comes[node] <= at)])
@@ -111,7 +111,7 @@ class Fleet:
         return hit
 
     def _revoke(self) -> None:
-        """Take back what was granted to nodes that do not exist yet, the latest first."""
+        """Revoke what was granted to nodes that do not exist yet, the latest first."""
         pending = self._pending(before_nodes=False)
         pending.sort(key=lambda node: (self.was_lost[node], -self.entered[node], -node))
         for node in pending:
@@ -121,7 +121,7 @@ class Fleet:
     # Nodes come and go.
 
     def take_over(self, nodes: FirstNodes, at: float, billed_s: float) -> None:
-        """Go on with nodes that were on their own until now."""
+        """Continue with nodes that were independent until now."""
         count = len(nodes.comes)
         self.now, self.paying = at, 0
         self.losses = nodes.losses
@@ -147,7 +147,7 @@ class Fleet:
         heapify(self.events)
 
     def begin_job(self, count: int, now: float) -> None:
-        """Have so many nodes for a new run: those that prepare still, and new ones.
+        """Provide nodes for a new run: those that still prepare, and new ones.
 
         Raises:
             Inexact: nodes are left of the run before, or something else happens right now.
@@ -165,7 +165,7 @@ class Fleet:
 
     @property
     def first_ready(self) -> float:
-        """A moment before which no node is ready."""
+        """Return a moment before which no node is ready."""
         if not self.waiting and not self.coming:
             return self.now
         soonest = min([self.since[node] for node in self.coming], default=inf)
@@ -174,7 +174,7 @@ class Fleet:
         return soonest
 
     def _unused(self, count: int) -> list[int]:
-        """The lowest numbers that no node has."""
+        """Return the lowest unused node numbers."""
         used = {*self.up, *self.coming, *self.waiting}
         if not used:
             return list(range(count))
@@ -182,7 +182,7 @@ class Fleet:
         return [number for number, _ in zip(free, range(count), strict=False)]
 
     def add(self, node: int) -> None:
-        """Ask for one more node."""
+        """Request one more node."""
         self.was_lost[node] = False
         self.payer[node] = self.paying or 0
         self.entered[node] = self.now
@@ -220,7 +220,7 @@ class Fleet:
             self._tick(node)
 
     def tick(self) -> None:
-        """From now on let it be an event when a node is ready."""
+        """Make it an event, from now on, when a node is ready."""
         self.ticks = True
         for node in self.coming:
             if self.since[node] <= self.loss[node]:
@@ -236,7 +236,7 @@ class Fleet:
         return rng.log_normal(mean, self.settings.delay_cv, key)
 
     def note_ready(self, at: float) -> None:
-        """Note which nodes are ready by now, the first ones first."""
+        """Record which nodes are ready by now, the first ones first."""
         if self.coming:
             since, loss = self.since, self.loss
             ready = [
@@ -252,7 +252,7 @@ class Fleet:
                 del self.coming[node]
 
     def ready(self, node: int) -> None:
-        """A node is ready."""
+        """Mark a node as ready."""
         self._change_payer(node)
         del self.coming[node]
         self.up[node] = None
@@ -264,7 +264,7 @@ class Fleet:
             self.payer[node] = self.paying
 
     def lose(self, node: int, *, cancels: bool) -> None:
-        """A node is preempted; it is asked for again by `request_lost`."""
+        """Preempt a node; `request_lost` requests it again."""
         usable = node in self.up
         ended = rules.lost_last_node(len(self.up), cancels=cancels, was_usable=self.lost_usable)
         if self.payer[node] == self.paying and not ended:
@@ -283,7 +283,7 @@ class Fleet:
         self.waiting[node] = None
 
     def request_lost(self) -> None:
-        """R4: ask for lost nodes again."""
+        """R4: request lost nodes again."""
         if self.to_request:
             self.lost_usable = False
             if not self.losses.out:
@@ -293,7 +293,7 @@ class Fleet:
             self.to_request.clear()
 
     def scale(self, target: int, *, before_nodes: bool) -> None:
-        """Let nodes that are not there yet go where there are too many, and ask for missing ones.
+        """Drop surplus nodes that do not exist yet, or request missing ones.
 
         `before_nodes`: those that come at this very moment have not come yet.
         """
@@ -316,20 +316,20 @@ class Fleet:
         ]
 
     def remove(self, node: int) -> None:
-        """Let a node go that was not there yet."""
+        """Drop a node that does not exist yet."""
         if node in self.waiting:
             del self.waiting[node]
         else:
             self._forget(node)
 
     def _forget(self, node: int) -> None:
-        """Take back what `_grant` gave: none of it has happened."""
+        """Undo `_grant`, of which nothing has happened."""
         del self.coming[node]
         self.times[node] -= 1
         self.epoch[node] += 1
 
     def end_job(self, *, completed: bool) -> None:
-        """The run is over: nodes that are not there yet go, others idle out."""
+        """End the run: nodes that do not exist yet are dropped, others idle out."""
         for node in [*self.waiting, *self._pending(before_nodes=completed)]:
             self.remove(node)
         self.to_request.clear()
@@ -340,7 +340,7 @@ class Fleet:
     # What nodes are billed.
 
     def _book(self, node: int) -> None:
-        """Bill a node to its payer from when it was billed last until it was ready."""
+        """Bill a node to its payer, from its last bill until it was ready."""
         self.bills[self.payer[node]] += self.since[node] - self.billed_until[node]
         self.billed_until[node] = self.since[node]
 
@@ -351,7 +351,7 @@ class Fleet:
         self.bills[self.payer[node]] += billed_s((self.now - comes,), self.settings) - billed
 
     def leave_all(self, ends: Mapping[int, float]) -> None:
-        """After the last run: all nodes go, each by its own loss if that is before its end."""
+        """End all nodes after the last run, each by its own loss if that is before its end."""
         if len(self.bills) > 1:
             for node, end in ends.items():
                 self.leave(node, end)
@@ -361,7 +361,7 @@ class Fleet:
             self.bills[0] += billed_s(lives, self.settings)
 
     def leave(self, node: int, end: float) -> None:
-        """After the last run: a node goes, by its own loss if that is before `end`."""
+        """End a node after the last run, by its own loss if that is before `end`."""
         self.now = min(end, self.loss[node])
         self.stop(node)
         self.up.pop(node, None)
@@ -369,12 +369,12 @@ class Fleet:
 
 
 def tag_of(cluster: ClusterSpec, tier: Tier) -> str:
-    """What the draws of a cluster's nodes are keyed by; its dedicated twin has another name."""
+    """Return the key of a cluster's draws; its dedicated twin has another name."""
     return cluster.name if tier is cluster.tier else cluster.name + TWIN
 
 
 def billed_s(lives: Iterable[float], settings: SimulationSettings) -> float:
-    """What nodes bill that were there for so long: whole units, and no less than the least."""
+    """Return the billed seconds of nodes: whole units, and at least the minimum."""
     unit, least = settings.billing_granularity_s, settings.min_bill_s
     if unit:
         lives = [(seconds / unit + billing.ROUNDING_S) // 1.0 * unit for seconds in lives]

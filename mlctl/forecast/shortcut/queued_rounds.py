@@ -1,4 +1,4 @@
-"""The rounds of a run in the shortcut while mini-batches are queued for certain."""
+"""The rounds of a run in the shortcut while mini-batches are certainly queued."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlctl.forecast.shortcut.run import ShortRun
 
 
 def carry_out(run: ShortRun) -> float | None:
-    """Let the run go on as long as mini-batches are queued for certain, from loss to loss.
+    """Continue the run from loss to loss, as long as mini-batches are certainly queued.
 
     Until when that is: the last rounds begin there, or the run is given up. None: it was cancelled.
     """

@@ -1,4 +1,4 @@
-"""One run of a job in the shortcut: what it is, and how far it has come."""
+"""A run of a job in the shortcut, and its progress."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ class ShortRun:
         self.lost_s = 0.0
 
     def useful_nodes(self, mini_batches: int) -> int:
-        """R2: the nodes that so many mini-batches can use, of those that the cluster may have."""
+        """R2: count the nodes of the cluster that so many mini-batches can use."""
         useful = rules.useful_nodes(mini_batches, self.slots, self.instance_count)
         return min(useful, self.max_instances)
 
     def known(self, at: float) -> tuple[int, int]:
-        """How many mini-batches are done at a moment, and how many run then."""
+        """Count the mini-batches that are done at a moment, and those that run then."""
         seconds, slots, ready_since, up = self.seconds, self.slots, self.fleet.since, self.fleet.up
         rounds = int(sum([(at - ready_since[node]) // seconds for node in up]))
         return self.done + rounds * slots, len(up) * slots
 
     def count(self, at: float) -> None:
-        """Count what the nodes that are up have done, and have begun."""
+        """Count what the running nodes have done, and have begun."""
         completed, running = self.known(at)
         self.attempts += completed - self.done + running
         self.done = completed
 
     def safe(self, at: float) -> float:
-        """Until when mini-batches are queued, and all nodes wanted, whatever happens.
+        """Return until when mini-batches are queued, and all nodes wanted, whatever happens.
 
         Each slot starts at most one mini-batch, and one more every `seconds`. Half of that earlier,
         so that nothing of it hangs on how a quotient is rounded.
@@ -59,7 +59,7 @@ class ShortRun:
         return self.safe_until(at, *self.known(at))
 
     def safe_until(self, at: float, done: int, running: int) -> float:
-        """The same, where so many mini-batches are done at that moment, and so many run."""
+        """Return the same, if so many mini-batches are done at that moment, and so many run."""
         slots = self.wanted * self.slots
         rounds = (self.total - done - running - 1) // slots
         needed = (self.total - done - slots + self.slots - 1) // slots
@@ -68,7 +68,7 @@ class ShortRun:
     def undisturbed_end(
         self, at: float, since: Sequence[float], later: Sequence[float] = ()
     ) -> tuple[float, float]:
-        """When the run is over, if nothing happens to its nodes, and when the last attempt begins.
+        """Return the end of an undisturbed run, and the start of its last attempt.
 
         `since` says since when the nodes are ready that are up. What is queued goes to the slots in
         the order in which they are free, round by round; the nodes that are ready `later`, in this
@@ -112,7 +112,7 @@ class ShortRun:
         self.lost_s += lost_s
 
     def count_all(self) -> None:
-        """Count the mini-batches that are not done yet as done, each by one attempt."""
+        """Count the remaining mini-batches as done, each by one attempt."""
         self.attempts += self.total - self.done
         self.done = self.total
 
@@ -139,14 +139,14 @@ class ShortRun:
     def result(
         self, status: JobStatus, ended: float, preempted: int, *, given_up: bool = False
     ) -> Try:
-        """What the run came to, now that it is over."""
+        """Return the result of the finished run."""
         return Try(
             status, self.began, ended, preempted, self.lost_s, self.attempts, self.done, 0, given_up
         )
 
 
 def _start(free: list[float], number: int, slots: int, seconds: float) -> float:
-    """When the attempt of this number begins, on nodes that are free from these moments on.
+    """Return when the attempt of this number begins, on nodes that are free from these moments on.
 
     The moments are in order.
     """

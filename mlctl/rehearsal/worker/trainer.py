@@ -64,7 +64,7 @@ class Trainer(Watched):
         """Report the end of the program, as far as Python notices it."""
         sys.settrace(None)
         self.pipes.send(
-            report_end=os.getpid(),
+            ended=os.getpid(),
             rank=self.rank,
             events=self.tracer.count,
             seconds=self.clock.now() - self.began,

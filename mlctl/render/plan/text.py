@@ -149,10 +149,10 @@ def _shorten(digest: str) -> str:
 
 
 def orphans(addresses: Sequence[Address]) -> str:
-    """`compute/old is declared no more; --prune deletes it.`"""
+    """Say `compute/old is no longer declared; --prune deletes it.`"""
     is_single = len(addresses) == 1
     return clean(
-        f"{listed(some(addresses))} {'is' if is_single else 'are'} declared no more;"
+        f"{listed(some(addresses))} {'is' if is_single else 'are'} no longer declared;"
         f" `--prune` deletes {'it' if is_single else 'them'}."
     )
 

@@ -1,4 +1,4 @@
-"""The control plane of the simulated cloud: what ARM and the workspace API do, on virtual time.
+"""The control plane of the simulated cloud: ARM and the workspace API on virtual time.
 
 `service` carries out reads and writes of resources; `resources` has the rules of each resource
 type; `jobs` submits and shows jobs. `replay` runs the event engine. `state` is the database. Time

@@ -1,4 +1,4 @@
-"""The activity log: who wrote or deleted which resource, and when; no bodies, as in Azure."""
+"""The activity log: who wrote or deleted which resource, and when; without bodies, as in Azure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ActivityEntry:
 def record(
     db: Connection, workspace: WorkspaceHandle, state: WorkspaceState, address: Address, verb: str
 ) -> None:
-    """Remember what the caller did; what is older than the log goes."""
+    """Record what the caller did, and drop entries that are too old."""
     db.execute("DELETE FROM activity WHERE at < ?", (state.now - KEPT_S,))
     resource = address.id(state.scope)
     values = (resource.casefold(), resource, state.now, verb, workspace.caller)
@@ -38,7 +38,7 @@ def record(
 
 
 def list_of_resource(workspace: WorkspaceHandle, resource: str) -> list[ActivityEntry]:
-    """What was done to a resource, by its ARM id, newest first."""
+    """List what was done to a resource, by its ARM id, newest first."""
     with workspace.store.read() as db:
         entries = db.execute(
             "SELECT id, resource, at, verb, caller FROM activity WHERE key = ? ORDER BY id DESC",
@@ -48,7 +48,7 @@ def list_of_resource(workspace: WorkspaceHandle, resource: str) -> list[Activity
 
 
 def list_beneath(workspace: WorkspaceHandle, scope: str) -> Iterator[ActivityEntry]:
-    """What was done to all that a scope contains (a resource group, a subscription)."""
+    """List what was done to all that a scope contains (a resource group, a subscription)."""
     with workspace.store.read() as db:
         entries = db.execute(
             "SELECT id, resource, at, verb, caller FROM activity ORDER BY id DESC"

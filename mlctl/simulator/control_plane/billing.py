@@ -27,7 +27,7 @@ class UsageRow:
 
 
 def summarize(workspace: WorkspaceHandle) -> list[UsageRow]:
-    """The usage of clusters, pools and jobs, then the totals of clusters and pools by tier."""
+    """Return the usage of clusters, pools and jobs, then totals of the first two by tier."""
     with workspace.store.read() as db:
         workspace_id = workspace.state(db).id
     with replay.current(workspace.store) as world:

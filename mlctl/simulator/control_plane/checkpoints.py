@@ -1,4 +1,4 @@
-"""Checkpoints of the engine's state, for processes that have it not in memory.
+"""Checkpoints of the engine's state, for processes that do not have it in memory.
 
 A checkpoint is a cache: it can be computed from the commands. It pays where storing it is faster
 than computing it again. Jobs that have ended for good become rows of their own: else each command
@@ -63,7 +63,7 @@ def load(store: Store, db: Connection) -> EngineCache:
 
 @contextmanager
 def told_of_other_versions() -> Iterator[None]:
-    """A block that raises a LocalStateError where data is of another version of mlctl."""
+    """Raise a LocalStateError in the block if data is of another version of mlctl."""
     try:
         yield
     except snapshot.OtherVersionError:

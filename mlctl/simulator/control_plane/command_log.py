@@ -22,17 +22,17 @@ CommandData = Mapping[str, Data]
 
 
 def engine_name(workspace_id: int, name: str) -> str:
-    """The engine's name of a cluster, pool or job of a workspace: `1/cpu`."""
+    """Return the engine's name of a cluster, pool or job of a workspace: `1/cpu`."""
     return f"{workspace_id}/{name}"
 
 
 def resource_name(name: str) -> str:
-    """The name of a cluster, pool or job in its workspace: `cpu`."""
+    """Return the name of a cluster, pool or job in its workspace: `cpu`."""
     return name.partition("/")[2]
 
 
 def append(db: Connection, at: float, command: CommandData, *, quiet: bool = False) -> int:
-    """Append a command that is due at `at`, now or later; its number.
+    """Append a command that is due at `at`, now or later; return its number.
 
     As long as all commands are `quiet` (no cluster has nodes), `is_active` is false.
     """
@@ -59,7 +59,7 @@ def create_command(
     body: Mapping[str, Data],
     claims: Claims | None = None,
 ) -> CommandData | None:
-    """The command that creates a cluster or pool from its body; None for other kinds.
+    """Return the command that creates a cluster or pool from its body; None for other kinds.
 
     `claims` are what the body takes of the quotas, where that is known already. `replay` resizes a
     cluster or pool that exists.
@@ -73,18 +73,18 @@ def create_command(
 
 
 def quotas_command(limits: Mapping[str, int]) -> CommandData:
-    """The command that sets the limits of core quotas, by the engine's names."""
+    """Return the command that sets the limits of core quotas, by the engine's names."""
     return {"is": "SetQuotas", "limits": [list(limit) for limit in limits.items()]}
 
 
 def delete_command(workspace_id: int, address: Address) -> CommandData | None:
-    """The command that deletes a cluster or pool; None for other kinds."""
+    """Return the command that deletes a cluster or pool; None for other kinds."""
     command = behaviour_of(kind_of(address)).delete_command
     return {"is": command, "name": engine_name(workspace_id, address.name)} if command else None
 
 
 def lock_command(name: str, *, locked: bool) -> CommandData:
-    """The command that locks or unlocks a cluster."""
+    """Return the command that locks or unlocks a cluster."""
     return {"is": "SetLock", "name": name, "locked": locked}
 
 

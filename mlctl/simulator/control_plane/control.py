@@ -58,7 +58,7 @@ class ClockError(ValueError):
 
 
 def status(workspace: WorkspaceHandle) -> CloudStatus:
-    """The state of the cloud that the workspace is in."""
+    """Return the state of the cloud that the workspace is in."""
     with workspace.store.read() as db:
         state = workspace.state(db)
         return CloudStatus(
@@ -75,13 +75,13 @@ def status(workspace: WorkspaceHandle) -> CloudStatus:
 
 
 def now(workspace: WorkspaceHandle) -> float:
-    """The clock's time."""
+    """Return the clock's time."""
     with workspace.store.read() as db:
         return workspace.state(db).now
 
 
 def advance(workspace: WorkspaceHandle, seconds: float) -> float:
-    """Advance the clock and end the operations that are due; the new time.
+    """Advance the clock and end the operations that are due; return the new time.
 
     Raises:
         ClockError: `seconds` is negative, or leads beyond the year 9999.
@@ -122,7 +122,7 @@ def reset(workspace: WorkspaceHandle, seed: str) -> None:
 
 
 def cloud_settings(workspace: WorkspaceHandle) -> CloudSettings:
-    """The settings of the control plane."""
+    """Return the settings of the control plane."""
     with workspace.store.read() as db:
         return workspace.state(db).settings
 
@@ -134,7 +134,7 @@ def configure(workspace: WorkspaceHandle, settings: CloudSettings) -> None:
 
 
 def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
-    """The quotas of a region: the general ones, every VM family, then their low-priority cores.
+    """Return a region's quotas: the general ones, every VM family, their low-priority cores.
 
     `quota.EVERYWHERE` gives those that apply across regions.
     """

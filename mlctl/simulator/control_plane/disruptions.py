@@ -40,7 +40,7 @@ from mlctl.workload import Workload
 
 
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
-    """Every setting with its value and source: the engine's, then those of the control plane."""
+    """Return every setting with its value and source: the engine's, then the control plane's."""
     with replay.current(workspace.store) as world:
         engine_parameters = [*assumptions(world.settings), *views.list_assumptions(world)]
     with workspace.store.read() as db:
@@ -75,7 +75,7 @@ _OWN = {
 
 
 def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) -> SimulationSettings:
-    """Settings of the engine with changes by name; text is converted to the setting's type.
+    """Return the engine's settings with changes by name; text is converted to the setting's type.
 
     Raises:
         ServiceError: there is no such setting, or a value is not valid.
@@ -94,13 +94,13 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
 
 
 def preemption(workspace: WorkspaceHandle) -> list[str]:
-    """What takes low-priority nodes now, each process in words."""
+    """Describe what takes low-priority nodes now, process by process."""
     with replay.current(workspace.store) as world:
         return [describe(process) for process in world.preemption]
 
 
 def capacity(workspace: WorkspaceHandle) -> dict[Tier, str]:
-    """How many nodes each region has, by tier, in words."""
+    """Describe how many nodes each region has, by tier."""
     with replay.current(workspace.store) as world:
         descriptions = {tier: describe(process) for tier, process in world.capacity.items()}
         return {tier: descriptions.get(tier, "unlimited") for tier in Tier}
@@ -164,7 +164,7 @@ def set_capacity(
 
 
 def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> int:
-    """Preempt the first `count` nodes of a cluster that are up, or all; how many.
+    """Preempt the first `count` nodes of a cluster that are up, or all; return their number.
 
     Raises:
         ServiceError: there is no such cluster (404), it is dedicated, or has fewer nodes.
@@ -184,7 +184,7 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
 
 
 def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> list[Address]:
-    """Lock or unlock clusters (all of the workspace if none is named); those that are so now.
+    """Lock or unlock clusters (by default all of the workspace); return those locked now.
 
     If none is named, unlocking also deletes the locks above the clusters.
     """
@@ -211,7 +211,7 @@ _LOCAL = "local"  # the name of locks that this module creates
 
 
 def workloads(workspace: WorkspaceHandle) -> dict[str, Workload]:
-    """Every workload by name."""
+    """Return every workload by name."""
     with workspace.store.read() as db:
         return {name: stored_workloads.get(db, name) for name in stored_workloads.names(db)}
 
@@ -235,7 +235,7 @@ def _engine_transaction(
 
 
 def _whole(text: str) -> int:
-    """A whole number of cores, no less than 0."""
+    """Convert to a whole number of cores, at least 0."""
     if not (text.isascii() and text.isdecimal() and int(text) <= quota.MOST):
         raise ValueError(text)
     return int(text)

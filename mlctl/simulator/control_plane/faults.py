@@ -82,12 +82,12 @@ class CallFault:
         return http_faults.applies(number, self.nth, self.times, every=self.every)
 
     def failure(self) -> OperationFailure:
-        """The failure of the operation, for `FAIL_OPERATION`."""
+        """Return the failure of the operation, for `FAIL_OPERATION`."""
         text = self.message or "The operation failed, because a fault was set for it."
         return OperationFailure(self.code or "OperationFailed", text)
 
     def error(self) -> ServiceError:
-        """The error that the client gets."""
+        """Return the error that the client gets."""
         code, status, text = _DEFAULT_ERRORS[self.kind]
         return from_status(
             self.code or code,
@@ -110,14 +110,14 @@ AnyFault: TypeAlias = CallFault | HttpFault
 
 @dataclass(frozen=True, slots=True)
 class ActiveFault:
-    """A fault that is set: its number, and how many matching calls there have been."""
+    """A fault that is set: its number, and how many calls have matched."""
 
     number: int
     fault: AnyFault
     seen: int
 
     def to_json(self) -> dict[str, Data]:
-        """The fault as JSON data, with its number and count."""
+        """Return the fault as JSON data, with its number and count."""
         return {"number": self.number, **to_json(self.fault), "seen": self.seen}
 
 
@@ -130,7 +130,7 @@ def to_json(fault: AnyFault) -> dict[str, Data]:
 
 
 def from_json(data: Mapping[str, Data]) -> AnyFault:
-    """A fault from JSON data; `times` 0 and null both mean "without end".
+    """Read a fault from JSON data; `times` 0 and null both mean "without end".
 
     Raises:
         ValueError: the data are not a fault; says why.
@@ -169,17 +169,17 @@ def _value(name: str, usual: object, value: Data) -> object:
 
 
 def dump(fault: AnyFault) -> str:
-    """The fault as JSON text that `load` reads."""
+    """Return the fault as JSON text that `load` reads."""
     return json.dumps(to_json(fault))
 
 
 def load(text: str) -> AnyFault:
-    """The fault that `dump` wrote."""
+    """Load the fault that `dump` wrote."""
     return from_json(json.loads(text))
 
 
 def active_faults(db: Connection) -> list[ActiveFault]:
-    """All faults, in the order in which they were set."""
+    """Return all faults, in the order in which they were set."""
     return [
         ActiveFault(number, load(text), count)
         for number, text, count in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
@@ -192,7 +192,7 @@ def any_active(db: Connection) -> bool:
 
 
 def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[CallFault, ...]:
-    """Count a call for every fault that matches it; the faults that apply to it."""
+    """Count a call for every fault that matches it; return the faults that apply."""
     return tuple(
         active.fault
         for active in active_faults(db)
@@ -202,7 +202,7 @@ def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Cal
 
 
 def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ...]:
-    """Count an HTTP request for every fault that matches it; the faults that apply to it."""
+    """Count an HTTP request for every fault that matches it; return the faults that apply."""
     return tuple(
         active.fault
         for active in active_faults(db)
@@ -217,12 +217,12 @@ def _count(db: Connection, active: ActiveFault) -> int:
 
 
 def total_delay(matched: tuple[CallFault, ...]) -> float:
-    """The seconds that the faults delay a call, together."""
+    """Return how many seconds the faults delay a call together."""
     return sum(fault.seconds for fault in matched if fault.kind is FaultKind.DELAY)
 
 
 def operation_failure(matched: tuple[CallFault, ...]) -> OperationFailure | None:
-    """How the operation will fail; None unless a fault was set for it."""
+    """Return how the operation will fail; None unless a fault was set for it."""
     for fault in matched:
         if fault.kind is FaultKind.FAIL_OPERATION:
             return fault.failure()

@@ -79,7 +79,7 @@ class HttpFault:
 
     @property
     def reason(self) -> str:
-        """The error code: the one given, or else that of the status, as ARM spells it."""
+        """Return the error code: the given one, or that of the status, as ARM spells it."""
         statuses = {http_status.value for http_status in HTTPStatus}
         phrase = (
             HTTPStatus(self.status).phrase if self.status in statuses else "Service Unavailable"

@@ -39,7 +39,7 @@ def check(store: Store) -> None:
 
 
 def _damage(db: Connection) -> Iterator[str]:
-    """What is wrong, in a few words each."""
+    """Describe what is wrong, in a few words each."""
     (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         yield str(verdict).replace("\n", " ")
@@ -57,7 +57,7 @@ def _damage(db: Connection) -> Iterator[str]:
 
 
 def _columns(db: Connection) -> Iterator[tuple[str, str, str, bool]]:
-    """Table, name, type of each column of a known type, and whether it must have a value."""
+    """Return table, name and type of each column with a known type, and whether it is required."""
     query = (
         "SELECT m.name, c.name, c.type, c.[notnull] FROM sqlite_master m, pragma_table_info(m.name)"
         " c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"

@@ -1,4 +1,4 @@
-"""Journals of long jobs: records under a name, written under the lease of whoever carries it on."""
+"""Journals of long jobs: records under a name, written under the controller's lease."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def append(workspace: WorkspaceHandle, name: str, record: str) -> None:
 
 
 def read(workspace: WorkspaceHandle, name: str) -> list[str]:
-    """The records of a journal, in their order."""
+    """Return the records of a journal, in order."""
     query = "SELECT record FROM journals WHERE workspace = ? AND name = ? ORDER BY id"
     with workspace.store.read() as db:
         return [record for (record,) in db.execute(query, (_key(workspace), name))]
 
 
 def names(workspace: WorkspaceHandle) -> list[str]:
-    """The names of the journals, the oldest first."""
+    """Return the names of the journals, the oldest first."""
     query = "SELECT name FROM journals WHERE workspace = ? GROUP BY name ORDER BY min(id)"
     with workspace.store.read() as db:
         return [name for (name,) in db.execute(query, (_key(workspace),))]

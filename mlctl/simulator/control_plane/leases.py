@@ -1,4 +1,4 @@
-"""Leases of projects: who alone may apply one to a workspace, and the fence before its writes.
+"""Leases of projects: who may apply one to a workspace, and the fence before its writes.
 
 They last by the wall clock, which is passed in: their holders are processes, and while one of them
 sleeps the virtual clock may not move at all, or by hours. A row stays once its lease is over, so
@@ -24,7 +24,7 @@ _SELECT = "SELECT project, token, id, holder, since, renewed, duration FROM leas
 
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
-    """A lease as it is stored; the moments are Unix seconds, an `id` of "" is one that is over."""
+    """A stored lease; the moments are Unix seconds, an `id` of "" means that it has ended."""
 
     project: str
     token: int
@@ -35,12 +35,12 @@ class LeaseRow:
     duration: float
 
     def is_held(self, now: float) -> bool:
-        """Whether it lasts at a moment, also where the wall clock was set back a little."""
+        """Whether it is held at a moment, even if the wall clock was set back a little."""
         return bool(self.id) and abs(now - self.renewed) < self.duration
 
 
 def acquire(workspace: WorkspaceHandle, request: LeaseRow, now: float) -> tuple[LeaseRow, bool]:
-    """Take the lease, with the next token: it and True, or the current one and False."""
+    """Take the lease, with the next token: return it and True, or the current one and False."""
     with workspace.store.write() as db:
         old = find(db, workspace, request.project)
         if old is not None and old.is_held(now):
@@ -68,7 +68,7 @@ def acquire(workspace: WorkspaceHandle, request: LeaseRow, now: float) -> tuple[
 
 
 def renew(workspace: WorkspaceHandle, now: float) -> None:
-    """Let the lease of a fenced workspace last from now on, also where its time was over."""
+    """Renew the lease of a fenced workspace from now on, even if it has expired."""
     with workspace.store.write() as db:
         check(db, workspace)
         if workspace.fence is not None:
@@ -99,7 +99,7 @@ def _end(
 
 
 def list_held(workspace: WorkspaceHandle, now: float) -> list[LeaseRow]:
-    """The leases of the workspace that last at a moment, by project."""
+    """List the leases of the workspace that are held at a moment, by project."""
     with workspace.store.read() as db:
         rows = db.execute(_SELECT + "WHERE workspace = ? ORDER BY project", (_key(workspace),))
         return [lease for lease in map(_row, rows.fetchall()) if lease.is_held(now)]
@@ -123,7 +123,7 @@ def check(db: Connection, workspace: WorkspaceHandle) -> None:
 
 
 def find(db: Connection, workspace: WorkspaceHandle, project: str) -> LeaseRow | None:
-    """The lease of a project, held or over."""
+    """Return the lease of a project, held or ended."""
     query = _SELECT + "WHERE workspace = ? AND project = ?"
     row = db.execute(query, (_key(workspace), project)).fetchone()
     return _row(row) if row else None

@@ -1,4 +1,4 @@
-"""Where the files of assets are on this machine: written when an asset is, read to run its code.
+"""Where the files of assets are on this machine: recorded with an asset, read to run its code.
 
 The simulated cloud keeps no copy: what is at the path when code is run is what runs.
 """
@@ -20,7 +20,7 @@ _CLEARED = """CREATE TRIGGER IF NOT EXISTS local_paths_cleared AFTER UPDATE OF s
 
 
 def note(store: Store, uri: str, path: str) -> None:
-    """Write down where the files of a URI are."""
+    """Record where the files of a URI are."""
     with store.write() as db:
         db.execute(_TABLE)
         db.execute(_CLEARED)
@@ -28,7 +28,7 @@ def note(store: Store, uri: str, path: str) -> None:
 
 
 def find(store: Store, uri: str) -> Path | None:
-    """Where the files of a URI are, or of a folder above it; None where nobody has written it."""
+    """Return where the files of a URI are, or of a folder above it; None if unknown."""
     path = PurePosixPath(key(uri))
     with store.read() as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'local_paths'").fetchone():
@@ -42,7 +42,7 @@ def find(store: Store, uri: str) -> Path | None:
 
 
 def copy(store: Store, uri: str, folder: Path, label: str) -> None:
-    """Copy the file or folder that a URI names, under its own name, over what is in a folder.
+    """Copy the file or folder that a URI names to a folder, under its own name.
 
     Raises:
         Permanent: it is not on this machine; or cannot be copied.
@@ -64,7 +64,7 @@ def copy(store: Store, uri: str, folder: Path, label: str) -> None:
 
 
 def key(uri: str) -> str:
-    """A URI without its workspace, which has several spellings: uploads are named by a hash.
+    """Return a URI without its workspace, which has several spellings: hashes name uploads.
 
     That of an output of a job (`azureml://jobs/NAME/outputs/model/paths/MLmodel`) as a path.
     """
@@ -77,5 +77,5 @@ def key(uri: str) -> str:
 
 
 def code_folder(store: Store) -> Path | None:
-    """Where what user code prints and writes is kept: beside the state file; None without one."""
+    """Return the folder for user code's output, beside the state file; None without one."""
     return None if store.path == MEMORY else Path(store.path).absolute().parent / "code"

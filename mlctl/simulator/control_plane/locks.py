@@ -47,7 +47,7 @@ class Lock:
 
     @property
     def id(self) -> str:
-        """The lock's ARM id."""
+        """Return the lock's ARM id."""
         return f"{self.scope}{PROVIDER}/{self.name}"
 
     def holds(self, scope: str) -> bool:
@@ -56,19 +56,19 @@ class Lock:
 
 
 def list_locks(db: Connection) -> list[Lock]:
-    """All locks, ordered by id."""
+    """List all locks, ordered by id."""
     locks = db.execute("SELECT scope, name, level, notes FROM locks ORDER BY key")
     return [Lock(scope, name, LockLevel(level), notes) for scope, name, level, notes in locks]
 
 
 def find(db: Connection, scope: str, name: str) -> Lock | None:
-    """The lock of that name on exactly that scope."""
+    """Return the lock of that name on exactly that scope."""
     lock_id = Lock(scope, name).id.casefold()
     return next((lock for lock in list_locks(db) if lock.id.casefold() == lock_id), None)
 
 
 def covering(db: Connection, scope: str) -> list[Lock]:
-    """The locks on a scope and above it."""
+    """Return the locks on a scope and above it."""
     return [lock for lock in list_locks(db) if lock.holds(scope)]
 
 

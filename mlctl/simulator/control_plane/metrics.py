@@ -40,7 +40,7 @@ def aggregate(
     interval: float | None = None,
     span: float | None = None,
 ) -> list[MetricSeries]:
-    """Metrics of the last `span` seconds, or since the cluster was created, by `interval` seconds.
+    """Aggregate metrics of the last `span` seconds, or the cluster's lifetime, by `interval`.
 
     Raises:
         ServiceError: there is no such cluster (404) or metric, or the interval is not positive.
@@ -66,12 +66,12 @@ def aggregate(
 
 
 def interval_start(bucket: Bucket) -> str:
-    """The start of an interval, as ARM writes it."""
+    """Return the start of an interval, as ARM writes it."""
     return clock.iso(bucket.start)
 
 
 def _metric(name: str) -> tuple[str, Metric, bool]:
-    """The full name of a metric given in any spelling, what it counts, and whether in cores."""
+    """Return a metric's full name from any spelling, what it counts, and whether in cores."""
     bare = re.sub(r"[\s_-]", "", name).casefold()
     for full in NAMES:
         if full.replace(" ", "").casefold() == bare:
@@ -81,7 +81,7 @@ def _metric(name: str) -> tuple[str, Metric, bool]:
 
 
 def _default_interval(seconds: float) -> float:
-    """The shortest interval of Azure Monitor that gives at most `_ENOUGH` intervals."""
+    """Return the shortest interval of Azure Monitor that gives at most `_ENOUGH` intervals."""
     return next(
         (float(interval) for interval in _INTERVALS_S if seconds / interval <= _MOST_INTERVALS),
         float(_INTERVALS_S[-1]),

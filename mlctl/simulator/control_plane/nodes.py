@@ -45,7 +45,7 @@ class NodeInformation:
 def find_cluster(
     workspace: WorkspaceHandle, cluster: Address
 ) -> tuple[WorkspaceState, StoredResource, str]:
-    """A cluster of a workspace, with the engine's name of it.
+    """Return a cluster of a workspace, with the engine's name of it.
 
     Raises:
         ServiceError: there is no such cluster (404).
@@ -59,7 +59,7 @@ def find_cluster(
 
 
 def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
-    """The nodes of a cluster, without allocating ones."""
+    """List the nodes of a cluster, without allocating ones."""
     state, resource, name = find_cluster(workspace, cluster)
     with replay.current(workspace.store) as world:
         node_views = views.nodes(world, name) if name in world.clusters else []
@@ -72,7 +72,7 @@ def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInforma
 
 
 def node_state_counts(counts: NodeCounts) -> dict[str, int]:
-    """The counters of ARM's `nodeStateCounts`."""
+    """Return the counters of ARM's `nodeStateCounts`."""
     return {
         "idle": counts.idle,
         "running": counts.running,

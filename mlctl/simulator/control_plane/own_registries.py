@@ -1,4 +1,4 @@
-"""Registries of one's own: made, described, listed and deleted."""
+"""The user's own registries: created, described, listed and deleted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
 
 
 def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
-    """The ARM body of a registry that is kept here, as in the resource group of a scope.
+    """Return the ARM body of a stored registry, as in the resource group of a scope.
 
     Raises:
         NotFound: it is not.
@@ -94,7 +94,7 @@ def _are_objects(values: Data) -> bool:
 
 
 def _name_what_is_made(region: dict[str, Data], group: Scope) -> None:
-    """Give ids to the accounts that are made with a region of a registry."""
+    """Give ids to the accounts that are created with a region of a registry."""
     at = f"/subscriptions/{group.subscription}/resourceGroups/{group.resource_group}/providers"
     for details, made, account in _ACCOUNTS:
         for number, detail in enumerate(region.get(details) or ()):
@@ -103,7 +103,7 @@ def _name_what_is_made(region: dict[str, Data], group: Scope) -> None:
 
 
 def every(store: Store) -> list[str]:
-    """The names of the registries that are kept here."""
+    """Return the names of the stored registries."""
     with store.read() as db:
         return [scope.workspace for scope, *_ in rows.workspaces(db, registries=True)]
 

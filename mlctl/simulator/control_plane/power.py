@@ -1,4 +1,4 @@
-"""Compute instances started and stopped."""
+"""Start and stop compute instances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RUNNING", "STOPPED", "switch"]
 
 
 def switch(handle: WorkspaceHandle, address: Address, state: str) -> int | None:
-    """Begin to start or stop a compute instance; the number of the operation.
+    """Begin to start or stop a compute instance; return the number of the operation.
 
     Raises:
         ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.

@@ -1,4 +1,4 @@
-"""Registries: those that were made or written to here, and those of others.
+"""Registries: those that were created or written to here, and those of others.
 
 The former are stored as workspaces are, and hold what was written to them. Of the latter what
 `catalog.registry_assets` names is listed, and has a newest version. Beyond that every version of
@@ -34,14 +34,14 @@ _IMAGES = "mcr.microsoft.com/azureml/curated"
 
 
 def kept(store: Store, registry: str) -> WorkspaceHandle | None:
-    """What stores a registry that was made or written to here; None of a registry of others."""
+    """Return the store of a registry that was created or written to here; None for others."""
     with store.read() as db:
         state = rows.workspace_state(db, rows.registry_scope(registry), DEFAULT_LOCATION)
     return WorkspaceHandle(store, state.scope, state.location) if state.id != NO_WORKSPACE else None
 
 
 def written(store: Store, registry: str) -> WorkspaceHandle:
-    """As `kept`, to write to; a first write makes the registry.
+    """Return the store of a registry to write to; a first write creates the registry.
 
     Raises:
         ServiceError: 403, it is Microsoft's.
@@ -72,7 +72,7 @@ def share(source: WorkspaceHandle, address: Address, registry: str, target: Addr
 
 
 def shown(registry: str, data: Data) -> Data:
-    """What is stored of a registry, with the ids by which everybody names its assets."""
+    """Return stored data of a registry, with the ids by which everybody names its assets."""
     if isinstance(data, dict):
         return {key: shown(registry, value) for key, value in data.items()}
     if isinstance(data, list):
@@ -86,13 +86,13 @@ def shown(registry: str, data: Data) -> Data:
 
 
 def names(registry: str, kind: str) -> list[str]:
-    """The assets of a kind that a registry lists, by name."""
+    """List the assets of a kind that a registry lists, by name."""
     assets = catalog.registry_assets(registry, kind)
     return [assets[name].name for name in sorted(assets)]
 
 
 def newest(registry: str, address: Address) -> Address | None:
-    """The newest version of what a registry lists, or is supposed to hold; None of anything else.
+    """Return the newest version of a listed or assumed asset; None for anything else.
 
     Microsoft's catalogue has more models than are listed here.
     """
@@ -109,7 +109,7 @@ def is_supposed(registry: str, address: Address) -> bool:
 
 
 def container(registry: str, address: Address) -> dict[str, Data] | None:
-    """The ARM body that stands for all versions of an asset; None where the registry lists none."""
+    """Return the ARM body of an asset's container; None if the registry does not list it."""
     latest = newest(registry, address)
     if latest is None:
         return None
@@ -119,7 +119,7 @@ def container(registry: str, address: Address) -> dict[str, Data] | None:
 
 
 def version(registry: str, address: Address) -> dict[str, Data]:
-    """The ARM body of a version of an asset."""
+    """Return the ARM body of a version of an asset."""
     location = uri(registry, address)
     properties = {
         "description": None,
@@ -133,7 +133,7 @@ def version(registry: str, address: Address) -> dict[str, Data]:
 
 
 def uri(registry: str, address: Address) -> str:
-    """The id by which everybody names an asset of a registry."""
+    """Return the id by which everybody names an asset of a registry."""
     collection = ALL[address.kind].collection
     number = f"/versions/{address.version}" if address.version is not None else ""
     return f"azureml://registries/{registry}/{collection}/{address.name}{number}"
@@ -207,7 +207,7 @@ _CONTENT: Mapping[str, Callable[[str, Address, str], dict[str, Data]]] = {
 
 
 def versions(registry: str, address: Address) -> Iterator[dict[str, Data]]:
-    """The bodies of the listed versions of an asset: the newest one is known, no other."""
+    """Return the bodies of an asset's listed versions: only the newest one is known."""
     latest = newest(registry, address)
     if latest is not None:
         yield version(registry, latest)

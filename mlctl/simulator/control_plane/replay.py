@@ -1,4 +1,4 @@
-"""Runs the event engine on the stored commands.
+"""Run the event engine on the stored commands.
 
 The command log contains every command to the engine with its time, and determines the whole
 history. A checkpoint of the engine's state is stored now and then. Whoever needs the engine starts
@@ -49,13 +49,13 @@ class EngineTransaction:
 
     @property
     def world(self) -> World:
-        """The state of the engine."""
+        """Return the state of the engine."""
         return self.cache.world
 
 
 @contextmanager
 def current(store: Store) -> Iterator[World]:
-    """The engine at the clock's time, to read; checkpoints are stored on a long way there."""
+    """Return the engine at the clock's time, to read; long replays store checkpoints on the way."""
     with store.read() as db:
         cache = checkpoints.load(store, db)
         try:
@@ -73,7 +73,7 @@ def current(store: Store) -> Iterator[World]:
 
 @contextmanager
 def transaction(store: Store) -> Iterator[EngineTransaction]:
-    """A write transaction with the engine at the clock's time, for commands."""
+    """Begin a write transaction with the engine at the clock's time, for commands."""
     with current(store):
         pass  # stores checkpoints on the way, each in a transaction of its own
     try:
@@ -88,7 +88,7 @@ def transaction(store: Store) -> Iterator[EngineTransaction]:
 
 
 def run_command(transaction: EngineTransaction, engine_command: Command) -> list[LoggedEvent]:
-    """Carry out a command now and append it to the log; its events.
+    """Carry out a command now and append it to the log; return its events.
 
     Raises:
         EngineError: the command is not valid now; nothing has changed.
@@ -161,7 +161,7 @@ def run_job(
 
 
 def events(store: Store, *, detail: bool, start: float = 0.0) -> Iterator[LoggedEvent]:
-    """All events since the cloud was created or reset, replayed; some before `start` are left out.
+    """Replay all events since the cloud was created or reset; some before `start` are left out.
 
     To leave them out is faster.
     """
@@ -169,7 +169,7 @@ def events(store: Store, *, detail: bool, start: float = 0.0) -> Iterator[Logged
 
 
 class Follower:
-    """A replay that goes on: each time the events since the last one, from an engine of its own."""
+    """A continuous replay: each call returns the events since the last, from its own engine."""
 
     def __init__(self, store: Store, *, detail: bool) -> None:
         self._store, self._detail = store, detail
@@ -178,7 +178,7 @@ class Follower:
         self._last: tuple[float, int] = (-1.0, 0)
 
     def events(self, start: float = 0.0) -> Iterator[LoggedEvent]:
-        """The events since the last call; of the first, since the cloud was created or reset.
+        """Return the events since the last call; at first, since the cloud was created or reset.
 
         The iterator must be exhausted. Some before `start` are left out, which is faster.
         """
@@ -197,7 +197,7 @@ class Follower:
 
     @property
     def world(self) -> World | None:
-        """The state of its engine; None before the first call of `events`."""
+        """Return the state of its engine; None before the first call of `events`."""
         return self._world
 
     def was_reset(self) -> bool:
@@ -248,7 +248,7 @@ def _run_until(cache: EngineCache, to: float) -> bool:
 def _commands_after(
     db: Connection, last: tuple[float, int], now: float
 ) -> list[tuple[float, int, Command]]:
-    """The commands after the last one applied, up to `now`, in order.
+    """Return the commands after the last one applied, up to `now`, in order.
 
     None is missed: commands are never appended for a time that has passed.
     """
@@ -264,7 +264,7 @@ def _commands_after(
 
 
 def _apply(world: World, engine_command: Command) -> list[LoggedEvent]:
-    """Apply a command; those of the control plane state the wanted result, as a PUT does."""
+    """Apply a command; those of the control plane state the desired result, as a PUT does."""
     match engine_command:
         case AddCluster(spec) if spec.name not in world.clusters:
             price = spec.price if spec.tier is Tier.DEDICATED else spec.low_priority_price

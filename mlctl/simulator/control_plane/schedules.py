@@ -1,4 +1,4 @@
-"""Schedules of a simulated cloud: jobs that start as its clock moves on, or by hand."""
+"""Schedules of a simulated cloud: jobs that start as its clock advances, or by hand."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _start(firing: Firing) -> JobRecord:
 
 
 def _filled(data: Data, words: Mapping[str, str]) -> Data:
-    """The data of a job with what its expressions of a schedule stand for."""
+    """Resolve a schedule's expressions in the data of a job."""
     if isinstance(data, dict):
         return {key: _filled(value, words) for key, value in data.items()}
     if isinstance(data, list):
@@ -117,14 +117,14 @@ def _due(store: Store, db: Connection, to: float) -> Iterator[Firing]:
 
 
 def _trigger(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
-    """The trigger of a stored schedule, as YAML has it."""
+    """Return the trigger of a stored schedule, as YAML has it."""
     form = form_of_body(kind_of(Address("schedule", "")), body, scope)
     declared: dict[str, Data] = nest(decode(body, form, scope)).get("trigger", {})
     return declared
 
 
 def _last(db: Connection, workspace_id: int, name: str) -> datetime | None:
-    """The moment of the last job that a schedule has started, by its name."""
+    """Return the moment of the last job that a schedule has started, by its name."""
     prefix = rows.fold_case(f"{name}-")
     (key,) = db.execute(
         "SELECT max(key) FROM jobs WHERE workspace = ? AND key >= ? AND key < ?",

@@ -29,12 +29,12 @@ _KEY_NAMES = ("primaryKey", "secondaryKey")
 
 
 def auth_mode(endpoint: Mapping[str, Data]) -> str:
-    """How callers of an endpoint log in: `key`, `amltoken` or `aadtoken`."""
+    """Return how callers of an endpoint log in: `key`, `amltoken` or `aadtoken`."""
     return str(endpoint["properties"].get("authMode") or KEY).casefold()
 
 
 def keys(state: WorkspaceState, address: Address, endpoint: Mapping[str, Data]) -> dict[str, Data]:
-    """The keys of an endpoint; none of one that takes tokens.
+    """Return the keys of an endpoint; none if it uses tokens.
 
     The first ones depend on the seed only; later ones are in its body, which nobody is shown.
     """
@@ -46,7 +46,7 @@ def keys(state: WorkspaceState, address: Address, endpoint: Mapping[str, Data]) 
 
 
 def regenerate(workspace: WorkspaceHandle, endpoint: Address, key_type: str) -> int | None:
-    """Begin to replace the `primary` or `secondary` key of an endpoint; the operation's number.
+    """Begin to replace an endpoint's `primary` or `secondary` key; return the operation's number.
 
     Raises:
         ServiceError: 404, there is no such endpoint; 400, there is no key of that type.
@@ -64,14 +64,14 @@ def regenerate(workspace: WorkspaceHandle, endpoint: Address, key_type: str) -> 
 
 
 def token(state: WorkspaceState, address: Address) -> dict[str, Data]:
-    """A token for an endpoint, for a day; after half of it callers shall ask for another."""
+    """Return a token for an endpoint, for a day; callers should refresh it after half of it."""
     now = int(clock.EPOCH.timestamp() + state.now)
     times = {"expiryTimeUtc": now + _DAY, "refreshAfterTimeUtc": now + _DAY // 2}
     return {"accessToken": _secret(state, f"token{address}"), "tokenType": "Bearer", **times}
 
 
 def credentials(workspace: WorkspaceHandle, endpoint: Address) -> dict[str, Data]:
-    """The keys of an endpoint, or a token of one that takes tokens."""
+    """Return the keys of an endpoint, or a token if it uses tokens."""
     body = _read(workspace, endpoint)
     with workspace.store.read() as db:
         state = workspace.state(db)
@@ -82,7 +82,7 @@ def credentials(workspace: WorkspaceHandle, endpoint: Address) -> dict[str, Data
 def score(
     workspace: WorkspaceHandle, endpoint: Address, deployment: str | None, request: Data
 ) -> dict[str, Data]:
-    """The echo of a request, by the deployment that is named, else by the one with most traffic."""
+    """Echo a request, by the named deployment, else by the one with most traffic."""
     chosen = choose(workspace, endpoint, deployment).address.name
     remark = "an echo: no code was run"
     return {"mlctl": remark, "endpoint": endpoint.name, "deployment": chosen, "request": request}
@@ -91,7 +91,7 @@ def score(
 def choose(
     workspace: WorkspaceHandle, endpoint: Address, deployment: str | None, draw: float | None = None
 ) -> StoredResource:
-    """The deployment that answers: the one that is named, else by the traffic.
+    """Choose the deployment that answers: the named one, else by the traffic.
 
     `draw` is a number from 0 to 1 by which one is drawn; None takes the one with most traffic.
 
@@ -122,14 +122,14 @@ def choose(
 
 
 def log_file(workspace: WorkspaceHandle, deployment: Address) -> Path | None:
-    """The file with what the code of a deployment prints; None of a cloud in memory."""
+    """Return the file for what a deployment's code prints; None for a cloud in memory."""
     folder = local_paths.code_folder(workspace.store)
     name = f"{workspace.scope.workspace}-{deployment.parent}-{deployment.name}.txt".casefold()
     return folder / name if folder else None
 
 
 def logs(workspace: WorkspaceHandle, deployment: Address, lines: int) -> str:
-    """The last events of a deployment, one a line, and what its code has printed, where it ran."""
+    """Return a deployment's last events, one a line, and what its code has printed, if it ran."""
     _read(workspace, deployment)
     entries = activity.list_of_resource(workspace, deployment.id(workspace.scope))
     events = [

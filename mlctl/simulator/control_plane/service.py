@@ -1,4 +1,4 @@
-"""Reads, writes and deletes of resources, as ARM's GET, PUT and DELETE do them.
+"""Read, write and delete resources, as ARM's GET, PUT and DELETE do.
 
 A write is checked and normalized by the rules of its resource type, stored, and followed by a
 long-running operation, which ends when the clock passes its due time.
@@ -33,7 +33,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 def read(
     workspace: WorkspaceHandle, addresses: Collection[Address]
 ) -> dict[Address, StoredResource]:
-    """The resources that exist, by requested address."""
+    """Return the resources that exist, by requested address."""
     if not addresses:
         return {}
     matched = _match_faults(workspace, "get", addresses)
@@ -53,7 +53,7 @@ def read(
 def list_resources(
     workspace: WorkspaceHandle, kind: str, parent: str | None
 ) -> list[StoredResource]:
-    """All of a kind (of one parent), by name, oldest version first."""
+    """List all of a kind (of one parent), by name, oldest version first."""
     stored = _list(
         workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent)
     )
@@ -66,7 +66,7 @@ def list_resources(
 def list_page(
     workspace: WorkspaceHandle, kind: str, parent: str | None, position: tuple[str, int], limit: int
 ) -> list[StoredResource]:
-    """At most `limit` of a kind (of one parent), by name, after that name and row id."""
+    """List at most `limit` of a kind (of one parent), by name, after that name and row id."""
     return _list(
         workspace,
         kind,
@@ -163,7 +163,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
 
 
 def due(workspace: WorkspaceHandle, number: int) -> float | None:
-    """The time at which an operation ends; None if there is no such operation."""
+    """Return the time at which an operation ends; None if there is no such operation."""
     with workspace.store.read() as db:
         return operations.due(db, number)
 
@@ -181,7 +181,7 @@ def finish(workspace: WorkspaceHandle, number: int) -> LongRunningOperation | No
 
 
 def advance(workspace: WorkspaceHandle, to: float) -> None:
-    """Advance the clock to a time, if it is not later already."""
+    """Advance the clock to a time, unless it is later already."""
     start_due(workspace, to)
     with workspace.store.write() as db:
         operations.advance(db, to)

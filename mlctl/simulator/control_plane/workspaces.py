@@ -1,4 +1,4 @@
-"""Workspaces as such: made at once, with what was said of them, and deleted with all in them."""
+"""Workspaces themselves: created at once from their body, and deleted with their content."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ def create(
 
 
 def note(store: Store, scope: Scope) -> dict[str, Data]:
-    """What was said of a workspace when it was made; {} of any that its first write makes."""
+    """Return the body with which a workspace was created; {} if its first write created it."""
     item = BlobStore(store).find(ItemKind.WORKSPACE, scope.id)
     return dict(item.note) if item else {}
 
 
 def companions(scope: Scope) -> dict[str, Data]:
-    """The ids of what Azure makes with a workspace, where nothing is said of them."""
+    """Return the ids of what Azure creates with a workspace, unless they are given."""
     group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
     name = scope.workspace.lower()
     return {key: f"{group}/{provider}/{name}" for key, provider in COMPANIONS.items()}
 
 
 def missing(scope: Scope) -> NotFound:
-    """404: there is no such workspace."""
+    """Return 404: there is no such workspace."""
     text = f"There is no workspace {scope.workspace} in resource group {scope.resource_group}."
     return NotFound("ResourceNotFound", text, status=404)
 
 
 def change(store: Store, scope: Scope, changes: Mapping[str, Data]) -> dict[str, Data]:
-    """Lay a body over what was said of a workspace, as a PATCH does; what is said now."""
+    """Apply a PATCH to the body of a workspace; return the new body."""
     stored = note(store, scope)
     properties = {**(stored.get("properties") or {}), **(changes.get("properties") or {})}
     body = {**stored, **changes, "properties": properties}
@@ -74,7 +74,7 @@ def change(store: Store, scope: Scope, changes: Mapping[str, Data]) -> dict[str,
 
 
 def provision_network(store: Store, scope: Scope) -> dict[str, Data]:
-    """Provision the managed network of a workspace; its status, in the words of ARM."""
+    """Provision the managed network of a workspace; return its status, in ARM's words."""
     network = (note(store, scope).get("properties") or {}).get("managedNetwork") or {}
     is_managed = network.get("isolationMode", "Disabled") != "Disabled"
     status = {"status": "Active" if is_managed else "Inactive", "sparkReady": False}

@@ -41,7 +41,7 @@ class WriteContext:
 def workspace_for_write(
     db: Connection, workspace: WorkspaceHandle, matched: tuple[CallFault, ...]
 ) -> WorkspaceState:
-    """The state of the workspace (created if needed), with settings as the matching faults say."""
+    """Return the workspace's state (created if needed), with settings from matching faults."""
     state = ensure_workspace(db, workspace)
     if any(fault.kind is FaultKind.IGNORE for fault in matched):
         return replace(state, settings=replace(state.settings, immutable=ImmutablePolicy.IGNORE))
@@ -49,7 +49,7 @@ def workspace_for_write(
 
 
 def find_exact(write: WriteContext, address: Address) -> StoredResource | None:
-    """The resource with exactly this address: a write never means the newest version."""
+    """Return the resource with exactly this address: a write never means the newest version."""
     if address.is_newest:
         return None
     return rows.find(write.db, write.state.id, address)
@@ -58,7 +58,7 @@ def find_exact(write: WriteContext, address: Address) -> StoredResource | None:
 def accepted_body(
     write: WriteContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store, checked and normalized by the rules of the resource type."""
+    """Return the body to store, checked and normalized by the rules of the resource type."""
     state = write.state
 
     def find(target: Address, scope: Scope | None) -> StoredResource | None:
@@ -85,7 +85,7 @@ def store(
     *,
     locked: bool,
 ) -> int | None:
-    """Store an accepted body and begin an operation; its number, None for none.
+    """Store an accepted body and begin an operation; return its number, None for none.
 
     A `locked` cluster cannot be scaled. One that exceeds a quota is accepted, and its operation
     fails: it is left behind `Failed`.
@@ -177,6 +177,6 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
 
 
 def _due(write: WriteContext, address: Address, verb: OperationKind) -> float:
-    """When an operation will have ended."""
+    """Return when an operation will have ended."""
     usual = write.state.settings.delays.of(kind_of(address).arm.delay, verb.name.lower())
     return write.state.now + usual + faults.total_delay(write.matched)

@@ -56,7 +56,7 @@ def test_a_deadline_rules_out_what_is_late(mlctl: Run, sample: Path) -> None:
 def test_what_nobody_can_keep_is_said(mlctl: Run, sample: Path) -> None:
     flags = ("--vary", "max_instances=1,2", "--weather", "calm", "--max-cost", "0.0001")
     told = mlctl("advise", sample, *WORK, *flags, "--runs", "20").out
-    assert "No configuration keeps what was asked for" in told
+    assert "No configuration keeps the limits" in told
 
 
 def test_what_is_not_always_done_is_never_recommended(mlctl: Run, sample: Path) -> None:
@@ -111,7 +111,7 @@ def test_one_seed_is_one_advice(mlctl: Run, sample: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("--vary", "size=1"), "`size` is none of max_instances"),
+        (("--vary", "size=1"), "`size` is not one of max_instances"),
         (("--vary", "max_instances=0..4"), "write max_instances=1..32"),
         (("--vary", "max_instances=many"), "write max_instances=1..32"),
         (("--vary", "tier=free"), "a tier is one of"),
@@ -221,7 +221,7 @@ def test_more_at_once_is_recommended_with_what_it_rests_on(mlctl: Run, sample: P
 def test_what_costs_more_and_keeps_a_wish_is_called_dearer(mlctl: Run, sample: Path) -> None:
     flags = ("--vary", "max_instances=1,2,8", *QUICK, "--deadline", "45m")
     told = mlctl("advise", sample, *WORK, *flags).out
-    assert "dearer than what there is" in told
+    assert "dearer than the current settings" in told
 
 
 def test_no_more_than_eight_configurations_are_shown(mlctl: Run, sample: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_patch_without_a_workspace_says_that_there_is_no_plan(mlctl: Run, samp
     done = mlctl("advise", sample, *WORK, *flags, "--backend", "azure")
     assert done.code == 0, done.err
     assert "max_instances: 8" in (sample / "low-pri-cluster.yml").read_text()
-    assert "there is no plan of that, for the workspace cannot be read" in done.err
+    assert "the change cannot be planned, because the workspace cannot be read" in done.err
 
 
 def test_advice_that_is_stopped_tells_what_it_has_learned_and_writes_nothing(
@@ -268,7 +268,7 @@ def test_advice_that_is_stopped_tells_what_it_has_learned_and_writes_nothing(
     flags = ("--vary", "max_instances=1,2,4", "--weather", storm(1.0), "--patch")
     done = mlctl("advise", sample, *WORK, *flags, "-o", "json")
     assert done.code == 1
-    assert "stopped: the numbers are of the histories" in done.err
+    assert "stopped: the numbers are those of the histories" in done.err
     assert 60 < sum(one["runs"] for one in done.json["points"]) / 3 < 250
     assert (sample / "low-pri-cluster.yml").read_text() == before
 
@@ -304,7 +304,7 @@ def test_sizes_alike_have_the_same_cores_and_memory(mlctl: Run, sample: Path) ->
     [
         (("--regions", "mars"), "`mars` is not an Azure region"),
         (("--sizes", "Standard_Nope"), "the size `Standard_Nope` is unknown"),
-        (("--sizes", "alike", "--price", "1"), "are of one size in one region"),
+        (("--sizes", "alike", "--price", "1"), "apply to one size in one region"),
         (("--vary", "policy=deadline"), "needs a --deadline"),
     ],
 )

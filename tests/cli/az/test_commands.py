@@ -140,8 +140,8 @@ def test_a_path_on_the_command_line_starts_here(mlctl: Run, tmp_path: Path) -> N
         ((*SPOT, "--min-instances", "few"), "It takes a whole number."),
         ((*SPOT, "--enable-node-public-ip=maybe"), "Allowed values: true, false."),
         ((*SPOT, "--set", "=1"), "usage error: Empty key in --set."),
-        (("batch-endpoint", "update", "-n", "e", "--defaults", "x=1"), "there is no `x`"),
-        (("batch-endpoint", "update"), "required without a file that says so: --name"),
+        (("batch-endpoint", "update", "-n", "e", "--defaults", "x=1"), "unknown key `x`"),
+        (("batch-endpoint", "update"), "required unless the file has them: --name"),
         (("model", "show", "-n", "m", "-v", "1", "-l", "latest"), "exclude each other"),
         (("model", "list", "--archived-only", "--include-archived"), "exclude each other"),
     ],
@@ -263,7 +263,7 @@ def test_what_cannot_be_changed_in_place_is_replaced_only_where_asked(mlctl: Run
     [
         ("max_instance=3", "Did you mean 'max_instances'?"),
         ("name=other", "`name` cannot be changed"),
-        ("provisioning_state=x", "is set by the service alone"),
+        ("provisioning_state=x", "is only set by the service"),
         ("provisionin=x", "Couldn't find 'provisionin' in ''. Available options: ['description', "),
     ],
 )
@@ -308,7 +308,7 @@ def test_an_identity_is_taken_away_whole(mlctl: Run) -> None:
 def test_what_nothing_stands_for_cannot_be_taken_away(mlctl: Run) -> None:
     mlctl(*SPOT)
     done = mlctl("compute", "update", "-n", "spot", "--remove", "ssh_public_access_enabled")
-    assert (done.code, "cannot be taken away" in done.err) == (1, True)
+    assert (done.code, "cannot be removed" in done.err) == (1, True)
 
 
 def test_a_file_is_laid_over_the_live_one(full: Run) -> None:

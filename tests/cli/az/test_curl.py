@@ -38,7 +38,7 @@ URL = "http://127.0.0.1:1"
     ],
 )
 def test_urls_of_azure_lead_to_the_emulator(argument: str, led: str) -> None:
-    assert curl.led(argument, URL) == led
+    assert curl.redirect(argument, URL) == led
 
 
 @pytest.fixture

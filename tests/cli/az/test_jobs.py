@@ -222,7 +222,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("local", "settings", "set", "cancel=1"), "cancel"),
     (("local", "settings", "set", "p_unusable=2"), "p_unusable"),
     (("local", "workload", "set", "--fail-probability", "-1"), "between 0 and 1"),
-    (("local", "workload", "set"), "say something"),
+    (("local", "workload", "set"), "describe the work"),
     (("local", "preempt", "nothing"), "nothing"),
     (("local", "preempt", "low-pri-cluster", "--nodes", "3"), "has not 3 nodes"),
 ]

@@ -55,7 +55,7 @@ def test_an_endpoint_without_traffic_names_the_flag(mlctl: Run, request_file: st
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("no", "is no JSON"), (None, "cannot read"), ("[", "is no JSON")]
+    ("text", "why"), [("no", "is not JSON"), (None, "cannot read"), ("[", "is not JSON")]
 )
 def test_a_request_that_is_no_json_is_not_sent(
     mlctl: Run, tmp_path: Path, text: str | None, why: str

@@ -102,7 +102,7 @@ def _is_reused(step: Any) -> bool:
 
 def test_streaming_tells_what_happens_to_which_step(cloud: Run) -> None:
     told = create(cloud, "--stream", "--web")
-    assert "start one here: `mlctl studio`" in told.err
+    assert "start one with `mlctl studio`" in told.err
     lines = [line for line in told.out.splitlines() if "JOB_ENDED" in line]
     assert [line.partition("JOB_ENDED")[2].split() for line in lines] == [
         ["part=prep", "status=Completed"],

@@ -83,7 +83,7 @@ def test_a_path_that_we_print_reads_back(steps: list[str | int]) -> None:
 
 @pytest.mark.parametrize("text", ["a..b", "a[", "a]", 'a."b', ".", "a[b"])
 def test_what_is_no_path_is_a_usage_error(text: str) -> None:
-    with pytest.raises(UsageError, match="is no path"):
+    with pytest.raises(UsageError, match="is not a path"):
         parse_path(text)
 
 
@@ -207,14 +207,14 @@ def test_remove_takes_a_key_a_list_or_an_element() -> None:
         ("set", "identity.user_assigned_identities[9].resource_id=x", "index 9 doesn't exist on"),
         ("set", "identity.user_assigned_identities.x=1", "with [<index>] or [<key=value>]"),
         ("set", "identity.user_assigned_identities[a=b].c=1", "item with value 'b' doesn't exist"),
-        ("set", "provisioning_state=x", "`provisioning_state` is set by the service alone."),
-        ("add", "tags x", "`tags` is no list"),
+        ("set", "provisioning_state=x", "`provisioning_state` is only set by the service."),
+        ("add", "tags x", "`tags` is not a list"),
         ("add", "tags", "usage error: --add property.listProperty"),
         ("remove", "tags.nope", "Couldn't find 'nope' in 'tags'. Available options: "),
         ("remove", "identity.user_assigned_identities 7", "index 7 doesn't exist on"),
         ("remove", "identity.user_assigned_identities x", "index x doesn't exist on"),
         ("remove", "nope.x", "Couldn't find 'nope' in ''."),
-        ("remove", "tags x", "`tags` is no list: --remove takes one path at a time."),
+        ("remove", "tags x", "`tags` is not a list: --remove takes one path at a time."),
     ],
 )
 def test_az_words_for_what_makes_no_sense(verb: str, text: str, said: str) -> None:

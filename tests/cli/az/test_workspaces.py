@@ -57,7 +57,7 @@ def test_what_az_has_and_mlctl_has_not_is_refused_with_its_reason(
     mlctl: Run, line: str, why: str
 ) -> None:
     done = mlctl(*line.split())
-    assert (done.code, why in done.err, "is not here" in done.err) == (2, True, True)
+    assert (done.code, why in done.err, "is not supported" in done.err) == (2, True, True)
 
 
 def test_the_azure_backend_lists_what_the_caller_may_see() -> None:

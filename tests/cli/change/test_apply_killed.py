@@ -82,12 +82,14 @@ def test_the_plan_after_a_kill_shows_what_is_put_back(mlctl: Run, scoring: Path)
     mlctl("batch-endpoint", "wait", "-n", "scoring", "--updated")
     planned = mlctl("plan", "infra")
     assert "deployment_name: blue # from an unfinished apply" in planned.out
-    assert "(puts back the default deployment that the unfinished apply of 20" in planned.out
+    assert "(restores the default deployment that the unfinished apply of 20" in planned.out
     changes = mlctl("plan", "infra", "-o", "json").json["resource_changes"]
     (journal,) = journals(scoring.parent)
     told = [one["owed"]["journal"] for one in changes if one["owed"]]
     assert told == [str(journal.relative_to(scoring.parent))] * len(told) != []
-    assert "with what an unfinished apply took away" in mlctl("plan", "infra", "-o", "markdown").out
+    assert (
+        "restoring what an unfinished apply removed" in mlctl("plan", "infra", "-o", "markdown").out
+    )
 
 
 def test_an_ordinary_apply_writes_no_journal(mlctl: Run, scoring: Path) -> None:
@@ -145,7 +147,7 @@ def test_a_successor_that_nobody_wants_any_more_is_told_until_its_journal_is_del
     killed(scoring.parent, 1, "early", "apply", "infra", *given)
     (scoring / "blue.yml").write_text(before)
     told = mlctl("plan", "infra").err
-    assert "did not make batch-deployment/scoring/blue-2, and this plan does not either" in told
+    assert "did not create batch-deployment/scoring/blue-2, and this plan does not either" in told
     assert "did not move the default deployment of batch-endpoint/scoring to blue-2" in told
     (journal,) = journals(scoring.parent)
     journal.unlink()
@@ -223,7 +225,7 @@ def test_a_saved_plan_says_itself_what_it_puts_back(mlctl: Run, scoring: Path) -
     assert mlctl("plan", "infra", "--out", "plan.json").code == 0
     (journal,) = journals(scoring.parent)
     journal.unlink()  # as in the folder of another job of a pipeline
-    assert "does not hold against the files" in mlctl("apply", "plan.json").err
+    assert "does not match the files" in mlctl("apply", "plan.json").err
     assert mlctl("apply", "plan.json", "--plan-only").code == 0
     assert there(mlctl) == ("blue", "old")
 

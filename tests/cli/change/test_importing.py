@@ -34,7 +34,7 @@ def test_what_is_taken_over_is_tagged_and_nothing_else_changes(mlctl: Run, found
     assert after == before
     assert tags(mlctl).keys() >= {"mlctl.project", "mlctl.spec-hash"}
     assert mlctl("plan", "sample", "--detailed-exitcode").code == 0
-    assert "Nothing to take over" in mlctl("import", "sample", "--yes").err
+    assert "Nothing to import" in mlctl("import", "sample", "--yes").err
 
 
 def test_what_was_taken_over_can_be_pruned(mlctl: Run, found: Path) -> None:
@@ -70,7 +70,9 @@ def test_what_is_not_there_is_left_to_apply(mlctl: Run, found: Path) -> None:
     mlctl("batch-endpoint", "delete", "-n", "heart-classifier-batch", "--yes")
     done = mlctl("import", "sample", "--yes")
     assert done.code == 0
-    assert "batch-endpoint/heart-classifier-batch is not in the workspace: apply makes" in done.err
+    assert (
+        "batch-endpoint/heart-classifier-batch is not in the workspace: apply creates" in done.err
+    )
 
 
 @pytest.mark.parametrize("text", ["ignore: []\n", "project: a\ntags: false\n"])

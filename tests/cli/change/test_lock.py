@@ -60,7 +60,7 @@ def test_while_another_applies_nothing_begins_and_it_is_said_who(
     assert "held by runner@agent, process 7, since 20" in done.err
     assert "mlctl apply plan.json" in done.err
     assert "its run: https://ci.example/runs/9" in done.err
-    assert "over at 20" in done.err
+    assert "expires at 20" in done.err
     for advice in ("--lock-timeout", "mlctl lock show", "mlctl lock break"):
         assert advice in done.err
     assert mlctl("compute", "show", "-n", "cpu").json["max_instances"] == 2
@@ -123,7 +123,7 @@ def test_it_waits_no_longer_than_it_is_told(mlctl: Run, project: Path) -> None:
 
 def test_a_time_to_wait_is_a_duration(mlctl: Run, project: Path) -> None:
     done = mlctl("apply", project, "--yes", "--lock-timeout", "soon")
-    assert (done.code, "`soon` is no duration" in done.err) == (1, True)
+    assert (done.code, "`soon` is not a duration" in done.err) == (1, True)
 
 
 def test_every_lease_of_the_workspace_is_listed(mlctl: Run, project: Path) -> None:
@@ -160,7 +160,7 @@ def test_nobody_breaks_one_by_accident(mlctl: Run, project: Path) -> None:
 def test_one_that_is_young_is_left_alone(mlctl: Run, project: Path) -> None:
     held(ago=1800)
     young = mlctl(*BREAK, "--yes", "--older-than", "1h")
-    assert (young.code, "Left alone" in young.err) == (0, True)
+    assert (young.code, "Not broken" in young.err) == (0, True)
     assert mlctl(*BREAK, "--yes", "--older-than", "10m").code == 0
     assert mlctl("lock", "show", "-o", "json").json == []
 

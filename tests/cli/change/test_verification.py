@@ -96,7 +96,7 @@ def test_a_plan_forged_throughout_is_refused_by_the_files(
     forged(plan, forge)
     done = mlctl("apply", "plan.json")
     assert (done.code, nodes(mlctl)) == (1, 2)
-    assert "does not hold against the files, which say something else:\n  compute/cpu: " in done.err
+    assert "does not match the files, which differ:\n  compute/cpu: " in done.err
 
 
 def test_a_plan_that_says_itself_that_it_destroys_is_refused_where_files_are_named(
@@ -222,5 +222,5 @@ def test_a_forged_successor_deletes_nothing_where_files_are_named(mlctl: Run, pl
     assert mlctl("plan", "infra", "--out", "plan.json").code == 0
     edit(plan.parent / "mlctl.yml", "\nmoved: [{from: compute/precious, to: compute/cpu}]", "")
     done = mlctl("apply", "plan.json", "infra")
-    said = "the plan has compute/cpu take the place of compute/precious, which mlctl.yml does not"
+    said = "the plan replaces compute/precious by compute/cpu, which mlctl.yml does not"
     assert (done.code, said in done.err) == (1, True), done.err

@@ -210,8 +210,8 @@ def test_where_an_answer_fails_nothing_is_written(
     ("arguments", "why"),
     [
         (["--all", "Standard_DS3_v2"], "--all and SIZE exclude each other"),
-        (["a' or 'b"], "is no name"),
-        (["Standard_DS3_v2", "--region", "x/y"], "is no name"),
+        (["a' or 'b"], "is not a name"),
+        (["Standard_DS3_v2", "--region", "x/y"], "is not a name"),
         ([], "no file here declares nodes"),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_refreshed_list_that_is_broken_is_said_with_its_cure(mlctl: Run, tmp_p
     cache.parent.mkdir(parents=True)
     cache.write_text("size\n")
     done = mlctl("catalog", "show")
-    assert (done.code, "`mlctl catalog refresh` writes it again" in done.err) == (2, True)
+    assert (done.code, "write it again with `mlctl catalog refresh`" in done.err) == (2, True)
 
 
 def test_the_simulated_cloud_bills_by_the_list_of_the_project(mlctl: Run, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_file_is_written_and_nothing_is_printed(mlctl: Run, pool: Path) -> Non
 def test_what_needs_no_successor_is_left_out_with_a_note(mlctl: Run, pool: Path) -> None:
     (pool.parent / "cluster.yml").write_text(CLUSTER, encoding="utf-8")
     done = mlctl("convert", ".")
-    assert "cluster.yml: left out, compute/cpu-cluster needs no successor" in done.err
+    assert "cluster.yml: skipped, compute/cpu-cluster needs no successor" in done.err
     assert (done.code, done.out.count("type: amlcompute")) == (0, 1)
 
 
@@ -68,7 +68,7 @@ def test_files_without_a_pool_are_an_error(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "cluster.yml").write_text(CLUSTER, encoding="utf-8")
     done = mlctl("convert", "cluster.yml")
     assert (done.code, done.out) == (1, "")
-    assert "ERROR: there is no Batch Pool in these files" in done.err
+    assert "ERROR: these files have no Batch Pool" in done.err
 
 
 def test_a_broken_pool_is_underlined_and_nothing_is_written(mlctl: Run, pool: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_file_of_another_tool_is_left_alone_with_a_note(mlctl: Run, project: P
     (project / "workflow.yml").write_text(WORKFLOW)
     done = mlctl("fmt", "workflow.yml")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "note: workflow.yml: left as it is, no document of mlctl's\n"
+    assert done.err == "note: workflow.yml: unchanged, it has no document of mlctl's\n"
     assert (project / "workflow.yml").read_text() == WORKFLOW
 
 
@@ -65,7 +65,7 @@ def test_what_is_laid_out_in_an_unusual_way_is_left_alone_with_its_line(
     (project / "odd.yml").write_text(odd)
     done = mlctl("fmt", "odd.yml")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "note: odd.yml:2: left as it is, a value is written in an unusual way\n"
+    assert done.err == "note: odd.yml:2: unchanged, a value is written in an unusual way\n"
     assert (project / "odd.yml").read_text() == odd
 
 
@@ -160,7 +160,7 @@ def test_a_link_out_of_the_folder_is_left_alone(mlctl: Run, project: Path) -> No
     (inside / "own-link.yml").symlink_to(inside / "deep" / "own.yml")
     done = mlctl("fmt", "inside")
     assert done.code == 0
-    assert "inside/link.yml: left as it is, a link leads out of the folder" in done.err
+    assert "inside/link.yml: unchanged, a link points outside the folder" in done.err
     assert outside.read_text() == MESSY
     assert (inside / "deep" / "own.yml").read_text() == NEAT
     assert mlctl("fmt", "inside/link.yml").out == "inside/link.yml\n"

@@ -68,7 +68,7 @@ def test_nothing_is_overwritten(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text("mine")
     done = mlctl("init", "training")
     assert done.code == 1
-    assert "job.yml is there already: name another folder with --to" in done.err
+    assert "job.yml exists already: name another folder with --to" in done.err
     assert (tmp_path / "job.yml").read_text() == "mine"
     assert not (tmp_path / "cluster.yml").exists()
 

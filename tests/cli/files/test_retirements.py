@@ -47,7 +47,7 @@ def test_what_is_shown_retires_within_the_time(
     (tmp_path / "a.yml").write_text("size: Standard_D2_v2\nother: Standard_F4s_v2\n")
     done = mlctl("retirements", *flags, "-o", "json")
     if sizes is None:
-        assert (done.code, "is no time ahead" in done.err) == (2, True)
+        assert (done.code, "is not a time ahead" in done.err) == (2, True)
     else:
         assert [entry["name"] for entry in done.json["retirements"]] == sizes
 

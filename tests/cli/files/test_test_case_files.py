@@ -57,7 +57,7 @@ def test_an_error_has_to_be_expected_at_its_place_and_leaves_no_plan(
     done = mlctl("test")
     assert "not found: MLC103 cpu.yml:5" in done.out
     assert "not expected: MLC103 cpu.yml:6" in done.out
-    assert "there is no plan: the files have errors" in done.out
+    assert "no plan: the files have errors" in done.out
     (tmp_path / "own.test.yml").write_text(HEAD + text.format("MLC103 cpu.yml:6"))
     assert "not found" not in mlctl("test").out
 

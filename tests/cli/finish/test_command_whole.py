@@ -114,7 +114,7 @@ def test_a_deployed_pipeline_component_is_a_job_that_each_run_does_all_of(
     line = ("finish", "-n", "word-count-batch", "--input", str(tmp_path / "texts"))
     done = mlctl(*line, *WORK, "--policy", "dedicated")
     assert done.code == 0, done.err
-    assert "each run does all of, on word-count-batch/word-count-pipeline" in done.out
+    assert "every run does as a whole, on word-count-batch/word-count-pipeline" in done.out
     log = mlctl("finish", "log", "night").out
     assert "making batch-deployment/word-count-batch/word-count-pipeline-dedicated" in log
     shown = mlctl("job", "show", "-n", "night", "-o", "json").json

@@ -83,7 +83,7 @@ def test_what_cannot_be_forecast_leaves_the_plan_as_it_is(mlctl: Run, sample: Pa
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("--files", "9"), "--files is about a forecast: say --simulate too"),
+        (("--files", "9"), "--files is about a forecast: add --simulate"),
         (("--simulate",), "--simulate needs --files N"),
         (("--simulate", "--files", "9"), "--simulate needs --seconds-per-file S"),
         (("--simulate", "--destroy"), "--simulate and --destroy exclude each other"),

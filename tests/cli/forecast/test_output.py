@@ -38,7 +38,7 @@ def test_on_a_terminal_a_line_says_after_a_second_how_many_histories_there_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = shown(monkeypatch, [0.5, 1.5], Terminal())
-    assert text.startswith("\r\x1b[K20 histories carried out")
+    assert text.startswith("\r\x1b[K20 histories simulated")
     assert text.endswith("\r\x1b[K")
 
 

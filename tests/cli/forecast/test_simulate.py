@@ -128,7 +128,7 @@ def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
         ((), "the amount of work is unknown"),
         (("--files", "0", "--seconds-per-file", "1"), "the number of files must be 1 or more"),
         (("--files", "10"), "the duration of the work is unknown"),
-        ((*FILES, "--mini-batches", "3"), "give one of them"),
+        ((*FILES, "--mini-batches", "3"), "exclude each other"),
         ((*FILES, "--policy", "hope"), "`hope` is not a policy; use resubmit"),
         ((*FILES, "--policy", "deadline"), "--policy deadline needs a --deadline"),
         ((*FILES, "--deployment", "batch-deployment/a/b"), "no deployment batch-deployment/a/b"),
@@ -217,7 +217,7 @@ def test_a_forecast_says_what_it_hangs_on(mlctl: Run, sample: Path) -> None:
     assert ratio["high"]["cost_difference"]["low"] > 0
     told = mlctl("simulate", sample, *flags).out
     assert "Besides the price of low priority the cost depends most on " in told
-    assert "low_priority_price" not in told.split("hangs most on")[1].split(".\n")[0]
+    assert "low_priority_price" not in told.split("depends most on")[1].split(".\n")[0]
     assert "What it depends on" in mlctl("simulate", sample, *flags, "-o", "html").out
 
 
@@ -284,7 +284,7 @@ def test_a_forecast_that_is_stopped_tells_what_it_has_learned(
     flags = ("--files", "60", "--seconds-per-file", "60", "-o", output)
     done = mlctl("simulate", sample, *flags)
     assert done.code == 1
-    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    assert "stopped: the numbers are those of the histories simulated" in done.err
     table = re.sub("[,<]", " ", done.out.split("ssumptions")[0]).replace("p_dedicated", "")
     assert [name for name in ROWS if name in table] == ROWS[:shown]
 
@@ -296,7 +296,7 @@ def test_a_study_stopped_at_what_it_hangs_on_tells_the_rest(
     flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "50", "--sensitivity")
     done = mlctl("simulate", sample, *flags)
     assert done.code == 1
-    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    assert "stopped: the numbers are those of the histories simulated" in done.err
     assert "Dedicated takes" in done.out
     assert "What it depends on" not in done.out
 

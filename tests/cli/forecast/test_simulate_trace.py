@@ -121,14 +121,17 @@ def test_a_file_that_is_no_trace_is_refused(mlctl: Run, sample: Path, text: str,
 
 def test_flags_say_where_something_begins_that_is_there(mlctl: Run, sample: Path) -> None:
     for flags, why in (
-        (("--start", "any", "--start", "available"), "--start says the same twice"),
-        (("--start", "noon"), "`noon` is no moment"),
+        (
+            ("--start", "any", "--start", "available"),
+            "--start takes one time of day and one moment",
+        ),
+        (("--start", "noon"), "`noon` is not a moment"),
         (("--start", "08:30"), "--start HH:MM is for weather that follows the hours"),
     ):
         done = mlctl("simulate", sample, *JOB, *flags)
         assert (done.code, why in done.err) == (1, True), done.err
     refused = mlctl("local", "preemption", "set", "--weather", blocks())
-    assert (refused.code, "is a trace: give it by --trace" in refused.err) == (2, True)
+    assert (refused.code, "is a trace: use --trace" in refused.err) == (2, True)
 
 
 def test_weather_of_the_hours_begins_at_the_time_of_day(mlctl: Run, sample: Path) -> None:

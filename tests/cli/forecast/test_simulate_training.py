@@ -241,7 +241,7 @@ def test_a_forecast_of_a_training_that_is_stopped_tells_what_it_has_learned(
     stopped_after(monkeypatch, 2)
     done = mlctl("simulate", "training", *files, *WORK, "--runs", "400", "-o", "json")
     assert done.code == 1
-    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    assert "stopped: the numbers are those of the histories simulated" in done.err
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(done.json)
     assert [(row["name"], row["runs"]) for row in done.json["rows"]] == [("calm", 50)]
     assert done.json["intervals"] is None

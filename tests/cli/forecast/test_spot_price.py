@@ -87,7 +87,7 @@ def test_a_list_may_say_the_rate_alone(mlctl: Run, sample: Path, tmp_path: Path)
         (["--spot-price", "0.1..1e999"], "neither now, nor LOW..HIGH"),
         (["--spot-price", "1.2.3..4"], "neither now, nor LOW..HIGH"),
         (["--spot-price", "nowhere.csv"], "No such file"),
-        (["--spot-price", "now", "--low-priority-ratio", "1"], "say the same"),
+        (["--spot-price", "now", "--low-priority-ratio", "1"], "exclude each other"),
     ],
 )
 def test_what_is_no_rate_is_refused(mlctl: Run, sample: Path, flags: list[str], why: str) -> None:

@@ -87,7 +87,7 @@ def test_advice_about_what_is_live_writes_no_file(mlctl: Run, applied: Path) -> 
         (("--deployment", "a/b"), "no deployment batch-deployment/a/b is in the files or the"),
         (("--deployment", "a/b"), f"there is batch-deployment/{NAME}"),
         (("--deployment", "a"), "there is no endpoint `a`"),
-        (("--deployment", "a/"), "`a/` is no deployment: write ENDPOINT/NAME"),
+        (("--deployment", "a/"), "`a/` is not a deployment: write ENDPOINT/NAME"),
         (("--seconds-per-file", "1000"), f"batch-deployment/{NAME} in the workspace: a mini-batch"),
         (("--override", "compute.size=Standard_Q"), "the price of `Standard_Q` is unknown"),
     ],

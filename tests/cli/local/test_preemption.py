@@ -79,10 +79,10 @@ def test_outages_have_the_spread_that_is_asked_for(cloud: Run) -> None:
 
 OUT = ("local", "capacity", "set", "--outages")
 BAD = [
-    ((*SET, "--weather", "hurricane"), "none of calm"),
-    ((*SET, "--weather", "band:5-9"), "none of 0-5"),
+    ((*SET, "--weather", "hurricane"), "one of calm"),
+    ((*SET, "--weather", "band:5-9"), "one of 0-5"),
     ((*SET, "--weather", "bad.json"), "`shapes`"),
-    ((*SET, "--weather", "calm", "--none"), "nothing else"),
+    ((*SET, "--weather", "calm", "--none"), "use --none alone"),
     ((*SET, "--weather", "calm", "--start", "25:00"), "HH:MM"),
     ((*SET, "--weather", "calm", "--start", "8.30"), "HH:MM"),
     ((*SET, "--poisson", "1", "--start", "08:30"), "--weather"),

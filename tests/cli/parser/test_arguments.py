@@ -84,14 +84,14 @@ def test_a_flag_that_is_not_known_is_refused_with_the_nearest() -> None:
 def test_a_command_that_is_not_known_is_refused_with_the_nearest() -> None:
     assert "'creat' is misspelled or not recognized" in refused("compute creat")
     assert "Did you mean `compute`?" in refused("computes list")
-    assert "There is: create, update, show" in refused("compute zzz")
+    assert "Choose from: create, update, show" in refused("compute zzz")
 
 
 def test_why_a_flag_of_az_is_not_here_is_said() -> None:
     line = ["model", "update", "-n", "m", "--no-flag", "r"]
-    with pytest.raises(UsageError, match="--no-flag is not here: registries"):
+    with pytest.raises(UsageError, match="--no-flag is not supported: registries"):
         read(line, ROOT, {"--no-flag": "registries"})
-    with pytest.raises(UsageError, match="--no-flag is not here: written to"):
+    with pytest.raises(UsageError, match="--no-flag is not supported: written to"):
         read(line, ROOT, {"model update --no-flag": "written to", "--no-flag": "x"})
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.shell.output import compiled
+from mlctl.cli.shell.output import compile_query
 from tests.builders.shell import Run
 
 CREATE = ("compute", "create", "--name", "cpu", "--type", "amlcompute", "--max-instances", "2")
@@ -55,4 +55,4 @@ def test_a_query_that_is_waited_for_is_checked_too(mlctl: Run) -> None:
 def test_every_query_finds_something_or_is_invalid(query: str) -> None:
     data = {"name": "cpu", "tags": None, "a": [1, "x", {"b": 1e400}]}
     with suppress(InvalidValue):
-        assert compiled(query).search(data) is not NotImplemented
+        assert compile_query(query).search(data) is not NotImplemented

@@ -54,7 +54,7 @@ def test_a_variable_that_names_another_workspace_than_the_project_is_refused(
     tmp_path: Path, place: str
 ) -> None:
     found = settings(tmp_path, "mlctl.yml", place)
-    with pytest.raises(ScopeError, match=f"says `{place}`; unset the variable, or say which"):
+    with pytest.raises(ScopeError, match=f"says `{place}`; unset the variable, or decide"):
         found.scope("local", {})
     assert found.scope("local", {"resource_group": "flag"}).resource_group == "flag"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlctl import files
-from mlctl.cli.shell.streams import reading_shown
+from mlctl.cli.shell.streams import show_reading
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 def read(path: Path, stream: io.StringIO, seconds_a_look: float) -> str:
     """What the stream shows of reading a file, by a clock that goes on at every look."""
     looks = count()
-    with reading_shown(stream, clock=lambda: next(looks) * seconds_a_look):
+    with show_reading(stream, clock=lambda: next(looks) * seconds_a_look):
         for _ in files.chunks(path):
             pass
     return stream.getvalue()

@@ -28,7 +28,7 @@ File = tuple[PurePosixPath, str]
 
 
 def files_of(job: JobRecord) -> Iterator[File]:
-    """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
+    """Return every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
     view, results = job.view, job.row.note.get("results")
     if results and view.mini_batches is None:
         yield from _run_files(job, Path(str(results)))
@@ -51,7 +51,7 @@ def files_of(job: JobRecord) -> Iterator[File]:
 
 
 def write_results(folder: Path, rows: Sequence[Sequence[str]], appends: bool) -> None:  # noqa: FBT001
-    """Write the rows of all mini-batches of a job, where its deployment appends them.
+    """Write the rows of all mini-batches of a job to the file to which its deployment appends.
 
     Raises:
         OSError: they cannot be written.
@@ -62,7 +62,7 @@ def write_results(folder: Path, rows: Sequence[Sequence[str]], appends: bool) ->
 
 
 def _read_results(folder: Path, completed: int, name: str) -> Iterator[File]:
-    """What code has predicted in so many mini-batches, what it has written, what it has printed.
+    """Read what code predicted in so many mini-batches, what it wrote, and what it printed.
 
     Bytes that are no text are surrogates, which `surrogateescape` makes bytes again.
     """
@@ -80,7 +80,7 @@ def _read_results(folder: Path, completed: int, name: str) -> Iterator[File]:
 
 
 def _run_files(job: JobRecord, folder: Path) -> Iterator[File]:
-    """What the code of a job or step has printed, once it began, and what it has left at its end.
+    """Return what the code of a job or step printed, if it began, and what it left at its end.
 
     `./outputs` and `./logs` are kept of a job that failed, too; its named outputs are not.
     """
@@ -102,7 +102,7 @@ def _run_files(job: JobRecord, folder: Path) -> Iterator[File]:
 
 
 def logged(job: JobRecord, now: float) -> list[tuple[float, MetricValue]]:
-    """What the code of a job has logged by MLflow until `now`: seconds since it was submitted.
+    """Return what a job's code logged by MLflow until `now`, by seconds since submission.
 
     Runs that it has begun within its own have metrics of their own.
     """
@@ -121,7 +121,7 @@ def logged(job: JobRecord, now: float) -> list[tuple[float, MetricValue]]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The files in a folder, those behind links among them: outputs of jobs are links."""
+    """Return the files in a folder, including those behind links: outputs of jobs are links."""
     for at, _, names in os.walk(folder, followlinks=True):
         yield from (Path(at, name) for name in names if Path(at, name).is_file())
 
@@ -131,14 +131,14 @@ def _text(path: Path) -> str:
 
 
 def _file_name(job: JobRecord) -> str:
-    """By the invocation, else by the deployment."""
+    """Return the file's name from the invocation, else from the deployment."""
     by_deployment = job.row.note.get("work", {}).get("output_file_name", DEFAULT_FILE)
     name = job.row.note.get("outputFileName") or by_deployment
     return PurePosixPath(str(name)).name or DEFAULT_FILE
 
 
 def _pipeline_files(job: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
-    """Of a pipeline how its steps stand, and once it has completed its outputs."""
+    """Return the states of a pipeline's steps, and its outputs once it has completed."""
     yield from _executionlogs(statuses)
     if job.view.status is JobStatus.COMPLETED:
         for name in job.row.note.get("outputs") or {}:
@@ -191,7 +191,7 @@ def _checkpoints(row: JobRow, now: TrainingProgress) -> Iterator[int]:
 
 
 def _last_run(now: TrainingProgress) -> list[tuple[float, int]]:
-    """The metrics of the last run, which begins where the step falls back."""
+    """Return the metrics of the last run, which begins where the step falls back."""
     run: list[tuple[float, int]] = []
     for at, step in now.metrics:
         if run and step <= run[-1][1]:

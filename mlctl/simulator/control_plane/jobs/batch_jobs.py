@@ -79,7 +79,7 @@ def invoke(
 def name_of(
     transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
 ) -> str:
-    """The name of an invocation's job: one is made up where none is given."""
+    """Return the name of an invocation's job: given or generated."""
     return str(invocation.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
 
 
@@ -98,7 +98,7 @@ def ensure_in_engine(
 def deployment_of(
     transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
 ) -> StoredResource:
-    """The deployment that an invocation names, or else the default one.
+    """Return the deployment that an invocation names, or else the default one.
 
     Raises:
         ServiceError: there is none (404, 400), or it cannot take jobs (409).
@@ -122,7 +122,7 @@ def deployment_of(
 
 
 def compute_of(deployment: StoredResource, state: WorkspaceState) -> Address:
-    """The cluster that a deployment's jobs run on.
+    """Return the cluster that a deployment's jobs run on.
 
     Raises:
         ServiceError: it names none of this workspace.
@@ -138,7 +138,7 @@ def compute_of(deployment: StoredResource, state: WorkspaceState) -> Address:
 
 
 def address_in(state: WorkspaceState, text: str, kind: str) -> Address | None:
-    """The address that a text names in this workspace; None if it names nothing there."""
+    """Return the address that a text names in this workspace; None if it names nothing here."""
     reference = Reference.parse(f"azureml:{text}" if text.startswith("/") else text, kind)
     if reference is None or reference.within(state.scope).scope is not None:
         return None
@@ -148,7 +148,7 @@ def address_in(state: WorkspaceState, text: str, kind: str) -> Address | None:
 def _engine_fields(
     deployment: Mapping[str, Data], job: Mapping[str, Data], workload: Workload
 ) -> dict[str, Any]:
-    """The fields of the engine's specification: the job's values, or else the deployment's."""
+    """Return the engine's fields: the job's values, or else the deployment's."""
     work: dict[str, Any] = {
         "files": workload.files or 0,
         "workload": workloads.batch_work(workload),
@@ -175,7 +175,7 @@ _WHOLE = (
 
 
 def _notice(spec: BatchSpec, cluster: Cluster) -> dict[str, Data]:
-    """R3: the notice of a job that asks for more nodes than its cluster may have."""
+    """R3: return the notice of a job that requests more nodes than its cluster may have."""
     limit = cluster.spec.max_instances
     if spec.instance_count <= limit:
         return {}
@@ -187,7 +187,7 @@ def _notice(spec: BatchSpec, cluster: Cluster) -> dict[str, Data]:
 def invocation_note(
     invocation: Invocation, cluster: Address, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
-    """The properties of the job's body that are not of the engine."""
+    """Return the properties of the job's body that the engine does not use."""
     free = arm_body.section(invocation.body, "properties")
     return {
         "displayName": name,

@@ -1,4 +1,4 @@
-"""Expressions of pipelines: what steps take from their pipeline and from each other."""
+"""Expressions of pipelines: what steps need from their pipeline and from each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_PIPELINE = re.compile(r"\$\{\{\s*parent\.inputs\.([^}\s]+)\s*\}\}")
 
 
 def needed_steps(step: str, node: Data, steps: Mapping[str, Data]) -> tuple[str, ...]:
-    """The steps whose outputs a step takes, in the order in which the pipeline declares them.
+    """Return the steps whose outputs a step needs, in the order of the pipeline.
 
     Raises:
         ServiceError: it takes an output of a step that there is not.
@@ -27,7 +27,7 @@ def needed_steps(step: str, node: Data, steps: Mapping[str, Data]) -> tuple[str,
 
 
 def with_inputs(data: Data, inputs: Mapping[str, str]) -> Data:
-    """The data with references to pipeline inputs replaced; unknown ones stay."""
+    """Replace references to pipeline inputs in the data; unknown ones stay."""
     match data:
         case str():
             return _OF_PIPELINE.sub(lambda match: inputs.get(match[1], match[0]), data)
@@ -40,7 +40,7 @@ def with_inputs(data: Data, inputs: Mapping[str, str]) -> Data:
 
 
 def with_outputs(inputs: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
-    """The inputs of a step with the keys of other steps in place of those."""
+    """Replace expressions by the keys of other steps in the inputs of a step."""
 
     def of_key(match: re.Match[str]) -> str:
         return f"{keys.get(match[1], match[1])}/{match[2]}"
@@ -49,7 +49,7 @@ def with_outputs(inputs: Mapping[str, str], keys: Mapping[str, str]) -> dict[str
 
 
 def input_texts(values: Mapping[str, Data], declared: Mapping[str, Data]) -> dict[str, str]:
-    """The values of inputs as texts: what is given, or else the defaults of the declarations."""
+    """Return the values of inputs as texts: given ones, or else declared defaults."""
     texts = {
         name: str(declaration["default"])
         for name, declaration in declared.items()

@@ -1,4 +1,4 @@
-"""Jobs that people submit: by ARM's type of job, and those of the classic batch service."""
+"""Submit jobs: by ARM's type of job, and those of the classic batch service."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Checked(Exception): ...
 
 
 def check(workspace: WorkspaceHandle, request: JobRequest) -> str:
-    """The name of the job that `create` would submit; nothing of it is kept.
+    """Return the name of the job that `create` would submit; nothing is stored.
 
     Raises:
         ServiceError: as `create`.
@@ -143,6 +143,6 @@ def submit_pool_job(
 
 
 def set_shared_queue(workspace: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
-    """How the shared queue behaves."""
+    """Set how the shared queue behaves."""
     with replay.transaction(workspace.store) as transaction, records.translate_refusals(0):
         replay.run_command(transaction, SetSharedQueue(tenancy))

@@ -56,7 +56,7 @@ def follow(
 
 
 def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
-    """The events of a job and its cluster, from submission to the end, as lines of JSON.
+    """Return the events of a job and its cluster, from submission to the end, as lines of JSON.
 
     Times are in seconds since submission: the lines depend on the commands and the seed, not on how
     long earlier operations took.
@@ -67,7 +67,7 @@ def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
 
 
 def line_since(start: float, event: LoggedEvent) -> str:
-    """An event as a line of JSON: times in seconds since `start`, names as in the workspace."""
+    """Return an event as a line of JSON: times in seconds since `start`, the workspace's names."""
     return _since(start, with_resource_names(event)).line()
 
 
@@ -89,7 +89,7 @@ def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEven
 
 
 def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int, str, float]]:
-    """The metrics of a training job: (run, seconds since its submission, step, metric, value).
+    """Return a training job's metrics: (run, seconds since submission, step, metric, value).
 
     Runs append to the metrics, so steps repeat ("The re-started job will then append to the
     metrics"). Only what a user's code has logged has names and values.
@@ -134,7 +134,7 @@ def _progress(
 def _step_names(
     workspace: WorkspaceHandle, events: Iterable[LoggedEvent], view: JobView
 ) -> dict[str, str]:
-    """What people call the steps of a job that events are about, by the engine's names."""
+    """Return the names of steps for people, by the engine's names."""
     steps = {str(event.facts["job"]) for event in events if "job" in event.facts} - {view.name}
     with workspace.store.read() as db:
         state = workspace.state(db)
@@ -147,7 +147,7 @@ def _step_names(
 
 
 def _with_step(event: LoggedEvent, names: Mapping[str, str]) -> LoggedEvent:
-    """An event with the name of the step that it is about."""
+    """Return an event with the name of the step that it is about."""
     name = names.get(str(event.facts.get("job")))
     facts = event.facts if name is None else {"part": name, **event.facts}
     return LoggedEvent(event.at, event.event, facts)
@@ -162,14 +162,14 @@ def _concerns(event: LoggedEvent, view: JobView) -> bool:
 
 
 def _since(start: float, event: LoggedEvent) -> LoggedEvent:
-    """An event with times since `start`, rounded to microseconds to remove floating-point noise."""
+    """Return an event with times since `start`, rounded to microseconds."""
     began = event.facts.get("began")
     moments = {"began": round(began - start, 6)} if isinstance(began, float) else {}
     return LoggedEvent(round(event.at - start, 6), event.event, {**event.facts, **moments})
 
 
 def with_resource_names(event: LoggedEvent) -> LoggedEvent:
-    """An event with names of the workspace in place of the engine's."""
+    """Replace the engine's names in an event by the workspace's."""
     facts = {
         key: command_log.resource_name(value) if key in _NAMES and isinstance(value, str) else value
         for key, value in event.facts.items()

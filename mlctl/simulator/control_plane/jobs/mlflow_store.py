@@ -1,4 +1,4 @@
-"""MLflow's file store, in which a job that runs here logs: the run that it is begun with, and more.
+"""MLflow's file store, to which a local job logs: the run that it is started with, and others.
 
 STORE/EXPERIMENT/RUN/{metrics,params,tags}/NAME     a file for each; of a metric a line per value
 STORE/EXPERIMENT/models/ID/{meta.yaml,artifacts}    the models that MLflow 3 keeps by themselves
@@ -47,7 +47,7 @@ user_id: ''
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:
-    """A value that was logged: `at` in milliseconds of the wall clock."""
+    """A logged value: `at` in milliseconds of the wall clock."""
 
     name: str
     value: float
@@ -65,28 +65,28 @@ class StoredRun:
 
     @property
     def began(self) -> int:
-        """When it began, in milliseconds; 0 where that was not written."""
+        """Return when it began, in milliseconds; 0 if unknown."""
         return int(text) if (text := self.meta.get("start_time", "")).isdecimal() else 0
 
     @property
     def parent(self) -> str | None:
-        """The run in which it was begun."""
+        """Return the run in which it was started."""
         return self.tags.get(_PARENT)
 
     @property
     def metrics(self) -> list[MetricValue]:
-        """The values of all metrics, each metric's in the order in which they were logged."""
+        """Return the values of all metrics, each in the order in which they were logged."""
         files = _files(self.folder / "metrics")
         return [value for name, file in files for value in metric_values(name, file)]
 
     @property
     def params(self) -> dict[str, str]:
-        """The parameters by their names."""
+        """Return the parameters by name."""
         return {name: _text(file) for name, file in _files(self.folder / "params")}
 
     @property
     def tags(self) -> dict[str, str]:
-        """The tags by their names."""
+        """Return the tags by name."""
         return {name: _text(file) for name, file in _files(self.folder / "tags")}
 
 
@@ -113,14 +113,14 @@ def sets_experiment(code: Path) -> bool:
 
 
 def runs(folder: Path) -> Iterator[StoredRun]:
-    """The runs in the store of a job's folder, in the order in which they began."""
+    """Return the runs in the store of a job's folder, in the order in which they began."""
     places = [path.parent for path in (folder / FOLDER).glob("*/*/metrics")]
     stored = [StoredRun(place.name, place, _meta(place)) for place in places]
     yield from sorted(stored, key=lambda run: (run.began, run.id))
 
 
 def gather(folder: Path, artifacts: Path) -> None:
-    """Link what was not logged to the folder `artifacts` of a job to it, where nothing is yet.
+    """Link other logged files into the `artifacts` folder of a job, unless names are taken.
 
     That is what MLflow 3 keeps as models, and the artifacts of runs that the job has begun itself.
     """
@@ -138,7 +138,7 @@ def gather(folder: Path, artifacts: Path) -> None:
 
 
 def metric_values(name: str, file: Path) -> Iterator[MetricValue]:
-    """The values in the file of a metric: a time, a value and a step on each line."""
+    """Read the values in a metric's file: a time, a value and a step on each line."""
     for line in _text(file).splitlines():
         words = line.split()
         with suppress(ValueError, IndexError):  # half a line
@@ -151,7 +151,7 @@ def _meta(folder: Path) -> dict[str, str]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The files in a folder by their names, in which MLflow has slashes as folders."""
+    """Return the files in a folder by name, in which MLflow uses folders for slashes."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path

@@ -1,4 +1,4 @@
-"""Steps of pipelines as ARM has them, and what the engine is to run for one.
+"""Steps of pipelines as ARM has them, and their specifications for the engine.
 
 A step names a component, which says what the step does not; one of a registry is known by its id
 alone, and taken for a command.
@@ -40,7 +40,7 @@ class PipelineNode:
 
     @property
     def kind(self) -> str:
-        """What it runs: `command`, `parallel`, `sweep`, `pipeline`, `spark`, `automl`."""
+        """Return what it runs: `command`, `parallel`, `sweep`, `pipeline`, `spark`, `automl`."""
         return str(self.data.get("type") or self.component.get("type") or "command")
 
     @property
@@ -50,35 +50,35 @@ class PipelineNode:
 
     @property
     def job_type(self) -> str:
-        """ARM's type of the job."""
+        """Return ARM's type of the job."""
         return {"pipeline": "Pipeline", "sweep": "Sweep"}.get(self.kind, "Command")
 
     @property
     def component_id(self) -> str | None:
-        """The id of its component."""
+        """Return the id of its component."""
         reference = self.data.get("componentId") or self.data.get("component")
         return str(reference) if isinstance(reference, str) else None
 
     @property
     def component_version(self) -> str:
-        """The last part of that id, by which anonymous components differ."""
+        """Return the last part of that id, by which anonymous components differ."""
         return (self.component_id or self.step).rpartition("/")[2]
 
     @property
     def module(self) -> str:
-        """The name of its component."""
+        """Return the name of its component."""
         unversioned = (self.component_id or "").partition("/versions/")[0]
         return str(self.component.get("name") or unversioned.rpartition("/")[2] or self.step)
 
     @property
     def compute(self) -> str:
-        """The cluster that it names, or "": what its pipeline runs on."""
+        """Return the cluster that it names, or "" for its pipeline's."""
         text = str(self.data.get("computeId") or self.data.get("compute") or "")
         return "" if text.startswith("$") else text
 
     @property
     def declared_outputs(self) -> dict[str, Data]:
-        """Its outputs: those of its component, and what the step says of them."""
+        """Return its outputs: those of its component, overridden by the step's."""
         return {
             **arm_body.section(self.component, "outputs"),
             **arm_body.section(self.data, "outputs"),
@@ -86,16 +86,16 @@ class PipelineNode:
 
     @property
     def own_fields(self) -> dict[str, Data]:
-        """What the step itself says of its work."""
+        """Return the step's own settings of its work."""
         return {key: value for key, value in self.data.items() if key not in _PLACES}
 
     def setting(self, name: str) -> Data:
-        """A setting of the step, or else of its component."""
+        """Return a setting of the step, or else of its component."""
         value = self.data.get(name)
         return self.component.get(name) if value is None else value
 
     def section(self, name: str) -> dict[str, Data]:
-        """Settings in a group: the step's, and its component's where it says nothing."""
+        """Return a group of settings: the step's, completed by its component's."""
         settings = {
             key: value
             for key, value in arm_body.section(self.data, name).items()
@@ -117,7 +117,7 @@ class NodeContext:
 def read(
     db: Connection, state: WorkspaceState, step: str, data: Data, inputs: Mapping[str, str]
 ) -> PipelineNode:
-    """A step of a pipeline whose inputs are `inputs`.
+    """Read a step of a pipeline whose inputs are `inputs`.
 
     Raises:
         ServiceError: it is no step that runs here, or its component does not exist (404).
@@ -140,7 +140,7 @@ def read(
 
 
 def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[str, Data]:
-    """The spec of a component; empty for one of a registry.
+    """Return the spec of a component; empty for one of a registry.
 
     Raises:
         ServiceError: the workspace has none of that name (404).
@@ -156,7 +156,7 @@ def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[s
 
 
 def unrolled(steps: Mapping[str, Data], inputs: Mapping[str, str]) -> dict[str, Data]:
-    """The steps of a pipeline whose inputs are `inputs`, with rounds in place of loops.
+    """Return the steps of a pipeline whose inputs are `inputs`, with loops unrolled.
 
     Raises:
         ServiceError: a step of control flow cannot be read.
@@ -168,7 +168,7 @@ def unrolled(steps: Mapping[str, Data], inputs: Mapping[str, str]) -> dict[str, 
 
 
 def sort_steps(steps: Mapping[str, Data]) -> list[str]:
-    """The steps, each after those that it needs.
+    """Sort the steps: each comes after those that it needs.
 
     Raises:
         ServiceError: they wait for each other, or need one that there is not.
@@ -184,7 +184,7 @@ def sort_steps(steps: Mapping[str, Data]) -> list[str]:
 def leaf(
     run: NodeContext, node: PipelineNode, workload: Workload, *, ran: bool = False
 ) -> tuple[TrainingSpec | BatchSpec, ClusterSpec | None]:
-    """What the engine runs for a command or parallel step, and its own cluster if it has one.
+    """Return what the engine runs for a command or parallel step, and its own cluster if any.
 
     A parallel step whose code `ran` is measured as a whole, as a command is.
     """
@@ -214,7 +214,7 @@ def leaf(
 
 
 def _mini_batch_size(node: PipelineNode) -> int:
-    """How many files a mini-batch has; that of a table is in bytes, which says nothing of them."""
+    """Return the files in a mini-batch; a table's size is in bytes, which does not say."""
     data = re.fullmatch(r"\$\{\{\s*inputs\.(\w+)\s*\}\}", str(node.setting("input_data") or ""))
     name = data[1] if data else ""
     given_input = arm_body.section(arm_body.section(node.data, "inputs"), name)
@@ -225,7 +225,7 @@ def _mini_batch_size(node: PipelineNode) -> int:
 
 
 def training_properties(run: NodeContext, node: PipelineNode) -> dict[str, Data]:
-    """ARM's properties of the job that a step is: where it runs, how wide and how long."""
+    """Return ARM's properties of a step's job: where it runs, how wide and how long."""
     resources, limits = node.section("resources"), node.section("limits")
     queue = node.section("queue_settings")
     return {
@@ -240,7 +240,7 @@ def training_properties(run: NodeContext, node: PipelineNode) -> dict[str, Data]
 
 
 def seconds_of(value: Data) -> str | None:
-    """A time limit as ISO 8601; components have seconds."""
+    """Convert a time limit to ISO 8601; components have seconds."""
     if value in (None, ""):
         return None
     text = str(value)
@@ -248,7 +248,7 @@ def seconds_of(value: Data) -> str | None:
 
 
 def _whole(value: Data, default: int, least: int, name: str) -> int:
-    """A whole number that a component may have as text."""
+    """Read a whole number that a component may have as text."""
     if value in (None, ""):
         return default
     number = int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else value

@@ -66,7 +66,7 @@ def _steps(
     properties: Mapping[str, Data],
     component: Mapping[str, Data],
 ) -> dict[str, Data]:
-    """The steps of a pipeline job: its own, those of its component, or of its component's job.
+    """Return the steps of a pipeline job: its own, its component's, or its component's job's.
 
     A component without known steps (of a registry, a command) is one step.
     """
@@ -83,7 +83,7 @@ def _steps(
 
 @dataclass(frozen=True, slots=True)
 class PipelineContext:
-    """Where steps are: the job above them, their path from the outermost, and what they inherit."""
+    """Where steps are: the job above them, their path from the outermost, inherited settings."""
 
     parent: str
     path: str
@@ -104,7 +104,7 @@ class _Plan:
     rows: list[JobRow] = field(default_factory=list)
 
     def group(self, name: str, steps: Mapping[str, Data], outer: PipelineContext) -> GroupSpec:
-        """The steps of a pipeline, and of those within it."""
+        """Plan the steps of a pipeline, and of those within it."""
         if not steps:
             raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
         if self.request.ran:
@@ -118,7 +118,7 @@ class _Plan:
         return GroupSpec(self._engine_name(name), declared, goes_on=outer.goes_on)
 
     def _of_code(self, steps: Mapping[str, Data], outer: PipelineContext) -> dict[str, Data]:
-        """The steps that ran where the user's code did; all before it has."""
+        """Return the steps that ran where the user's code did; all if it has not run."""
         steps = pipeline_nodes.unrolled(steps, outer.inputs)
         paths = [name for name in self.request.ran if name]
         prefix = f"{outer.path}/".replace("/", ".")[1:]
@@ -210,7 +210,7 @@ def _goes_on(settings: Mapping[str, Data]) -> bool:
 
 
 def _run_properties(settings: Mapping[str, Data], compute: Data) -> dict[str, str]:
-    """What the service says of the run of a pipeline (recorded by the tests of azure-ai-ml)."""
+    """Return what the service says of a pipeline's run (recorded by the tests of azure-ai-ml)."""
     default_compute = (
         {"azureml.defaultComputeName": str(compute).rpartition("/")[2]} if compute else {}
     )
@@ -232,7 +232,7 @@ def _run_properties(settings: Mapping[str, Data], compute: Data) -> dict[str, st
 
 @dataclass(frozen=True, slots=True)
 class Reused:
-    """The step that ran, and the pipeline job that it is of."""
+    """The step that ran, and its pipeline job."""
 
     run: str
     pipeline: str
@@ -244,7 +244,7 @@ def is_forced(settings: Mapping[str, Data]) -> bool:
 
 
 def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
-    """What a step is the same by: its component, what it says itself, and its inputs.
+    """Return a step's key for reuse: its component, its own settings, and its inputs.
 
     In `inputs` the outputs of other steps are named by the keys of those. A component that is not
     deterministic is never the same: the key is empty.
@@ -256,7 +256,7 @@ def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
 
 
 def note_reuse(row: JobRow, key: str, reused: Reused | None) -> JobRow:
-    """The row of a step with its key, and with what it reuses (keys of properties as recorded)."""
+    """Return a step's row with its key, and with what it reuses (properties as recorded)."""
     recorded = {}
     if reused is not None:
         recorded = {
@@ -269,7 +269,7 @@ def note_reuse(row: JobRow, key: str, reused: Reused | None) -> JobRow:
 
 
 def find(transaction: replay.EngineTransaction, state: WorkspaceState, key: str) -> Reused | None:
-    """The newest step with that key that has completed, and ran itself."""
+    """Find the newest step with that key that has completed, and ran itself."""
     query = (
         "SELECT name, parent FROM jobs WHERE workspace = ? AND parent IS NOT NULL"
         " AND json_extract(note, '$.reuseKey') = ?"

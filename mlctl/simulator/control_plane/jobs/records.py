@@ -66,14 +66,14 @@ class JobRecord:
 
     @property
     def modified(self) -> float:
-        """When it changed last: it began, ended, or was called something else."""
+        """Return when it last began, ended, or was renamed."""
         moments = (self.view.submitted, self.view.started, self.view.ended)
         return max(
             moment for moment in (*moments, self.row.note.get("changed")) if moment is not None
         )
 
     def body(self, scope: Scope) -> dict[str, Data]:
-        """ARM's JSON of the job, with figures of the simulated cloud under `run`."""
+        """Return ARM's JSON of the job, with figures of the simulated cloud under `run`."""
         row, view = self.row, self.view
         note = {key: value for key, value in row.note.items() if key not in _OWN}
         notice = {"notice": note.pop("notice")} if "notice" in note else {}
@@ -101,7 +101,7 @@ class JobRecord:
 
 
 def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
-    """A job as it is now."""
+    """Return a job as it is now."""
     with replay.current(workspace.store) as world, workspace.store.read() as db:
         state = workspace.state(db)
         return job_record(world, state.id, job_row(db, state, name))
@@ -115,7 +115,7 @@ def list_jobs(
     archived: bool | None = None,
     limit: int | None = None,
 ) -> list[JobRecord]:
-    """The jobs of the workspace (of an endpoint, of a deployment), newest first: at most `limit`.
+    """List at most `limit` jobs of the workspace (or an endpoint or deployment), newest first.
 
     With `archived` only those that are archived, or that are not. Steps and trials are not among
     them: see `children`.
@@ -135,7 +135,7 @@ def list_jobs(
 
 
 def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
-    """The steps of a pipeline or the trials of a sweep, each after those that it needs."""
+    """Return the steps of a pipeline or the trials of a sweep, each after those that it needs."""
     with replay.current(workspace.store) as world, workspace.store.read() as db:
         state = workspace.state(db)
         parent = job_row(db, state, name).name
@@ -157,7 +157,7 @@ def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> Jo
 
 
 def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
-    """Change what a job is called and whether it is archived; what it runs stays."""
+    """Change the name for people and whether a job is archived; what it runs stays."""
     with replay.transaction(workspace.store) as transaction:
         state = workspace.state(transaction.db)
         row = job_row(transaction.db, state, name)
@@ -180,7 +180,7 @@ def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
 
 
 def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
-    """The row of a job.
+    """Return the row of a job.
 
     Raises:
         ServiceError: there is no job of that name (404).
@@ -231,13 +231,13 @@ def submit(
 
 
 def new_name(db: Connection, state: WorkspaceState, prefix: str) -> str:
-    """A name that no job has, derived from the seed and the number of jobs."""
+    """Return an unused name, derived from the seed and the number of jobs."""
     (count,) = db.execute("SELECT count(*) FROM jobs").fetchone()
     return f"{prefix}-{uuid5(NAMESPACE_URL, f'{state.seed}/job/{count}')}"
 
 
 def require_resource(db: Connection, state: WorkspaceState, address: Address) -> StoredResource:
-    """A resource that a job needs.
+    """Return a resource that a job needs.
 
     Raises:
         ServiceError: it does not exist, or is being deleted (404).
@@ -263,7 +263,7 @@ def translate_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
 
 
 def measurements(view: JobView) -> dict[str, Data]:
-    """The figures of a job that are known; the cost is "unknown" without a price."""
+    """Return the known figures of a job; the cost is "unknown" without a price."""
     return {
         "makespan_s": round_figure(view.makespan_s),
         **_work_done(view),
@@ -281,7 +281,7 @@ def measurements(view: JobView) -> dict[str, Data]:
 
 
 def _work_done(view: JobView) -> dict[str, Data]:
-    """The work of a batch or training job, total and done."""
+    """Return the work of a batch or training job, total and done."""
     if view.mini_batches is not None:
         batches = view.mini_batches
         counts = {"total": batches.total, "completed": batches.completed, "failed": batches.failed}
@@ -299,12 +299,12 @@ def _work_done(view: JobView) -> dict[str, Data]:
 
 
 def round_figure(number: float | None) -> float | None:
-    """The number rounded to microseconds, to remove floating-point noise."""
+    """Round to microseconds, to remove floating-point noise."""
     return None if number is None else round(number, 6)
 
 
 def job_record(world: World, workspace_id: int, row: JobRow) -> JobRecord:
-    """A job with the engine's view of it; where the user's code failed, with its own reason."""
+    """Return a job with the engine's view of it; if the user's code failed, with its own reason."""
     view = views.job(world, command_log.engine_name(workspace_id, row.name))
     if view.status is JobStatus.FAILED and row.note.get("failure"):
         view = replace(view, reason=str(row.note["failure"]))

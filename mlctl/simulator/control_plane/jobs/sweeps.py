@@ -1,4 +1,4 @@
-"""Sweep jobs: trials with parameters from a search space, some of them at a time.
+"""Sweep jobs: trials with parameters from a search space, a limited number at a time.
 
 A trial is a training job. What it would measure nobody knows here, so a policy of early termination
 stops a share of the trials after its first evaluation: the share that truncation selection says,
@@ -70,7 +70,7 @@ def submit(
 
 
 def sweep_of_node(run: pipeline_nodes.NodeContext, node: pipeline_nodes.PipelineNode) -> Sweep:
-    """The sweep that a step of a pipeline is."""
+    """Return the sweep of a pipeline's step."""
     algorithm = node.setting("sampling_algorithm")
     return Sweep(
         node.section("search_space"),
@@ -89,7 +89,7 @@ def trials(
     now: float,
     ran: CodeResult | None = None,
 ) -> tuple[GroupSpec, list[JobRow]]:
-    """The trials of the sweep `name` as a job of the engine, and their rows.
+    """Return the trials of the sweep `name` as a job of the engine, and their rows.
 
     Where the user's code `ran`, they are its trials with what it measured.
     """
@@ -129,7 +129,7 @@ def trials(
 
 
 def _sweep_of_job(properties: Mapping[str, Data]) -> Sweep:
-    """The sweep of ARM's properties."""
+    """Read the sweep of ARM's properties."""
     limits = arm_body.section(properties, "limits")
     early = arm_body.section(properties, "earlyTermination")
     words = {word: limits.get(_camel(word)) for word in _WORDS}
@@ -166,7 +166,7 @@ def _time(sweep: Sweep, name: str) -> str | None:
 
 
 def _steps_until_stopped(seed: str, name: str, sweep: Sweep, steps: int) -> int:
-    """How many steps a trial runs, each a measurement that the policy can look at."""
+    """Count the steps that a trial runs, each a measurement that the policy can look at."""
     policy = str(sweep.early.get("policy_type") or sweep.early.get("type") or "")
     if not policy:
         return steps
@@ -179,7 +179,7 @@ def _steps_until_stopped(seed: str, name: str, sweep: Sweep, steps: int) -> int:
 
 
 def samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """Values of the search space for each trial; a grid has an end, other sweeps have none.
+    """Return values of the search space for each trial; only a grid ends.
 
     Raises:
         ServiceError: an entry of the search space is of no known kind.
@@ -202,7 +202,7 @@ def samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
 
 
 def _entry(key: str, entry: Data) -> tuple[str, list[Any]]:
-    """An entry of a search space: `["uniform", [0, 1]]`, or an object with its `type`."""
+    """Read an entry of a search space: `["uniform", [0, 1]]`, or an object with its `type`."""
     if isinstance(entry, list) and entry:
         form, arguments = str(entry[0]), list(entry[1]) if len(entry) > 1 else []
     elif isinstance(entry, Mapping):
@@ -218,7 +218,7 @@ def _entry(key: str, entry: Data) -> tuple[str, list[Any]]:
 
 
 def _sample(random: Random, form: str, arguments: list[Any]) -> Any:
-    """A value of a distribution, as reference-yaml-job-sweep defines them."""
+    """Draw a value of a distribution, as reference-yaml-job-sweep defines them."""
     if form == "choice":
         return random.choice(arguments[0])
     if form == "randint":

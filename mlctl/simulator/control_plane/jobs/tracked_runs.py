@@ -1,4 +1,4 @@
-"""What MLflow's clients have logged to a workspace by HTTP: runs, and their metrics in batches.
+"""What MLflow's clients have logged to a workspace by HTTP: runs, and batches of metrics.
 
 A run has the name of a job, where it is one: what is here is then beside what the job's code has
 left in its file store.
@@ -24,7 +24,7 @@ def log(
     changes: Mapping[str, Mapping[str, Data]],
     metrics: Sequence[MetricValue] = (),
 ) -> None:
-    """Log to a run, which begins with it: `changes` of its `info`, `params` and `tags` by name.
+    """Log to a run, created if new: `changes` of its `info`, `params` and `tags` by name.
 
     Raises:
         ServiceError: 400, a parameter has another value already.
@@ -50,23 +50,23 @@ def log(
 
 
 def find(items: BlobStore, scope: Scope, run: str) -> dict[str, Data] | None:
-    """The `info`, `params` and `tags` of a run; None where nothing was logged to it."""
+    """Return the `info`, `params` and `tags` of a run; None if nothing was logged to it."""
     item = items.find(ItemKind.RUN, f"{scope}/{run}")
     return None if item is None else dict(item.note)
 
 
 def forget(items: BlobStore, scope: Scope, run: str) -> None:
-    """Have a run no more."""
+    """Delete a run."""
     items.delete(ItemKind.RUN, f"{scope}/{run}")
 
 
 def names(items: BlobStore, scope: Scope) -> list[str]:
-    """The runs of a workspace."""
+    """Return the names of the workspace's runs."""
     return [item.name.rpartition("/")[2] for item in items.list(ItemKind.RUN, f"{scope}/")]
 
 
 def metrics(items: BlobStore, scope: Scope, run: str) -> Iterator[MetricValue]:
-    """The values of the metrics of a run, in the order in which they were logged."""
+    """Return the values of the metrics of a run, in the order in which they were logged."""
     for item in items.list(ItemKind.METRICS, f"{scope}/{run}/"):
         for name, value, at, step in item.note:
             yield MetricValue(name, float(value), at, step)

@@ -56,7 +56,7 @@ def _resumed(
     properties: Mapping[str, Data],
     steps: int,
 ) -> int:
-    """How many steps the checkpoint has from which the job goes on: that of an earlier job."""
+    """Return the steps of an earlier job's checkpoint from which the job resumes."""
     name = arm_body.section(properties, "properties").get(RESUMES)
     if not name:
         return 0
@@ -84,7 +84,7 @@ def training_spec(
     properties: Mapping[str, Data],
     workload: Workload,
 ) -> TrainingSpec:
-    """The engine's specification of the job `name` (its name there) from ARM's properties."""
+    """Return the engine's specification of the job `name` (its name there), by ARM's properties."""
     nodes = arm_body.section(properties, "resources").get("instanceCount", 1)
     timeout = arm_body.section(properties, "limits").get("timeout")
     limit_s = parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None
@@ -110,7 +110,7 @@ def nodes_of(
     name: str,
     properties: Mapping[str, Data],
 ) -> tuple[str, ClusterSpec | None]:
-    """The cluster of a job by the engine's name, or "" and nodes that the job gets for itself."""
+    """Return the engine's name of a job's cluster, or "" and the job's own nodes."""
     address = _compute(state, properties)
     machine = _instance(transaction.db, state, address) if address else None
     if address is None or machine is not None:
@@ -121,7 +121,7 @@ def nodes_of(
 
 
 def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
-    """The cluster that a job names; None for a serverless job, and one that runs here."""
+    """Return the cluster that a job names; None for a serverless job, or one that runs here."""
     text = str(properties.get("computeId") or _NO_CLUSTER[0])
     if text.rpartition("/")[2].casefold() in _NO_CLUSTER:
         return None
@@ -132,7 +132,7 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
 
 
 def _instance(db: Connection, state: WorkspaceState, address: Address) -> Mapping[str, Data] | None:
-    """The properties of the compute instance of that name; None if there is none."""
+    """Return the properties of the compute instance of that name; None if there is none."""
     instance = rows.find(db, state.id, Address("compute-instance", address.name))
     return instance.body["properties"]["properties"] if instance else None
 
@@ -143,7 +143,7 @@ def _own_nodes(
     state: WorkspaceState,
     machine: Mapping[str, Data] | None,
 ) -> ClusterSpec:
-    """The nodes that a job gets for itself: serverless ones, or a compute instance."""
+    """Return the nodes that a job gets for itself: serverless ones, or a compute instance."""
     spot = arm_body.section(properties, "queueSettings").get("jobTier") == "Spot"
     vm_size = str(arm_body.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
     if machine is not None:

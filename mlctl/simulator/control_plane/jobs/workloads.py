@@ -43,7 +43,7 @@ _DEFAULT_PART = Workload(steps=10)  # of a pipeline or sweep, whose parts are sm
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSource:
-    """The figures given for a job's work (`by`: how), over those of a stored workload."""
+    """The given figures of a job's work (`by`: how), over those of a stored workload."""
 
     workload: Workload
     name: str
@@ -52,7 +52,7 @@ class WorkloadSource:
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """What came of the user's own code of a job or step: its work as measured, and what is noted.
+    """The result of the user's code for a job or step: its measured work, and notes.
 
     `note` has the folder of its `results`, and the text of a `failure`. `trials` are of a sweep.
     """
@@ -64,7 +64,7 @@ class CodeResult:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job to submit: its name (None: one is made up), ARM's properties, how much work there is.
+    """A job to submit: its name (None: generated), ARM's properties, and its work.
 
     A step of a pipeline has the workload that is stored under its name, or else `workload_name`;
     `workload` goes over both. `ran` is what came of the user's own code, where that was run, by the
@@ -79,7 +79,7 @@ class JobRequest:
 
     @property
     def source(self) -> WorkloadSource:
-        """Where the figures of its work are from."""
+        """Return where the figures of its work are from."""
         return WorkloadSource(self.workload, self.workload_name, "the submission")
 
 
@@ -106,7 +106,7 @@ def save(db: Connection, name: str, workload: Workload) -> None:
 
 
 def find(db: Connection, name: str) -> Workload | None:
-    """The workload of that name, with default figures where none was set."""
+    """Return the workload of that name, with default figures for those not set."""
     row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
     if row is None:
         return DEFAULT_WORKLOAD if name == DEFAULT_NAME else None
@@ -114,13 +114,13 @@ def find(db: Connection, name: str) -> Workload | None:
 
 
 def find_stored(db: Connection, name: str) -> Workload:
-    """What was set of a workload, without the figures that are assumed where nothing was."""
+    """Return what was set of a workload, without default figures."""
     row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
     return _read(json.loads(row[0])) if row is not None else Workload()
 
 
 def get(db: Connection, name: str) -> Workload:
-    """The workload of that name, as `find`.
+    """Return the workload of that name, as `find` does.
 
     Raises:
         ServiceError: there is none (404); lists those that exist.
@@ -134,7 +134,7 @@ def get(db: Connection, name: str) -> Workload:
 
 
 def part_workload(db: Connection, part: str, name: str) -> Workload:
-    """The workload of a step or trial: what is stored under its name, or else `name`."""
+    """Return the workload of a step or trial: stored under its name, or else `name`."""
     stored_names = _stored_names(db)
     if part in stored_names:
         return get(db, part)
@@ -143,7 +143,7 @@ def part_workload(db: Connection, part: str, name: str) -> Workload:
 
 
 def step_time(workload: Workload, limit_s: float | None) -> float:
-    """The time of a step: an assumed one lets a job end well within its own time limit."""
+    """Return the time of a step; an assumed one lets a job end well within its time limit."""
     if workload.seconds_per_step is not None:
         return workload.seconds_per_step
     return _STEP_S if limit_s is None else min(_STEP_S, limit_s / 2 / max(workload.steps or 0, 1))
@@ -157,7 +157,7 @@ def describe(
     *,
     limit_s: float | None = None,
 ) -> dict[str, Data]:
-    """The work of a job in figures, with the source of each in `said_by`.
+    """Return the work of a job in figures, with the source of each in `said_by`.
 
     `part` is the name of a step or trial, `limit_s` the time that the job may take.
     """
@@ -182,7 +182,7 @@ def describe(
 
 
 def names(db: Connection) -> list[str]:
-    """The names of all workloads, the default one first."""
+    """Return the names of all workloads, the default one first."""
     return [DEFAULT_NAME, *(name for name in _stored_names(db) if name != DEFAULT_NAME)]
 
 
@@ -198,7 +198,7 @@ def _read(data: Mapping[str, object]) -> Workload:
 
 
 def batch_work(workload: Workload) -> BatchWork:
-    """The engine's form of a workload."""
+    """Return the engine's form of a workload."""
     return BatchWork(
         workload.seconds_per_file or 0.0,
         workload.seconds_per_mini_batch or 0.0,

@@ -22,7 +22,7 @@ _READ_ONLY = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
 def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
-    """A copy of `body` without read-only keys and nulls, and its `properties`.
+    """Return a copy of `body` without read-only keys and nulls, and its `properties`.
 
     Raises:
         ServiceError: it is not a JSON object with `properties`.
@@ -37,7 +37,7 @@ def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data
 
 
 def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
-    """The object called `name`, without nulls; empty if it is missing.
+    """Return the object called `name`, without nulls; empty if it is missing.
 
     Raises:
         ServiceError: it is not an object.
@@ -53,7 +53,7 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
 def stored_body(
     context: RequestContext, address: Address, old: StoredResource | None, top: dict[str, Data]
 ) -> dict[str, Data]:
-    """The body to store; equal to the old one, with its times, if nothing changed."""
+    """Return the body to store; equal to the old one, with its times, if nothing changed."""
     above, name = (
         (address.parent, address.name) if address.version is None else (None, address.version)
     )
@@ -84,7 +84,7 @@ def stored_body(
 
 
 def enum_value(value: Data, words: Iterable[str], name: str) -> str:
-    """The service's spelling of an enum value, which may come in any letter case.
+    """Return the service's spelling of an enum value, which may come in any letter case.
 
     Raises:
         ServiceError: it is not one of `words`.
@@ -101,7 +101,7 @@ def set_enum(holder: dict[str, Data], name: str, words: Iterable[str], default: 
 
 
 def whole_number(value: Data, least: int, name: str, greatest: int = 2**31 - 1) -> int:
-    """`value` as a whole number between two bounds.
+    """Return `value` as a whole number between two bounds.
 
     Raises:
         ServiceError: it is not one.
@@ -114,7 +114,7 @@ def whole_number(value: Data, least: int, name: str, greatest: int = 2**31 - 1) 
 
 
 def duration(value: Data, name: str) -> str:
-    """An ISO 8601 duration, as .NET writes it: `PT120S` becomes `PT2M`.
+    """Return an ISO 8601 duration as .NET writes it: `PT120S` becomes `PT2M`.
 
     Raises:
         ServiceError: it is not a duration.
@@ -127,7 +127,7 @@ def duration(value: Data, name: str) -> str:
 
 
 def text_map(holder: Mapping[str, Data], name: str, *, empty: bool = True) -> dict[str, str]:
-    """The map of strings called `name`, ordered by key as the service does.
+    """Return the map of strings called `name`, ordered by key as the service does.
 
     Raises:
         ServiceError: it is not a map, or has a null or (unless `empty`) an empty value.
@@ -153,7 +153,7 @@ def normalize_tags(top: dict[str, Data], *, empty: bool = True) -> None:
 
 
 def region_name(text: Data) -> str:
-    """The name of a region: `East US 2` -> `eastus2`."""
+    """Return the name of a region: `East US 2` -> `eastus2`."""
     return re.sub(r"\s", "", str(text)).lower()
 
 
@@ -187,7 +187,7 @@ _SPELLINGS = (
 
 
 def arm_id(text: str) -> str:
-    """An ARM id with its fixed parts in the usual letter case."""
+    """Return an ARM id with its fixed parts in the usual letter case."""
     for pattern, spelling in _SPELLINGS:
         text = pattern.sub(spelling, text)
     return text

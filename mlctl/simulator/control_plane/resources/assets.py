@@ -38,7 +38,7 @@ ADDED: Mapping[str, Mapping[str, Data]] = {
 def accept(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an asset version over `old`.
+    """Return the body to store for a PUT of an asset version over `old`.
 
     Raises:
         ServiceError: the request is not valid; 409 if the version exists with other content.
@@ -80,7 +80,7 @@ def _fill_in(address: Address, properties: dict[str, Data]) -> None:
 
 
 def _spell(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
-    """Spell as the service does what it keeps in another form than it was sent."""
+    """Respell what the service stores in another form than it was sent."""
     for name, groups in _RESPELLED.items():
         if isinstance(properties.get(name), str):
             properties[name] = datastore_uri.long(properties[name], context.scope, groups)
@@ -161,7 +161,7 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
 
 
 def _refuse_change_of_spec(address: Address, was: Data, now: Data) -> None:
-    """A version is immutable."""
+    """Refuse a change of a version, which is immutable."""
     if not isinstance(was, Mapping) or not isinstance(now, Mapping):
         return
     for key in sorted({*was, *now} - {*_OF_VERSION}):

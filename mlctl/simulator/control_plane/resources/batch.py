@@ -25,7 +25,7 @@ _CREATE_ONLY = [
 def accept_endpoint(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a batch endpoint over `old`."""
+    """Return the body to store for a PUT of a batch endpoint over `old`."""
     endpoints.check_name(address, old)
     top, properties = arm_body.read_body(body)
     for name in _ENDPOINT_READ_ONLY:
@@ -71,7 +71,7 @@ def _check_default(context: RequestContext, address: Address, properties: dict[s
 def accept_deployment(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a batch deployment over `old`."""
+    """Return the body to store for a PUT of a batch deployment over `old`."""
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
     top, properties = arm_body.read_body(body)

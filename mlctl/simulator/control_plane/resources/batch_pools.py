@@ -31,7 +31,7 @@ _MOST = 2**31 - 1
 def accept(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
+    """Return the body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
 
     Raises:
         ServiceError: the request is not valid.
@@ -85,7 +85,7 @@ def refuse_too_many_vms(
 
 
 def create_command(name: str, body: Mapping[str, Data], _: PriceList) -> Mapping[str, Data]:
-    """The event engine's command that creates or resizes a pool."""
+    """Return the event engine's command that creates or resizes a pool."""
     spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
     return {"is": "AddPool", "spec": spec}
 
@@ -100,7 +100,7 @@ def provision(db: Connection, operation: int) -> None:
 
 
 def _billing_plan(context: RequestContext, url: Data) -> str:
-    """The billing plan of the web service at `url`.
+    """Return the billing plan of the web service at `url`.
 
     "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." The
     name of the plan is made up, one per web service, as the real one cannot be known here.

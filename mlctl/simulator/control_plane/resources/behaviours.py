@@ -63,7 +63,7 @@ def _accept_datastore(
 def _accept_schedule(
     context: RequestContext, address: Address, body: Body, old: StoredResource | None
 ) -> dict[str, Data]:
-    """As it comes; enabled, unless it says otherwise. What its job lacks, that finds out."""
+    """Return a schedule's body unchanged, enabled by default; its job is checked when it starts."""
     top, properties = arm_body.read_body(body)
     properties.pop("provisioningState", None)
     properties.setdefault("isEnabled", True)
@@ -96,5 +96,5 @@ _ASSET, _PLAIN = Behaviour(assets.accept), Behaviour(by_schema.accept)
 
 
 def behaviour_of(kind: Kind) -> Behaviour:
-    """The rules of a kind: its own, or those of assets or plain resources."""
+    """Return the rules of a kind: its own, or those of assets or plain resources."""
     return BEHAVIOURS.get(kind.name, _ASSET if kind.versioned else _PLAIN)

@@ -42,7 +42,7 @@ def require(kind: Kind, top: Mapping[str, Data], form: Form | None = None) -> No
 def accept(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of `body` over `old`.
+    """Return the body to store for a PUT of `body` over `old`.
 
     Checks the name, required fields, references and the parent. Missing fields get the schema's
     defaults, create-only fields keep their values, and secrets are not stored.

@@ -77,7 +77,7 @@ def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region
 
 
 def claims_of(state: WorkspaceState, address: Address, body: Mapping[str, Data]) -> Claims:
-    """What a resource with this body takes of the quotas."""
+    """Return what a resource with this body claims of the quotas."""
     kind = kind_of(address)
     value = effective_in_body(kind, body, state.scope)
     return claims(kind, value, str(body.get("location", state.location)))
@@ -86,7 +86,7 @@ def claims_of(state: WorkspaceState, address: Address, body: Mapping[str, Data])
 def excess_of(
     db: Connection, state: WorkspaceState, new_claims: Claims, old_claims: Claims
 ) -> Excess | None:
-    """The first quota that the claims exceed; claiming no more than before always passes."""
+    """Return the first quota that the claims exceed; claims that do not grow always pass."""
     subscription, limits = state.scope.subscription, _limits(db, state, new_claims)
     regions = {region for region, _ in new_claims}
     used = {region: quota_usage.usage(db, subscription, region) for region in regions}
@@ -105,9 +105,7 @@ def excess_of(
 
 
 def core_quotas(db: Connection, state: WorkspaceState, new_claims: Claims) -> list[list[Data]]:
-    """The quotas of cores that claims are of, with their limits: the event engine holds nodes to
-    them.
-    """
+    """Return the core quotas of the claims, with limits: the engine holds nodes to them."""
     limits = _limits(db, state, new_claims)
     return [
         [quota.engine_name(state.scope.subscription, region, name), limits[region, name]]
@@ -119,7 +117,7 @@ def core_quotas(db: Connection, state: WorkspaceState, new_claims: Claims) -> li
 def _limits(
     db: Connection, state: WorkspaceState, claims: Claims
 ) -> dict[tuple[str, str], int | None]:
-    """The limits of the quotas that claims are of: as set, else the default."""
+    """Return the limits of the claims' quotas: as set, else the default."""
     regions = {region for region, _ in claims}
     as_set = {
         region: quota_usage.limits(db, state.scope.subscription, region) for region in regions

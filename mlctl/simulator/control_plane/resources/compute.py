@@ -71,7 +71,7 @@ _NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 def accept(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of `body` over `old`.
+    """Return the body to store for a PUT of `body` over `old`.
 
     Raises:
         ServiceError: the request is not valid.
@@ -113,7 +113,7 @@ def accept(
 def _refuse_other_type(
     context: RequestContext, address: Address, old: StoredResource | None, other: str
 ) -> None:
-    """Clusters and compute instances are in one collection: a name is of one of them."""
+    """Refuse a name of the other type: clusters and compute instances share a collection."""
     if old is None and context.find(Address(other, address.name), None) is not None:
         raise conflict(
             f"The name `{address.name}` is taken by a compute of another type.", OTHER_TYPE
@@ -224,7 +224,7 @@ def check_size(context: RequestContext, text: str) -> None:
 def create_command(
     name: str, body: Mapping[str, Data], price_list: PriceList
 ) -> Mapping[str, Data]:
-    """The event engine's command to create or resize a cluster.
+    """Return the event engine's command to create or resize a cluster.
 
     It has the prices of both tiers, as of when it was made.
     """
@@ -267,7 +267,7 @@ INSTANCE_RUNNING, INSTANCE_STOPPED = "Running", "Stopped"
 def accept_instance(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a compute instance, on which nothing runs."""
+    """Return the body to store for a PUT of a compute instance, on which nothing runs."""
     _refuse_other_type(context, address, old, "compute")
     power = pointer.get(body, ("properties", "properties", "state"))
     stored = by_schema.accept(context, address, body, old)

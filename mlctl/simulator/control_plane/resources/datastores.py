@@ -1,4 +1,4 @@
-"""Rules for datastores, and those that the service makes with every workspace."""
+"""Rules for datastores, and those that the service creates with every workspace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SECRETS: Mapping[str, str] = {
 def accept(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a datastore: its secrets are asked for, and not kept.
+    """Return the body to store for a PUT of a datastore; its secrets are required, but not stored.
 
     Raises:
         ServiceError: the request is not valid, or the datastore is one of the workspace's own.
@@ -63,17 +63,17 @@ def accept(
 
 
 def storage(seed: str, scope: Scope) -> str:
-    """The GUID that the containers of a workspace are called by."""
+    """Return the GUID in the names of a workspace's containers."""
     return str(uuid5(NAMESPACE_URL, f"{seed}/{str(scope).casefold()}/storage"))
 
 
 def account(seed: str, scope: Scope) -> str:
-    """The name of the storage account of a workspace."""
+    """Return the name of the storage account of a workspace."""
     return f"ml{storage(seed, scope).replace('-', '')[:16]}"
 
 
 def own(state: WorkspaceState) -> dict[Address, StoredResource]:
-    """The datastores of a workspace that nobody has written, the newest first."""
+    """Return the datastores of a workspace that nobody has written, newest first."""
     epoch = clock.iso(0.0)
     stamp = {
         f"{verb}{suffix}": value

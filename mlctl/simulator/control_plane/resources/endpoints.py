@@ -1,4 +1,4 @@
-"""What endpoints of all sorts, and their deployments, have in common."""
+"""What all endpoints, and their deployments, have in common."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_name(address: Address, old: StoredResource | None) -> None:
 
 
 def check_parent(context: RequestContext, address: Address) -> None:
-    """Check that the endpoint of a deployment is there, and not being made or deleted.
+    """Check that the endpoint of a deployment exists, and is not being created or deleted.
 
     Raises:
         ServiceError: it is not (404), or is busy.

@@ -20,7 +20,7 @@ _COUNTS = ("successThreshold", "failureThreshold")
 def accept_endpoint(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an online endpoint over `old`."""
+    """Return the body to store for a PUT of an online endpoint over `old`."""
     endpoints.check_name(address, old)
     top, properties = arm_body.read_body(body)
     for name in ("scoringUri", "swaggerUri"):
@@ -47,7 +47,7 @@ def accept_endpoint(
 def accept_deployment(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an online deployment over `old`."""
+    """Return the body to store for a PUT of an online deployment over `old`."""
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
     top, properties = arm_body.read_body(body)
@@ -94,7 +94,7 @@ def _mode(collection: Mapping[str, Data]) -> str:
 def _shares(
     context: RequestContext, address: Address, properties: Mapping[str, Data], property_name: str
 ) -> dict[str, int]:
-    """The shares of deployments, under their own names; all of them must be there.
+    """Return the shares of deployments, under their own names; all must exist.
 
     The error codes are unverified.
     """

@@ -64,7 +64,7 @@ class LongRunningOperation:
 
 
 def begin(db: Connection, resources: list[int], operation: NewOperation) -> int:
-    """Begin an operation on some resources; its number."""
+    """Begin an operation on some resources; return its number."""
     failure = operation.failure or OperationFailure("", "")
     number = db.execute(
         "INSERT INTO operations (address, verb, started, due, status, code, message)"
@@ -86,19 +86,19 @@ def begin(db: Connection, resources: list[int], operation: NewOperation) -> int:
 
 
 def find(db: Connection, number: int) -> LongRunningOperation | None:
-    """The operation with this number."""
+    """Return the operation with this number."""
     row = db.execute(_OPERATION + "WHERE id = ?", (number,)).fetchone()
     return _running(row) if row else None
 
 
 def due(db: Connection, number: int) -> float | None:
-    """The time at which an operation ends; None if there is no such operation."""
+    """Return the time at which an operation ends; None if there is no such operation."""
     row = db.execute("SELECT due FROM operations WHERE id = ?", (number,)).fetchone()
     return row[0] if row else None
 
 
 def pending(db: Connection) -> Iterator[LongRunningOperation]:
-    """The operations in progress, ordered by due time."""
+    """Return the operations in progress, ordered by due time."""
     query = _OPERATION + "WHERE status = 'InProgress' ORDER BY due, id"
     yield from map(_running, db.execute(query))
 
@@ -112,7 +112,7 @@ def _running(row: tuple[Any, ...]) -> LongRunningOperation:
 
 
 def token(seed: str, number: int, *, digest: bool = False) -> str:
-    """The public id of an operation: a UUID (or else a digest) that ends with its number."""
+    """Return the public id of an operation: a UUID (or else a digest) that ends with its number."""
     text = f"{seed}/operation/{number}"
     if digest:
         parts = [uuid5(NAMESPACE_URL, f"{text}/{part}").bytes for part in ("head", "tail")]
@@ -122,7 +122,7 @@ def token(seed: str, number: int, *, digest: bool = False) -> str:
 
 
 def number_of(seed: str, text: str) -> int | None:
-    """The number in an operation's public id; None if it is not one of this seed."""
+    """Return the number in an operation's public id; None if it is not one of this seed."""
     digest = len(text) == _DIGEST
     try:
         plain = text.translate(_FROM_URL_SAFE)

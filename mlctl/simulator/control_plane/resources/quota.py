@@ -33,7 +33,7 @@ EVERYWHERE = limits.EVERYWHERE
 
 
 def default(quota: str, settings: CloudSettings) -> int | None:
-    """The default limit of a quota; None: low-priority families have none of their own."""
+    """Return the default limit of a quota; None for low-priority families, which have none."""
     if quota in DEFAULTS:
         return DEFAULTS[quota]
     if limits.is_low_priority_of_family(quota):
@@ -42,7 +42,7 @@ def default(quota: str, settings: CloudSettings) -> int | None:
 
 
 def engine_name(subscription: str, region: str, quota: str) -> str:
-    """The event engine's name of a quota."""
+    """Return the event engine's name of a quota."""
     return f"{subscription.casefold()}/{region}/{quota}"
 
 
@@ -58,7 +58,7 @@ def is_of_cores(quota: str) -> bool:
 
 @cache
 def families() -> Mapping[str, bool]:
-    """VM family -> whether it has GPUs."""
+    """Return VM family -> whether it has GPUs."""
     return {size.family: size.gpus > 0 for size in catalog.sizes().values()}
 
 
@@ -73,7 +73,7 @@ class Excess:
     claim: Claim
 
     def error(self) -> ServiceError:
-        """The service's error."""
+        """Return the service's error."""
         if self.quota == BATCH_POOLS:
             text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
             return Permanent("PoolQuotaExceeded", text)

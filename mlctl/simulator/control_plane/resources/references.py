@@ -1,4 +1,4 @@
-"""References in a body: looked up, and normalized to ARM ids."""
+"""References in a body: resolved, and normalized to ARM ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlctl.simulator.control_plane.state.rows import registry_scope
 
 
 def resolve(context: RequestContext, text: Data, kind: str) -> str:
-    """The ARM id of the resource that `text` names; without a version, the newest.
+    """Return the ARM id of the resource that `text` names; without a version, the newest.
 
     What the service brings along stays as written; a label of a registry becomes the version that
     it stands for, which is what Azure keeps (live tests of alchemy-run/alchemy, OnlineDeployment).
@@ -55,7 +55,7 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
 
 
 def resolved(context: RequestContext, text: str, kind: str) -> str:
-    """A URI of a registry with the version that its label stands for; other texts as they are.
+    """Replace the label in a registry's URI by its version; other texts are unchanged.
 
     What no registry holds or lists has one version: an assumption.
     """
@@ -71,7 +71,7 @@ def resolved(context: RequestContext, text: str, kind: str) -> str:
 
 
 def references_of(own_scope: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:
-    """The resources of the same workspace that a stored body references."""
+    """Return the resources of the same workspace that a stored body references."""
     for at, kind in of.references:
         text = pointer.get(body, at)
         reference = _parse(text, kind) if text else None

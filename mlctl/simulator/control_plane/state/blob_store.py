@@ -47,7 +47,7 @@ class BlobStore:
     """Items by kind and name in the state file; names, except of blobs, ignore case."""
 
     def __init__(self, store: Store) -> None:
-        """Create the table where there is none.
+        """Create the table if it does not exist.
 
         Raises:
             LocalStateError: the state file cannot be used.
@@ -58,7 +58,7 @@ class BlobStore:
             db.execute(_CLEARED)
 
     def find(self, kind: ItemKind, name: str) -> StoredItem | None:
-        """The item of that name."""
+        """Return the item of that name."""
         with self._store.read() as db:
             row = db.execute(
                 "SELECT name, note FROM shelf WHERE sort = ? AND key = ?",
@@ -67,7 +67,7 @@ class BlobStore:
         return StoredItem(row[0], json.loads(row[1])) if row else None
 
     def content(self, kind: ItemKind, name: str) -> bytes:
-        """The bytes of the item of that name; empty where there is none."""
+        """Return the bytes of the item of that name; empty if there is none."""
         with self._store.read() as db:
             row = db.execute(
                 "SELECT content FROM shelf WHERE sort = ? AND key = ?",
@@ -76,7 +76,7 @@ class BlobStore:
         return bytes(row[0]) if row else b""
 
     def list(self, kind: ItemKind, prefix: str = "") -> Iterator[StoredItem]:
-        """The items whose names begin with `prefix`, by name."""
+        """List the items whose names begin with `prefix`, by name."""
         start = _key(kind, prefix)
         with self._store.read() as db:
             rows = db.execute(
@@ -97,7 +97,7 @@ class BlobStore:
         change: Callable[[Data], Data],
         content: bytes | None = None,
     ) -> Data:
-        """Store what `change` makes of the note (None: there is no item), in one transaction.
+        """Store what `change` returns for the note (None: there is no item), in one transaction.
 
         Without `content` the bytes stay. What `change` raises is raised, and nothing stored.
         """

@@ -11,10 +11,10 @@ END = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH).total_seconds()  # the last d
 
 
 def iso(now: float) -> str:
-    """The time `now` as ARM writes it: `2026-01-01T00:01:00.000Z`."""
+    """Format the time `now` as ARM does: `2026-01-01T00:01:00.000Z`."""
     return (EPOCH + timedelta(seconds=min(now, END))).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def today(now: float) -> date:
-    """The date at the time `now`, in UTC."""
+    """Return the date at the time `now`, in UTC."""
     return (EPOCH + timedelta(seconds=min(now, END))).date()

@@ -46,7 +46,7 @@ class RequestContext:
     api_version: str
 
     def guid(self, purpose: str) -> str:
-        """A UUID derived from the seed and `purpose`."""
+        """Return a UUID derived from the seed and `purpose`."""
         return _guid(f"{self.seed}/{purpose}")
 
 

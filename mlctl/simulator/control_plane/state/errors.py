@@ -7,12 +7,12 @@ from mlctl.service_errors import CONFLICT, NotFound, Permanent, Transient
 
 
 def bad(message: str, code: str = "BadArgument") -> Permanent:
-    """400: the request itself is wrong."""
+    """Return 400: the request itself is wrong."""
     return Permanent(code, message)
 
 
 def conflict(message: str, code: str = "Conflict") -> Permanent:
-    """409: the request is fine, the state of the resource is not."""
+    """Return 409: the request is fine, but not in the resource's state."""
     return Permanent(code, message, status=CONFLICT)
 
 
@@ -26,13 +26,13 @@ class Missing(NotFound):
 
 
 def missing(address: Address, *, as_container: bool = False) -> Missing:
-    """404: there is no such resource, or (`as_container`) no asset of that name at all."""
+    """Return 404: there is no such resource, or (`as_container`) no asset of that name at all."""
     return Missing(address, as_container=as_container)
 
 
 def busy(
     address: Address, state: str, seconds: float, code: str = "OperationInProgress"
 ) -> Transient:
-    """409 while another operation on the resource runs, for `seconds` more."""
+    """Return 409 while another operation on the resource runs, for `seconds` more."""
     text = f"The resource `{address}` is {state.lower()}; try again when that has ended."
     return Transient(code, text, status=CONFLICT, retry_after=max(seconds, 0.0))

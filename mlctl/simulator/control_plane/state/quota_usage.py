@@ -31,7 +31,7 @@ def has_claims(db: Connection, resource: int) -> bool:
 
 
 def usage(db: Connection, subscription: str, region: str) -> dict[str, int]:
-    """Quota -> the amount used in a region."""
+    """Return quota -> the amount used in a region."""
     rows = db.execute(
         "SELECT quota, amount FROM quota_usage WHERE subscription = ? AND region = ?",
         (subscription.casefold(), region),
@@ -40,7 +40,7 @@ def usage(db: Connection, subscription: str, region: str) -> dict[str, int]:
 
 
 def limits(db: Connection, subscription: str, region: str) -> dict[str, int]:
-    """Quota -> the limit that was set in a region."""
+    """Return quota -> the limit that was set in a region."""
     rows = db.execute(
         "SELECT quota, amount FROM quota_limits WHERE subscription = ? AND region = ?",
         (subscription.casefold(), region),

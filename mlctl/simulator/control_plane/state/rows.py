@@ -46,7 +46,7 @@ class WorkspaceState:
 def workspace_state(
     db: Connection, scope: Scope, location: str, price_list: Callable[[], PriceList] = listed
 ) -> WorkspaceState:
-    """The state of the workspace `scope`; `location` is its region if it does not exist yet.
+    """Return the state of workspace `scope`; `location` is its region if it does not exist yet.
 
     Raises:
         ValueError: the clock is out of its range; it would not move.
@@ -83,19 +83,19 @@ def add_workspace(db: Connection, scope: Scope, location: str) -> int:
 
 
 def registry_scope(name: str) -> Scope:
-    """Where the assets of a registry are kept: registries are stored as workspaces are."""
+    """Return where the assets of a registry are stored: registries are stored as workspaces."""
     return Scope(_REGISTRIES, _REGISTRIES, name)
 
 
 def forget_workspace(db: Connection, workspace_id: int) -> None:
-    """Free the name of a workspace that is deleted; its row stays, as jobs of the past name it."""
+    """Free the name of a deleted workspace; its row stays for jobs of the past."""
     db.execute("UPDATE workspaces SET key = id || ' deleted' WHERE id = ?", (workspace_id,))
 
 
 def workspaces(
     db: Connection, *, registries: bool = False
 ) -> Iterator[tuple[Scope, str, dict[str, int]]]:
-    """Every workspace (or registry), with its location and its number of resources by kind."""
+    """Return every workspace (or registry), with location and number of resources by kind."""
     query = (
         "SELECT id, subscription, resource_group, name, location FROM workspaces"
         " WHERE key NOT LIKE '% deleted' ORDER BY id"
@@ -110,30 +110,30 @@ def workspaces(
 
 
 def key(address: Address) -> str:
-    """The key of a resource within its workspace; letter case counts only in versions."""
+    """Return the key of a resource within its workspace; letter case counts only in versions."""
     version = _plain(address.version) if address.version else ""
     return f"{collection_key(address)}/{fold_case(address.name)}:{version}"
 
 
 def collection_key(address: Address) -> str:
-    """The key of the collection of a resource: its kind and, for a deployment, its endpoint."""
+    """Return the key of a resource's collection: its kind and, for a deployment, its endpoint."""
     parent = fold_case(address.parent) if address.parent else ""
     return f"{address.kind}/{parent}"
 
 
 @lru_cache(maxsize=4096)
 def fold_case(text: str) -> str:
-    """The text as keys have it: without letter case, undecodable bytes escaped."""
+    """Fold the text's letter case for keys, and escape undecodable bytes."""
     return _plain(text.casefold())
 
 
 def _plain(text: str) -> str:
-    """The text with undecodable bytes escaped, as SQLite cannot store those of a command line."""
+    """Escape undecodable bytes of a command line, which SQLite cannot store."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def find(db: Connection, workspace_id: int, address: Address) -> StoredResource | None:
-    """The resource at `address`; for a versioned kind without a version, the one created last."""
+    """Return the resource at `address`; of a versioned kind without a version, the newest."""
     if address.is_newest:
         first = key(address)  # the plus makes SQLite use the index over keys
         row = db.execute(
@@ -156,7 +156,7 @@ def _resource(row: tuple[Any, ...]) -> StoredResource:
 def find_all(
     db: Connection, workspace_id: int, addresses: Collection[Address]
 ) -> dict[Address, StoredResource]:
-    """The resources that exist, by requested address; all exact addresses are one query."""
+    """Return the existing resources, by requested address; exact addresses are one query."""
     out: dict[Address, StoredResource] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
@@ -178,7 +178,7 @@ def find_all(
 def list_resources(
     db: Connection, workspace_id: int, kind: str, parent: str | None
 ) -> Iterator[StoredResource]:
-    """All resources of a kind (and parent), by name, oldest version first."""
+    """List all resources of a kind (and parent), by name, oldest version first."""
     collection = f"{kind}/{fold_case(parent or '')}"
     span = (
         (collection, collection) if parent is not None else (f"{kind}/", f"{kind}0")
@@ -205,7 +205,7 @@ def list_page(
     position: tuple[str, int],
     limit: int,
 ) -> Iterator[StoredResource]:
-    """At most `limit` resources of a kind and parent, after a (lower-case name, row id)."""
+    """List at most `limit` resources of a kind and parent, after a (lower-case name, row id)."""
     read = db.execute(
         _FOUND
         + "WHERE workspace = ? AND kind = ? AND collection = ? AND (lower(name), id) > (?, ?)"
@@ -216,7 +216,7 @@ def list_page(
 
 
 def find_code(db: Connection, workspace_id: int, sha256: str) -> Address | None:
-    """The first code asset with this content hash."""
+    """Return the first code asset with this content hash."""
     row = db.execute(
         "SELECT kind, name, parent, version FROM resources WHERE workspace = ? AND kind = 'code'"
         " AND json_extract(body, '$.properties.properties.hash_sha256') = ? ORDER BY id",
@@ -226,7 +226,7 @@ def find_code(db: Connection, workspace_id: int, sha256: str) -> Address | None:
 
 
 def count_siblings(db: Connection, workspace_id: int, address: Address) -> int:
-    """The number of resources in the collection of `address`."""
+    """Count the resources in the collection of `address`."""
     row = db.execute(
         "SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND collection = ?",
         (workspace_id, address.kind, collection_key(address)),
@@ -237,7 +237,7 @@ def count_siblings(db: Connection, workspace_id: int, address: Address) -> int:
 def name_owners(
     db: Connection, state: WorkspaceState, regions: Mapping[Address, str]
 ) -> dict[Address, str]:
-    """Which names other workspaces of the subscription use in their regions, as `group/name`.
+    """Return the names that other workspaces use in their regions, as `group/name`.
 
     The own one is told by its name: another process may make it after `state` was read.
     """
@@ -276,7 +276,7 @@ def update_resource(db: Connection, resource: int, body: Mapping[str, Data], sta
 
 
 def compact(body: Mapping[str, Data]) -> str:
-    """JSON without whitespace."""
+    """Format JSON without whitespace."""
     return _encode(body)
 
 
@@ -296,7 +296,7 @@ def drop_references(db: Connection, resource: int) -> None:
 
 
 def referrers(db: Connection, workspace_id: int, address: Address) -> list[Address]:
-    """The resources of the same workspace that reference `address`."""
+    """Return the resources of the same workspace that reference `address`."""
     rows = db.execute(
         "SELECT r.kind, r.name, r.parent, r.version FROM resource_references n"
         " JOIN resources r ON r.id = n.resource"

@@ -32,7 +32,7 @@ class InUsePolicy(Enum):
 
 
 class BusyPolicy(Enum):
-    """Under which endpoints a write is refused while another operation goes on there.
+    """Under which endpoints a write is refused while another operation runs.
 
     Documented of online endpoints (how-to-troubleshoot-online-endpoints, "409 Conflict error").
     """
@@ -63,7 +63,7 @@ class Delays:
     pool_delete: float = 60.0
 
     def of(self, name: str, verb: str) -> float:
-        """The delay of `verb` (`create`, `update`, `delete`) of a kind (`Kind.delay`), or 0."""
+        """Return the delay of `verb` (`create`, `update`, `delete`) for `Kind.delay`, or 0."""
         return _by_name(self).get(f"{name}_{verb}", 0.0)
 
 
@@ -89,7 +89,7 @@ class CloudSettings:
 
 
 def dump(settings: CloudSettings) -> str:
-    """The settings as JSON text that `load` reads."""
+    """Return the settings as JSON text that `load` reads."""
     words = {name: getattr(settings, name).value for name in _POLICIES}
     plain = {name: getattr(settings, name) for name in _PLAIN}
     return json.dumps({"delays": asdict(settings.delays), **plain, **words})
@@ -108,7 +108,7 @@ _POLICIES: dict[str, type[Enum]] = {
 
 @lru_cache(maxsize=8)
 def load(text: str) -> CloudSettings:
-    """The settings that `dump` wrote; missing ones have their defaults."""
+    """Load the settings that `dump` wrote; missing ones have their defaults."""
     data = json.loads(text)
     delay_names = {slot.name for slot in fields(Delays)}
     delays = {

@@ -102,7 +102,7 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction, rolled back if the block raises.
+        """Begin a write transaction, rolled back if the block raises.
 
         Raises:
             LocalStateError: the file cannot be written.
@@ -121,7 +121,7 @@ class Store:
                 raise self._explain(error) from error
 
     def read(self) -> _Reading:
-        """A block with the connection for single SELECTs; each sees one consistent state.
+        """Yield the connection for single SELECTs; each sees one consistent state.
 
         The block raises a LocalStateError where the file cannot be read.
         """
@@ -148,7 +148,7 @@ class Store:
 
 
 def make_state_private(path: Path) -> tuple[str, ...]:
-    """Take a state file from other users: it holds what documents hold.
+    """Make a state file private: it holds what documents hold.
 
     Its folder only where that is mlctl's own. Returns a sentence for each that others could read.
     """
@@ -190,7 +190,7 @@ def _prepare(connection: sqlite3.Connection, path: str, patience: float) -> None
 
 
 def _check_format(connection: sqlite3.Connection, path: str) -> int:
-    """The version of the file's tables; 0 if it is new.
+    """Return the version of the file's tables; 0 if it is new.
 
     All three numbers come from one statement, as another process may be creating the tables.
     """
@@ -272,7 +272,7 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one, as `executescript` would end the transaction."""
+    """Split a script into statements, because `executescript` would end the transaction."""
     text = ""
     for line in script.splitlines(keepends=True):
         text += line

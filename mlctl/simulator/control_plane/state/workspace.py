@@ -40,12 +40,12 @@ class WorkspaceHandle:
     observing: bool = False
 
     def state(self, db: Connection) -> WorkspaceState:
-        """The state of the workspace, also of one that is not created yet."""
+        """Return the state of the workspace, even if it does not exist yet."""
         return rows.workspace_state(db, self.scope, self.location, self.store.price_list)
 
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:
-    """The state of the workspace, which is created if it does not exist."""
+    """Return the state of the workspace, which is created if it does not exist."""
     state = workspace.state(db)
     if state.id != rows.NO_WORKSPACE:
         return state
