@@ -138,7 +138,7 @@ def done(_call: Call) -> Response:
 
 
 def beside(call: Call) -> Response:
-    """GET or DELETE of what a workspace stands on: it is always there, and nothing of it is kept."""
+    """GET or DELETE of a companion of a workspace: it always exists, and is not stored."""
     if call.request.method == "DELETE":
         return Response(204)
     path = call.request.path

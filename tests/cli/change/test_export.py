@@ -167,7 +167,7 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(
     file.parent.mkdir(parents=True)
     file.symlink_to(tmp_path / "elsewhere.yml")
     done = mlctl("export", "model", "--to", "out", *(["--overwrite"] if overwrite else []))
-    why = "a link points outside out" if overwrite else "exists already"
+    why = "a link leads out of out" if overwrite else "exists already"
     assert (done.code, why in done.err) == (1, True)
     assert not (tmp_path / "elsewhere.yml").exists()
     file.unlink()
