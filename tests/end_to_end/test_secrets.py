@@ -94,7 +94,7 @@ def test_a_saved_plan_whose_secret_is_gone_says_so(mlctl: Run, tmp_path: Path) -
     done = mlctl("apply", "plan.json", "--plan-only")
     assert (done.code, "`ssh_settings.admin_password` of compute/cpu" in done.err) == (1, True)
     held = mlctl("apply", "plan.json")
-    assert (held.code, "does not hold against the files" in held.err) == (1, True)
+    assert (held.code, "does not match the files" in held.err) == (1, True)
 
 
 def test_the_local_state_holds_no_secret(mlctl: Run, tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ class TeamMachine(RuleBasedStateMachine):
         before = self.bodies()
         done = self.mlctl("apply", "plan.json")
         tell(self, f"apply of a saved plan: exit code {done.code}")
-        edited = done.code == Exit.ERROR and "does not hold against the files" in done.err
+        edited = done.code == Exit.ERROR and "does not match the files" in done.err
         expected = {0, Exit.STALE, Exit.PARTIAL, *REFUSED}
         assert edited or done.code in expected, done.out + done.err
         after = self.bodies()
