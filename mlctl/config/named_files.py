@@ -110,7 +110,7 @@ class NamedFiles:
                     SECOND_DOCUMENT,
                     "this file is named by another and holds more than one document",
                     second.label(),
-                    "remove what follows `---`, or make a file of its own of it",
+                    "remove what follows `---`, or move it to a separate file",
                     (documents[0].label((), "the one that is meant"),),
                 )
             )

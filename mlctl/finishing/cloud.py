@@ -235,7 +235,7 @@ class WorkspaceCloud:
             look = self.find(run)
             missing = missing + 1 if look is None else 0
             if missing > _UNSEEN:
-                return Look("Failed", reason="the job is not there any more")
+                return Look("Failed", reason="the job no longer exists")
             if look is not None and (look.ended or self.now() >= moment):
                 return self._working(run, look)
             if look is not None:
@@ -295,7 +295,7 @@ class WorkspaceCloud:
     def _read(self, address: Address) -> Any:
         live = self.backend.read([address]).get(address)
         if live is None:
-            raise Permanent("TwinSource", f"{address} is not there any more")
+            raise Permanent("TwinSource", f"{address} no longer exists")
         body = {key: part for key, part in live.body.items() if key not in _READ_ONLY}
         return pointer.copied(body)
 

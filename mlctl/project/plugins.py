@@ -120,7 +120,7 @@ def _files(plugin: Plugin) -> list[Path]:
     paths = [Path(item) for item in listed]
     for path in paths:
         if not path.is_file():
-            raise plugin.broken(f"names the file {path}, which is not there")
+            raise plugin.broken(f"names the missing file {path}")
     return paths
 
 

@@ -97,7 +97,7 @@ def test_an_endpoint_that_is_deleted_under_it_ends_it_and_leaves_nothing(
 
     controller.cloud.watch = deleted  # type: ignore[assignment, method-assign]
     assert controller.carry_out() is Outcome.IMPOSSIBLE
-    assert "is not there any more" in controller.progress.reason
+    assert "no longer exists" in controller.progress.reason
     assert not client.backend.read([SURE_CPU])
 
 

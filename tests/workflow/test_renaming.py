@@ -241,7 +241,7 @@ def test_a_default_that_no_file_says_goes_to_the_successor(
     with_undeclared_default(mlctl, tmp_path)
     kept.watch()
     said = mlctl("plan", "infra", *FLAG).out
-    assert "deployment_name: blue -> blue-2 # set once that deployment is there" in said
+    assert "deployment_name: blue -> blue-2 # set once that deployment exists" in said
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert (done.code, kept.wrong) == (0, []), done.err
     assert kept.writes[-2:] == ["put batch-endpoint/scores", "delete batch-deployment/scores/blue"]

@@ -210,7 +210,7 @@ def _from_connection(error: AzureError) -> ServiceError:
     """A lost connection, a certificate that is not trusted, or a refusal of the SDK itself."""
     inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
-        message = "the server's certificate is signed by nobody that this machine trusts"
+        message = "the server's certificate is not trusted by this machine"
         return Permanent("UntrustedCertificate", message, status=495, details=(inner,))
     if not isinstance(error, CONNECTION_ERRORS):
         return Permanent(type(error).__name__, inner)

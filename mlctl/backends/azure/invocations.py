@@ -77,7 +77,7 @@ def _find_lost_job(name: str, error: Transient, show: Show) -> Job:
     try:
         return show(name)
     except NotFound:
-        remark = "and no job of that name is there"
+        remark = "and no job of that name exists"
     except ServiceError:
         remark = "and whether it was started could not be read"
     text = (

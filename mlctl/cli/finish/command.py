@@ -47,23 +47,24 @@ def finish(
     delays: DelayArgs,
     cloud: CloudArgs,
     tell_args: TellArgs,
-    yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Bring a job to its end, whatever becomes of its nodes.
+    """Run a job until it is done, even if its nodes are preempted.
 
-    Shows the forecast of what it will do, asks, and then stays: it submits shards of the files one
-    after the other, again where a run is lost, on dedicated nodes where the policy says so. A
-    journal in the workspace says what comes next before it is done: after a crash, `mlctl finish
-    resume NAME` goes on, on any machine. Exits with 11 where the job is done late, 12 where it gets
-    too dear, 13 where it cannot be done.
+    Shows a forecast, asks for approval and then manages the job: it splits the files into shards,
+    submits them one after the other, resubmits lost runs, and switches to dedicated nodes when the
+    policy says so. Each step is recorded in a journal in the workspace before it is taken: after a
+    crash, `mlctl finish resume NAME` continues on any machine. Exits with 11 if the job finishes
+    late, 12 if it exceeds the budget, and 13 if it cannot be done.
 
-    A run of a command job (-f FILE --checkpoint OUTPUT) goes on from the checkpoint of the one
-    before it. Without a checkpoint, and of a pipeline, a sweep or a deployment of a pipeline
-    component, a run does all, and is submitted again as a whole: --steps and --seconds-per-step are
-    then those of each step or trial.
+    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the previous run's
+    checkpoint. Without a checkpoint, and for pipelines, sweeps and deployments of pipeline
+    components, a lost run is repeated as a whole; --steps and --seconds-per-step then apply to each
+    step or trial.
 
-    Files that are named are first applied, as by `mlctl apply`: their plan is shown, and it asks.
-    The job is then that of their only batch deployment, unless -n names another one.
+    Files given as arguments are applied first, as by `mlctl apply`, after showing the plan and
+    asking for approval. The job then runs on the batch deployment in those files, unless -n selects
+    another.
     """
     if paths:
         if order_args.file is not None:
@@ -108,9 +109,9 @@ def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: b
 
 
 def resume(session: Session, name: Name, *, tell_args: TellArgs) -> Exit:
-    """Go on with a job whose controller has ended, from any machine.
+    """Resume a job whose controller has stopped, from any machine.
 
-    Exits with 10 where another controller is at work.
+    Exits with 10 if another controller is running.
     """
     with run.held(session, name) as backend:
         return run.carry_out(session, backend, name, tell_args)
@@ -119,9 +120,9 @@ def resume(session: Session, name: Name, *, tell_args: TellArgs) -> Exit:
 def cancel(
     session: Session,
     name: Name,
-    yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Cancel what runs of a job, remove what was made for it, and end it."""
+    """Cancel a job: stop its runs and remove the resources created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED
     with run.held(session, name) as backend:
@@ -132,7 +133,7 @@ def cancel(
 
 
 def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
-    """Show how a job stands: shards, runs by tier, what is spent."""
+    """Show the state of a job: shards, runs by tier, and cost so far."""
     with session.backend() as backend:
         records, now = records_of(journals_of(backend), name), cloud_of(backend).now()
         data, progress = document(records, now), Progress.of(records)
@@ -153,7 +154,7 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
 
 
 def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
-    """List the jobs of the workspace that are being finished, or were."""
+    """List the finish jobs of the workspace, running and ended."""
     with session.backend() as backend:
         journals, now = journals_of(backend), cloud_of(backend).now()
         listed = [document(records_of(journals, name), now) for name in journals.names()]
@@ -167,7 +168,7 @@ def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
 
 
 def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Exit:
-    """Print the journal of a job: what was done, and when."""
+    """Print the journal of a job: each step and its time."""
     with session.backend() as backend:
         records = records_of(journals_of(backend), name)
     for record in records:

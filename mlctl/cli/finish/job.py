@@ -142,7 +142,7 @@ def _check(job: Resource, output: str, resumes: str) -> None:
         )
         raise ForecastError(text, job.label(("outputs", output, "mode")))
     if declared.get("path"):
-        text = f"every run has a folder of its own for `{output}`: leave its path out"
+        text = f"each run has a separate folder for `{output}`: remove its path"
         raise ForecastError(text, job.label(("outputs", output, "path")))
     entry = inputs.get(resumes)
     if not isinstance(entry, dict) or str(entry.get("type") or "uri_folder") != "uri_folder":

@@ -40,13 +40,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 FilesToApply = Annotated[
     list[str] | None,
     argument(
-        "Files and folders that are applied first, with the batch deployment that takes the job.",
+        "Files and folders to apply first, including the batch deployment that runs the job.",
         metavar="PATH...",
     ),
 ]
-Name = Annotated[str, argument("The job that is finished.", metavar="NAME")]
-Show = Annotated[ShowFormat, flag("How it is written; html is one page.", "--output", "-o")]
-Events = Annotated[FinishFormat, flag("human, or json: an event a line.", "--output", "-o")]
+Name = Annotated[str, argument("The name given to `mlctl finish`.", metavar="NAME")]
+Show = Annotated[ShowFormat, flag("Output format; html writes a single page.", "--output", "-o")]
+Events = Annotated[FinishFormat, flag("human, or json with one event per line.", "--output", "-o")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,40 +55,48 @@ class OrderArgs:
 
     endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
     file: str | None = flag(
-        "A command, pipeline or sweep job to bring to its end instead; - for standard input.",
+        "A command, pipeline or sweep job to finish instead; - for standard input.",
         "-f",
         metavar="FILE",
     )
     checkpoint: str | None = flag(
-        "The output of a command job with checkpoints, and its input that the next run finds them"
-        " in: of the same name unless given.",
+        "The output in which a command job writes checkpoints, and the input from which the "
+        "next run reads them; the same name by default.",
         metavar="OUTPUT[:INPUT]",
     )
     deployment: str | None = flag(
-        "The deployment for low priority; the endpoint's default one.", "-d", metavar="NAME"
+        "The low-priority deployment; the endpoint's default if omitted.", "-d", metavar="NAME"
     )
     input: str | None = flag("What to score: a local folder, or a URI.", metavar="URI")
-    name: str | None = flag("What to call it, and its runs; made up.", metavar="NAME")
+    name: str | None = flag(
+        "A name for the work and its runs; generated if omitted.", metavar="NAME"
+    )
     deadline: str | None = flag(
-        "When it has to be done: 6h from now, or 2026-11-24 06:00 (of this machine, unless a zone"
-        " is given).",
+        "The deadline: 6h from now, or 2026-11-24 06:00 (local time unless a time zone is given).",
         metavar="DURATION|DATE",
     )
     max_cost: float | None = flag(
-        "Stop before a step that would cost more in all.", min=0, metavar="USD"
+        "The budget; stop before a step that would exceed it.", min=0, metavar="USD"
     )
     policy: str | None = flag(
-        "What follows a lost run, as in simulate; the cheapest that keeps the deadline.",
+        "What to do after a lost run, as in simulate; by default the cheapest policy that "
+        "meets the deadline.",
         metavar="POLICY",
     )
-    shards: str = flag("How many runs share the files, or auto.", default="auto", metavar="N")
+    shards: str = flag(
+        "How many runs to split the files into, or auto.", default="auto", metavar="N"
+    )
     sure: str | None = flag(
-        "The deployment on dedicated nodes, or of a command job the cluster; a twin is made and"
-        " removed unless given.",
+        "The deployment on dedicated nodes (for a command job, the cluster); if omitted, one "
+        "is created and removed.",
         metavar="NAME",
     )
-    give_up_after: int = flag("End after so many equal failures.", default=2, min=1, metavar="N")
-    weather: str = flag("The weather of the forecast.", default=DEFAULT_WEATHER, metavar="NAME")
+    give_up_after: int = flag(
+        "Stop after this many identical failures.", default=2, min=1, metavar="N"
+    )
+    weather: str = flag(
+        "The preemption pattern for the forecast.", default=DEFAULT_WEATHER, metavar="NAME"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +104,13 @@ class TellArgs:
     """Where results go, and how it is told what happens."""
 
     results: Path | None = flag(
-        "Where the results of all runs are put together; NAME-results.", metavar="DIR"
+        "The folder for the merged results; NAME-results by default.", metavar="DIR"
     )
     notify: str | None = flag(
-        "A command that gets the summary as JSON on its stdin at the end.", metavar="CMD"
+        "A command to run at the end; it receives the summary as JSON on stdin.", metavar="CMD"
     )
     output: FinishFormat = flag(
-        "human, or json: an event a line.", "-o", default=FinishFormat.HUMAN
+        "human, or json with one event per line.", "-o", default=FinishFormat.HUMAN
     )
 
 

@@ -26,7 +26,7 @@ def folder_of(order: Order, stated: Path | None, *, is_new: bool = False) -> Pat
     """
     folder = stated or Path(f"{order.name}-results")
     if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
-        raise InvalidValue(f"`{folder}` is there, and no empty folder", flag="--results")
+        raise InvalidValue(f"`{folder}` exists and is not an empty folder", flag="--results")
     return folder
 
 

@@ -57,7 +57,7 @@ def _write_first(backend: Backend, offer: Offer, tell_args: TellArgs) -> None:
     """Prepare the workspace, and begin the journal."""
     order, journals, cloud = offer.order, journals_of(backend), cloud_of(backend)
     if journals.read(order.name):
-        raise Permanent("NameTaken", f"`{order.name}` is there already: choose another --name")
+        raise Permanent("NameTaken", f"`{order.name}` already exists: choose another --name")
     if cloud.find(order.name) is not None:
         raise Permanent("NameTaken", f"there is a job `{order.name}`: choose another --name")
     if order.job is None and not order.whole:

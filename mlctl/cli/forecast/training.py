@@ -33,10 +33,10 @@ class StepArgs:
     steps: int | None = flag("Steps to train.", min=1, metavar="N")
     seconds_per_step: float | None = flag("Time of a step.", min=0, metavar="S")
     checkpoint_every: list[int] | None = flag(
-        "Steps between checkpoints; 0 for none (repeatable: a row each).", min=0, metavar="N"
+        "Steps between checkpoints; 0 for none (repeatable; one row each).", min=0, metavar="N"
     )
     seconds_per_checkpoint: float | None = flag("Time to write a checkpoint.", min=0, metavar="S")
-    seconds_to_restore: float | None = flag("Time to go on from a checkpoint.", min=0, metavar="S")
+    seconds_to_restore: float | None = flag("Time to resume from a checkpoint.", min=0, metavar="S")
 
 
 def training(
@@ -52,10 +52,10 @@ def training(
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
-    """Forecast a training job: its time, its cost, and the best interval between checkpoints.
+    """Forecast a training job: its duration, its cost, and the best interval between checkpoints.
 
-    Of a command job, on its cluster or serverless. The best interval stands beside Young's and
-    Daly's; it is exact where losses are a Poisson process of one node.
+    Works for command jobs on a cluster or serverless. The best interval is shown next to those of
+    Young and Daly; it is exact if the losses of one node are a Poisson process.
     """
     from mlctl.forecast.training import report as training_report
     from mlctl.forecast.training.reading import TrainingWanted, read

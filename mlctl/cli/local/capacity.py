@@ -22,26 +22,28 @@ _TIERS = ("dedicated", "low_priority")
 class CapacityArgs:
     """The process that says how many nodes there are; `nodes` goes with `outages` too."""
 
-    nodes: int | None = flag("As many nodes, always.", metavar="N")
+    nodes: int | None = flag("A constant number of nodes.", metavar="N")
     outages: str | None = flag(
-        "Times without any node, at random, of this mean length; --nodes between them.",
+        "Random outages without any nodes, of this mean length; --nodes between them.",
         metavar="PER_HOUR,SECONDS",
     )
     outage_cv: float | None = flag(
-        "Spread of outages: log-normal of this coefficient of variation (real ones: 3);"
-        " exponential unless given.",
+        "Draw outages from a log-normal distribution with this coefficient of variation (real "
+        "ones: 3); exponential by default.",
         metavar="X",
     )
     trace: str | None = flag(f"As many as {TRACE_SHAPE}.", metavar="FILE")
-    script: str | None = flag("As many as [[seconds, nodes from then on], ...].", metavar="FILE")
-    none: bool = flag("As many as anybody asks for.", default=False)
-    tier: str | None = flag("Of this tier; of each unless given.", suggest=_TIERS)
+    script: str | None = flag(
+        "A script of node counts: [[seconds, nodes from then on], ...].", metavar="FILE"
+    )
+    none: bool = flag("Unlimited nodes.", default=False)
+    tier: str | None = flag("Only for this tier; both tiers by default.", suggest=_TIERS)
 
 
 def capacity_set(session: Session, args: CapacityArgs) -> Exit:
-    """Set how many nodes every region has, for all its clusters together.
+    """Set how many nodes each region has, for all its clusters together.
 
-    A cluster that finds none waits for one. Dedicated nodes are never taken away.
+    A cluster that gets no node waits for one. Dedicated nodes are never preempted.
     """
     from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
@@ -62,7 +64,7 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
 def capacity_show(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
 ) -> Exit:
-    """Show how many nodes every region has now, by tier."""
+    """Show how many nodes each region has now, by tier."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:

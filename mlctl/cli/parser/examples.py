@@ -73,7 +73,7 @@ _OF_KIND: Mapping[str, Mapping[str, str]] = {
     },
     "wait": {
         "Wait until it is made": "mlctl {kind} wait -n {name} --created",
-        "Wait until it is there at all": "mlctl {kind} wait -n {name} --exists",
+        "Wait until it exists": "mlctl {kind} wait -n {name} --exists",
     },
 }
 

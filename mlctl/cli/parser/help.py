@@ -50,7 +50,7 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
 def describe(option: Option) -> str:
     """The help of a flag: its meaning, allowed values and default."""
     allowed = f"Allowed values: {', '.join(option.choices)}." if option.choices else ""
-    default = f"Default: {option.default}." if option.default else ""
+    default = f"Default: {option.default.removesuffix('.')}." if option.default else ""
     return "  ".join(part for part in (option.help, allowed, default) if part)
 
 

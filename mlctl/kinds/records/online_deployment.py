@@ -90,7 +90,7 @@ KIND = Kind(
         route_flag=flag(
             "--all-traffic",
             "",
-            text="Send all traffic of the endpoint to it once it is there; read back and proved.",
+            text="Send all traffic to the new deployment once it exists, and verify this.",
         ),
         needs_file=True,
         printed_empty=("environment_variables",),
@@ -109,7 +109,7 @@ KIND = Kind(
             "create --vscode-debug": _LOCAL,
             "update --vscode-debug": _LOCAL,
             "create --package-model": "a preview, which makes an image of the model first",
-            "update --skip-script-validation": "what a script lacks is said, and refused by nobody",
+            "update --skip-script-validation": "problems of a script are reported, not refused",
         },
     ),
 )

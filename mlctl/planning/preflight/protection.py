@@ -45,7 +45,7 @@ def _protected(
                 PROTECTED,
                 f"{change.address} would be {_DONE[change.action]}, and is protected by {why}",
                 place or label,
-                "keep it, or end the protection in a change of its own first",
+                "keep it, or end the protection first, in a separate change",
                 (label,) if label is not None and place is not None else (),
                 str(change.address),
             )

@@ -117,7 +117,7 @@ def _over(
         f"{_allows(quota, limit.limit)}; {explanation}",
         resource.label(("name",) if counted else scaled_by),
         hint=("" if counted else f"lower `{pointer.dotted(scaled_by)}`, ")
-        + f"delete clusters that nobody uses, or {_ASK}",
+        + f"delete unused clusters, or {_ASK}",
         address=str(change.address),
     )
 
@@ -235,7 +235,7 @@ def too_many(change: Change, resource: Resource, limit: Usage, extra: int) -> Di
         f"Batch Pools are limited to {limit.limit} in this account; it has {limit.used}, and this"
         f" plan asks for {extra} more",
         resource.label(("name",)),
-        hint="delete a pool that nobody uses, or have the limit raised",
+        hint="delete an unused pool, or have the limit raised",
         address=str(change.address),
     )
 

@@ -195,5 +195,5 @@ def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -
     if scored is None or not scored.caught or (scored.length or 0) < len(names):
         return []
     type_, _, place = scored.caught[-1]
-    why = f"an input that is not there counts as succeeded: {type_} is caught here"
+    why = f"a missing input counts as succeeded: {type_} is caught here"
     return [Evidence(rules.SWALLOWED, why, CodeLine(place.file, place.line))]

@@ -103,7 +103,7 @@ def judge(
     `settled` are the codes of what was shown already.
     """
     for name, place in (entry for life in run.lives for entry in life.read):
-        why = f"`{name}`, which an earlier life has left, is read: on another node it is not there"
+        why = f"`{name}`, left by an earlier run, is read: on another node it does not exist"
         yield Evidence(rules.STATE_ELSEWHERE, why, place, number)
         return
     if len(run.lives) == 1:
@@ -199,7 +199,7 @@ class _Restart:
         if any(write.path not in unnamed for write in finished):
             moves = (write for write in reversed(finished) if write.operation == "move")
             checkpoint = next(moves, finished[-1]).path
-            why = f"the training starts over {self.after_kill}, although `{checkpoint}` is there"
+            why = f"the training starts over {self.after_kill}, although `{checkpoint}` exists"
             return self.evidence(rules.FROM_ZERO, why, _first_line(finished))
         of_node = {write.place for write in checkpoints(whole, of_node=True)}
         for write in () if lines else previous.writes:

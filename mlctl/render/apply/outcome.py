@@ -39,7 +39,7 @@ def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) 
     lines += _unverified(outcome, styler)
     lines += _cancelled(outcome, styler)
     lines += [
-        f"\n{address} was destroyed to be replaced, and is not there now."
+        f"\n{address} was destroyed to be replaced, and does not exist now."
         for address in outcome.lost
     ]
     lines += ["", _next_command(outcome)]

@@ -59,7 +59,7 @@ _BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOC
 def advice(error: ServiceError) -> str | None:
     """What to do about an error, in one sentence; None if there is no hint for it."""
     if full := re.search(_LIMIT, error.message):
-        return f"delete {full[1]} that nobody needs, or ask for a higher limit"
+        return f"delete unused {full[1]}, or request a higher limit"
     for pattern, text in _BY_CODE.items():
         if re.search(pattern, error.code, re.IGNORECASE):
             return text

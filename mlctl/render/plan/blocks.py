@@ -97,7 +97,7 @@ def in_motion(plan: Plan) -> Iterator[str]:
         wait = f"mlctl {address.kind} wait -n {address.name}{above} --updated"
         yield clean(
             f"{address} was not compared: it is {state(change.live.body if change.live else {})},"
-            f" and what it will be is told when that has ended. Wait for it, and plan again: {wait}"
+            f" so its final state is not known yet. Wait for it, and plan again: {wait}"
         )
 
 
@@ -266,7 +266,7 @@ class _View:
         elif field.after is not None and plan_text.is_default(change, field):
             yield "default"
         if is_routed and any(self._is_made(child) for child in routed_by(change.address, field)):
-            yield "set once that deployment is there"
+            yield "set once that deployment exists"
         label = change.label_of(field) if self._verbose else None
         if label is not None:
             yield f"{label.span.source.name}:{label.span.line + 1}"

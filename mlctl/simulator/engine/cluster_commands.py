@@ -132,7 +132,7 @@ def _check_members(world: World, spec: GroupSpec) -> None:
     for name, needed in needs.items():
         for needed_name in needed:
             if needed_name not in needs:
-                raise EngineError(f"job `{name}` waits for `{needed_name}`, which is not there")
+                raise EngineError(f"job `{name}` waits for `{needed_name}`, which does not exist")
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

@@ -34,7 +34,7 @@ def test_what_is_taken_over_is_tagged_and_nothing_else_changes(mlctl: Run, found
     assert after == before
     assert tags(mlctl).keys() >= {"mlctl.project", "mlctl.spec-hash"}
     assert mlctl("plan", "sample", "--detailed-exitcode").code == 0
-    assert "Nothing to take over" in mlctl("import", "sample", "--yes").err
+    assert "Nothing to import" in mlctl("import", "sample", "--yes").err
 
 
 def test_what_was_taken_over_can_be_pruned(mlctl: Run, found: Path) -> None:

@@ -30,8 +30,8 @@ def staged(mlctl: Run, sample: Path) -> Run:
         (("--input", "images", "--max-cost", "inf"), "a budget has an end"),
         (("--input", "images", "--name", "../x"), "`../x` is no name"),
         (("--input", "images", "--name", "a" * 201), "is no name"),
-        (("--input", "images", "--results", "images"), "`images` is there, and no empty folder"),
-        (("--input", "images", "--results", "file"), "`file` is there, and no empty folder"),
+        (("--input", "images", "--results", "images"), "`images` exists and is not"),
+        (("--input", "images", "--results", "file"), "`file` exists and is not an empty"),
     ],
 )
 def test_it_is_refused_and_nothing_is_begun(

@@ -93,8 +93,8 @@ NESTED = "{jobs: {a: {command: ls, environment: azureml:e:1}}}"
         ("", PARALLEL, ["is a parallel one without a `type`"]),
         ("type: parallel", PARALLEL, ["is a parallel one without a `type`"]),
         ("", "{type: parallel, " + PARALLEL[1:], []),
-        ("", NESTED, ["is a pipeline, which has a file of its own"]),
-        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which has a file of its own"]),
+        ("", NESTED, ["is a pipeline, which needs a separate file"]),
+        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which needs a separate file"]),
         ("type: parallel", COMMAND, ["is a command, and the step a parallel"]),
     ],
 )

@@ -318,7 +318,7 @@ def test_the_count_of_clusters_is_a_limit() -> None:
     backend = with_quota(computes=1)
     both = compute("a-cluster", max_instances=1), compute("b-cluster", max_instances=1)
     (first,) = planned(backend, *both).plan.rejections
-    assert (first.hint or "").startswith("delete clusters that nobody uses")
+    assert (first.hint or "").startswith("delete unused clusters")
     assert first.message == "eastus allows 1 computes; 0 are taken and this plan asks for 2 more"
 
 

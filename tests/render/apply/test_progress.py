@@ -240,7 +240,7 @@ def test_a_resource_that_was_destroyed_and_not_made_again_is_named() -> None:
     made = plan(SMALL, backend=workspace(CLUSTER))
     found = ended(made, broken(made, CPU, QUOTA, StepRole.CREATE))
     assert (found.added, found.destroyed) == (0, 1)
-    assert f"{CPU} was destroyed to be replaced, and is not there now." in summary(found)
+    assert f"{CPU} was destroyed to be replaced, and does not exist now." in summary(found)
 
 
 def test_an_update_whose_last_step_failed_is_not_counted() -> None:
