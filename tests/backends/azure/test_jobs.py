@@ -188,7 +188,7 @@ def test_an_invocation_that_was_lost_on_its_way_says_how_to_find_its_job() -> No
     here = azure(
         Between(with_deployment().emulator, [("POST */jobs", says(200, cut=DROPPED))]), SCOPE
     )
-    with pytest.raises(Transient, match="no job of that name is there; look at `mlctl batch-endp"):
+    with pytest.raises(Transient, match="no job of that name exists; look at `mlctl batch-endp"):
         invoked(here, "nightly")
     assert here.backend.jobs.list() == []
     assert invoked(here, "nightly") == "nightly"
