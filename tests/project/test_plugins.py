@@ -164,9 +164,9 @@ def test_broken_rules_are_one_error_that_names_their_package(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("FILES = 3", "must name policy files"),
-        ("FILES = []", "must name policy files"),
-        ("FILES = ['/nowhere/own.yml']", "names the file /nowhere/own.yml, which does not exist"),
+        ("FILES = 3", "names no file of policies"),
+        ("FILES = []", "names no file of policies"),
+        ("FILES = ['/nowhere/own.yml']", "names the missing file /nowhere/own.yml"),
     ],
 )
 def test_policies_that_are_not_there_are_one_error_too(
