@@ -64,8 +64,8 @@ class JobRunArgs:
         "The Python to run it with; mlctl's own by default.", metavar="PROGRAM"
     )
     environments: EnvironmentsBy = flag(
-        "How to run a step: with that Python, or in a virtual environment (kept) built from "
-        "its environment in the files.",
+        "How to run a step: with that Python, in a virtual environment (kept) built from its "
+        "environment in the files, or in a container of its image.",
         default=EnvironmentsBy.PYTHON,
     )
     parallelism: int | None = flag(
