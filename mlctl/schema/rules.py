@@ -21,5 +21,5 @@ SCHEMA_RULES = tuple(value for value in dict(globals()).values() if isinstance(v
 
 
 def is_preview(hint: str) -> bool:
-    """Whether a hint says that a value is of a private preview, which the service knows."""
+    """Whether a hint says that a value belongs to a private preview, which the service knows."""
     return hint.startswith("a private preview of the service")

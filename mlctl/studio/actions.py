@@ -1,4 +1,4 @@
-"""What the forms of the studio do to the simulated cloud; nothing of it is possible on Azure."""
+"""The actions of the studio's forms on the simulated cloud; on Azure none is possible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENUMS = {
     "retry_after": http_faults.RetryAfter,
     "style": http_faults.OperationStyle,
 }
-# What the forms of faults offer, by field.
+# The fields and choices of the fault forms.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     **{key: tuple(each.value for each in kinds) for key, kinds in _ENUMS.items()},
     "operation": (faults.ANY, *faults.VERBS),
@@ -38,7 +38,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def carry_out(watch: Watch, name: str, fields: Fields) -> str:
-    """Carry out an action; what was done, in words.
+    """Carry out an action; describe what was done.
 
     Raises:
         ServiceError: there is no such action, it is refused, or the workspace is a real one.
@@ -54,48 +54,48 @@ def carry_out(watch: Watch, name: str, fields: Fields) -> str:
 def _play(watch: Watch, fields: Fields) -> str:
     speed = fields.get("speed", "0")
     if watch.cloud and speed not in ("0", *map(str, SPEEDS)):
-        raise Permanent("BadSpeed", f"`{speed}` is no speed.", status=BAD_REQUEST)
+        raise Permanent("BadSpeed", f"`{speed}` is not a valid speed.", status=BAD_REQUEST)
     watch.speed = int(speed)
     watch.revision += 1
-    return f"Time is played {speed} times as fast" if watch.speed else "Time stands still"
+    return f"Playing at {speed}x" if watch.speed else "Paused"
 
 
 def _step(cloud: LocalBackend, fields: Fields) -> str:
-    """To the next event, or on by a duration."""
+    """Advance to the next event, or by a duration."""
     if fields.get("time"):
         try:
             seconds = parse(fields["time"])
         except ValueError:
-            raise _bad(f"`{fields['time']}` is no duration: write 90s, 15m or 1h") from None
+            raise _bad(f"`{fields['time']}` is not a duration: write 90s, 15m or 1h") from None
     else:
         with replay.current(cloud.handle.store) as world:
             ahead, now = engine.next_event_time(world), world.now
         if ahead is None:
-            return "Nothing is going to happen: no event is scheduled"
+            return "No events are scheduled"
         seconds = max(ahead - now, 0.0)
     control.wait(cloud.handle, seconds)
-    return f"{elapsed(seconds)} later"
+    return f"Advanced by {elapsed(seconds)}"
 
 
 def _weather(cloud: LocalBackend, fields: Fields) -> str:
     name = fields.get("weather", "")
     if name == "none":
         disruptions.set_preemption(cloud.handle, ())
-        return "Nothing takes nodes away"
+        return "Preemption is off"
     try:
         model = weather.by_name(name)
     except weather.WeatherError as error:
         raise _bad(str(error)) from None
     if model is None or model.trace is not None:
-        raise _bad(f"there is no weather `{name}` here")
+        raise _bad(f"unknown weather `{name}`")
     disruptions.set_preemption(cloud.handle, replace(model, available=True).processes())
-    return f"The weather is {name}"
+    return f"Weather set to {name}"
 
 
 def _preempt(cloud: LocalBackend, fields: Fields) -> str:
     text = fields.get("nodes", "1")
     if text != "all" and not (text.isdecimal() and 0 < int(text) < 10**6):
-        raise _bad(f"`{text}` is no number of nodes")
+        raise _bad(f"`{text}` is not a number of nodes")
     count = None if text == "all" else int(text)
     lost = disruptions.preempt(cloud.handle, Address("compute", fields.get("cluster", "")), count)
     return f"{counted(lost, 'node')} preempted"
@@ -104,13 +104,13 @@ def _preempt(cloud: LocalBackend, fields: Fields) -> str:
 def _capacity(cloud: LocalBackend, fields: Fields) -> str:
     text = fields.get("nodes", "").strip()
     if text and not text.isdecimal():
-        raise _bad(f"`{text}` is no number of nodes")
+        raise _bad(f"`{text}` is not a number of nodes")
     disruptions.set_capacity(cloud.handle, Constant(int(text)) if text else None, None)
-    return f"A region has {text} nodes" if text else "A region has nodes without limit"
+    return f"Capacity set to {text} nodes" if text else "Capacity is unlimited"
 
 
 def _fault(cloud: LocalBackend, fields: Fields) -> str:
-    """Set a fault of the cloud or of the wire; fields that are left empty are as usual."""
+    """Set a fault of the cloud or of the wire; empty fields keep their defaults."""
     try:
         fault = faults.from_json({key: _typed(key, text) for key, text in fields.items() if text})
     except ValueError as error:
@@ -122,12 +122,12 @@ def _typed(key: str, text: str) -> str | float:
     try:
         return _FAULT_NUMBERS.get(key, str)(text)
     except ValueError:
-        raise ValueError(f"`{key}` takes a number, not `{text[:40]}`") from None
+        raise ValueError(f"`{key}` must be a number, not `{text[:40]}`") from None
 
 
 _FAULT_NUMBERS: Mapping[str, Callable[[str], str | float]] = {
     **dict.fromkeys(("nth", "times", "status", "bytes"), int),
-    "every": bool,  # a box that is ticked
+    "every": bool,  # a checked box
     "seconds": float,
 }
 
@@ -142,7 +142,7 @@ def _lock(cloud: LocalBackend, fields: Fields) -> str:
     address = Address("compute", fields.get("cluster", ""))
     locked = fields.get("locked") == "true"
     disruptions.lock(cloud.handle, [address], locked=locked)
-    return f"Cluster {address.name} is {'locked' if locked else 'not locked'}"
+    return f"Cluster {address.name} is {'locked' if locked else 'unlocked'}"
 
 
 def _cancel(cloud: LocalBackend, fields: Fields) -> str:

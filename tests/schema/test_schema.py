@@ -457,7 +457,7 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("pipelineJob", {"jobs": {"": {"type": "command"}}}, "`` is no valid name: it is empty"),
+        ("pipelineJob", {"jobs": {"": {"type": "command"}}}, "`` is not a valid name: it is empty"),
         ("sparkJob", {"type": "spark", "entry": []}, "`entry` takes a mapping, not a list"),
     ],
 )
@@ -497,7 +497,7 @@ def forms(name: str) -> list[schema.Schema]:
     ],
 )
 def test_a_placeholder_is_called_one(name: str, text: str) -> None:
-    assert "looks like a placeholder that nothing has replaced" in (the(name, text).hint or "")
+    assert "looks like a placeholder that was not replaced" in (the(name, text).hint or "")
 
 
 def test_an_arm_id_is_no_path_of_a_component() -> None:

@@ -91,7 +91,7 @@ def test_a_cluster_shows_its_nodes_and_what_they_did(running: LocalBackend, ask:
 def test_a_job_that_waits_says_for_what(local: LocalBackend, ask: Ask) -> None:
     with_cluster(local)
     with_job(local, "train")
-    assert "waits for nodes: 1 allocating" in text(ask, "jobs/train")
+    assert "Waiting for nodes: 1 allocating" in text(ask, "jobs/train")
 
 
 def test_jobs_are_found_by_name_and_status(running: LocalBackend, ask: Ask) -> None:
@@ -139,7 +139,7 @@ def test_time_is_stepped_to_the_next_event_and_by_durations(
     running: LocalBackend, ask: Ask
 ) -> None:
     before = running.now()
-    assert act(ask, "step", "time=15m") == (200, "15m00s later")
+    assert act(ask, "step", "time=15m") == (200, "Advanced by 15m00s")
     assert running.now() == before + 900
     assert act(ask, "step")[0] == 200
     assert running.now() > before + 900
@@ -148,7 +148,7 @@ def test_time_is_stepped_to_the_next_event_and_by_durations(
 
 def test_nodes_are_preempted_and_weather_is_set(running: LocalBackend, ask: Ask) -> None:
     assert act(ask, "preempt", "cluster=cpu&nodes=1") == (200, "1 node preempted")
-    assert act(ask, "weather", "weather=stress") == (200, "The weather is stress")
+    assert act(ask, "weather", "weather=stress") == (200, "Weather set to stress")
     assert disruptions.preemption(running.handle)
     assert act(ask, "weather", "weather=none")[0] == 200
     assert not disruptions.preemption(running.handle)
@@ -224,7 +224,7 @@ def test_older_jobs_of_a_workspace_on_azure_are_read_when_they_are_asked_for(
 
 
 def test_capacity_locks_and_cancelling(running: LocalBackend, ask: Ask) -> None:
-    assert act(ask, "capacity", "nodes=3") == (200, "A region has 3 nodes")
+    assert act(ask, "capacity", "nodes=3") == (200, "Capacity set to 3 nodes")
     assert act(ask, "lock", "cluster=cpu&locked=true") == (200, "Cluster cpu is locked")
     assert "cpu" in text(ask, "cloud").partition("Locked")[2][:80]
     assert act(ask, "cancel", "job=train")[0] == 200
@@ -235,10 +235,10 @@ def test_capacity_locks_and_cancelling(running: LocalBackend, ask: Ask) -> None:
 def test_a_forecast_stands_beside_what_happened(running: LocalBackend, ask: Ask) -> None:
     running.wait(4000)
     page = text(ask, "forecasts/train")
-    assert page.count('<td class="n">1h04m</td>') == 3  # nothing takes nodes away
+    assert page.count('data-name="time to complete">1h04m</td>') == 3  # nothing takes nodes away
     assert "<b>1h04m</b>" in page
-    assert "the weather as it is now" in page
-    assert "the weather stress" in text(ask, "forecasts/train", weather="stress")
+    assert "weather: current" in page
+    assert "weather: stress" in text(ask, "forecasts/train", weather="stress")
     assert ask("forecasts/train", weather="rainbow").status == 400
     assert ask("forecasts/nothing").status == 404
 
@@ -334,10 +334,10 @@ def test_there_is_no_other_action(ask: Ask, name: str) -> None:
 def test_time_that_is_played_moves_by_its_speed(running: LocalBackend, ask: Ask) -> None:
     watch: Watch = ask.watch  # type: ignore[attr-defined]
     before = running.now()
-    assert act(ask, "play", "speed=60") == (200, "Time is played 60 times as fast")
+    assert act(ask, "play", "speed=60") == (200, "Playing at 60x")
     watch.look(2.0)
     assert running.now() == before + 120
-    assert act(ask, "play", "speed=0") == (200, "Time stands still")
+    assert act(ask, "play", "speed=0") == (200, "Paused")
     watch.look(2.0)
     assert running.now() == before + 120
     assert act(ask, "play", "speed=7")[0] == 400
@@ -365,7 +365,7 @@ def test_a_cloud_that_is_reset_has_a_new_history(running: LocalBackend, ask: Ask
 def test_a_workspace_that_is_made_later_has_its_whole_history(
     local: LocalBackend, ask: Ask
 ) -> None:
-    assert "No cluster." in text(ask, "")
+    assert "No clusters." in text(ask, "")
     with_cluster(local)
     with_job(local, "train")
     local.wait(600)

@@ -99,7 +99,7 @@ def test_time_is_moved_and_every_part_of_the_page_follows(page: Any, address: st
     page.get_by_role("button", name="Play").click()
     page.get_by_text("playing 60x").wait_for()
     page.get_by_role("button", name="Pause").click()
-    page.get_by_text("time stands", exact=True).wait_for()
+    page.get_by_text("paused", exact=True).wait_for()
 
 
 def test_a_job_that_the_command_line_makes_appears_by_itself(
@@ -131,7 +131,7 @@ def test_faults_are_set_and_cleared_by_the_keyboard_alone(page: Any, address: st
     page.goto(f"{address}cloud")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    form = page.get_by_role("form", name="A fault of the cloud")
+    form = page.get_by_role("form", name="Service fault")
     form.get_by_label("Kind").focus()
     page.keyboard.type("throttle")
     page.keyboard.press("Enter")
@@ -143,12 +143,12 @@ def test_faults_are_set_and_cleared_by_the_keyboard_alone(page: Any, address: st
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
     page.keyboard.press("Enter")
-    page.get_by_text("No fault is set.").wait_for()
+    page.get_by_text("No faults are set.").wait_for()
 
 
 def test_a_fault_of_the_wire_shows_the_fields_that_its_kind_has(page: Any, address: str) -> None:
     page.goto(f"{address}cloud")
-    form = page.get_by_role("form", name="A fault of the wire")
+    form = page.get_by_role("form", name="Network fault")
     shown = {}
     for kind in ("refuse", "hang-up", "slow", "truncate", "style"):
         form.get_by_label("Kind").select_option(kind)

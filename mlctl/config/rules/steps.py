@@ -1,4 +1,4 @@
-"""Steps of pipelines: what they are given, and what they read of each other."""
+"""Steps of pipelines: their inputs, and what they read from each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MISSING_STEP_INPUT = Rule("MLC352", "missing-step-input", Severity.ERROR)
 UNKNOWN_STEP_PORT = Rule("MLC353", "unknown-step-input-or-output", Severity.ERROR)
 NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.WARNING)
 
-_FEW = 2  # a branch that knows less of a mapping is not what it is
+_FEW = 2  # an alternative with fewer known keys is not the intended one
 _OWN_COMPUTE = ("pipeline", "spark", "import", "data_transfer")  # steps that need none
 
 
@@ -47,14 +47,14 @@ def unknown_bindings(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
 
 
 def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC358: the other fields that nobody knows are refused (MLC101)."""
+    """MLC358: unknown fields that Azure ignores; it refuses the others (MLC101)."""
     for resource in declared(graph):
         data = resource.get() if resource.kind.steps else None
         if not isinstance(data, dict) or not isinstance(data.get(JOBS), dict):
             continue
         for at, level in places(resource.form.schema, data):
             properties, value = level.get("properties", {}), pointer.get(data, at)
-            closed = "additionalProperties" in level or "if" in level  # by each of its branches
+            closed = "additionalProperties" in level or "if" in level  # by each of its alternatives
             if len(properties) < _FEW or closed:
                 continue
             for name in value if isinstance(value, dict) else ():
@@ -63,7 +63,7 @@ def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
-    """The finding about a key that a schema does not have."""
+    """Report a key that a schema does not have."""
     name = str(at[-1])
     near = nearest(name, schema["properties"])
     hint = f"did you mean `{near}`?" if near else "remove it, or move it to where it belongs"
@@ -80,7 +80,7 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
 
 
 def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
-    """The finding where an expression names nothing of the pipeline."""
+    """Report an expression that names nothing in the pipeline."""
     head, side, *path = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
     if head != PARENT:
         return
@@ -121,7 +121,7 @@ def _unknown_step(pipeline: Pipeline, use: Use, path: list[str]) -> Iterator[Dia
 
 
 def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC351: once for each ring of steps, at the reference that closes it."""
+    """MLC351: once per cycle of steps, at the reference that closes it."""
     for pipeline in pipelines(graph, context.read):
         _, waiting = order(pipeline)
         reported: set[str] = set()
@@ -132,7 +132,7 @@ def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
-    """From each step in a cycle back to itself, each step reading of the one before it."""
+    """Yield the path from each step in a cycle back to itself."""
     reads = {name: [s for s, t, _ in flows(pipeline) if t == name] for name in waiting}
     for first in waiting:
         previous, queue = {first: ""}, [first]
@@ -151,7 +151,7 @@ def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
 
 
 def _cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
-    """`ring`: each reads of the next one, and the last of the first."""
+    """Report a cycle: each step in `ring` reads from the next, the last from the first."""
     reading = {(target, source): use for source, target, use in flows(pipeline)}
     pairs = list(zip(ring, [*ring[1:], ring[0]], strict=True))
     *earlier_uses, last = [reading[pair] for pair in pairs]
@@ -184,7 +184,7 @@ def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     MISSING_STEP_INPUT,
                     pipeline.resource,
                     step.part.label(at, key=True),
-                    f"step `{step.name}` does not give `{name}`, which its component needs",
+                    f"step `{step.name}` does not set `{name}`, which its component needs",
                     f"add `{name}` under `{INPUTS}`{_a_type(port)}",
                     port.label("it is declared here"),
                 )
@@ -207,7 +207,7 @@ def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC356: once for each pipeline job, at the first step without one."""
+    """MLC356: once per pipeline job, at the first step without one."""
     for pipeline in pipelines(graph, context.read):
         default = pipeline.part.mapping("settings").get("default_compute")
         if not pipeline.resource.kind.runs or default or pipeline.part.data.get("compute"):
@@ -220,7 +220,7 @@ def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     NO_COMPUTE,
                     pipeline.resource,
                     step.part.label(key=True),
-                    f"step `{step.name}` has no `compute`, and the pipeline no default",
+                    f"step `{step.name}` has no `compute`, and the pipeline has no default",
                     "write `settings: {default_compute: azureml:NAME}`, or `serverless`",
                 )
                 break

@@ -1,6 +1,6 @@
-"""Jobs: of a command, a pipeline, a sweep, a Spark program, AutoML.
+"""Jobs: command, pipeline, sweep, Spark, AutoML.
 
-A document of one runs once, and is no resource.
+A document of a job describes a run, not a resource.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _inferred(data: Mapping[str, Data]) -> bool:
 
 
 def _given(inputs: Data) -> bool:
-    """Whether an input has a value: a component declares types alone."""
+    """Whether an input has a value: a component only declares types."""
     values = inputs.values() if isinstance(inputs, dict) else ()
     return any(not isinstance(value, dict) or value.keys() & {"path", "value"} for value in values)
 

@@ -23,7 +23,7 @@ const listen = () => {
     changed()
     for (const place of document.querySelectorAll("[data-url]")) place.chart?.draw()
   })
-  stream.onerror = () => say("The studio does not answer: is `mlctl studio` still running?", true)
+  stream.onerror = () => say("The studio is not responding. Is `mlctl studio` still running?", true)
 }
 
 // A page that nobody looks at asks for nothing.
@@ -42,7 +42,7 @@ document.addEventListener("submit", async (event) => {
     say(await answer.text(), !answer.ok)
     changed()
   } catch {
-    say("The studio does not answer: is `mlctl studio` still running?", true)
+    say("The studio is not responding. Is `mlctl studio` still running?", true)
   }
 })
 

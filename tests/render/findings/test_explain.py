@@ -38,8 +38,8 @@ def test_a_field_says_what_it_takes_its_default_and_its_name_on_the_wire() -> No
     [
         ("compute.max_instances", "in place"),
         ("compute.size", "forces replacement"),
-        ("compute.name", "is another resource"),
-        ("compute.id", "is the service's: in a file it is ignored"),
+        ("compute.name", "makes it another resource"),
+        ("compute.id", "is set by the service: ignored in files"),
         ("compute.network_settings.subnet", "is one of `network_settings`"),
         ("compute.ssh_settings", "see its fields"),
         ("model.path", "needs a new version"),
