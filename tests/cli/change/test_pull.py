@@ -180,6 +180,6 @@ def test_a_link_out_of_the_folder_is_not_written(mlctl: Run, tmp_path: Path) -> 
     file.symlink_to(tmp_path / "mine.yml")
     done = mlctl("pull", "infra", "--write")
     assert done.code == 1
-    assert "cannot write infra/cpu.yml: a link points outside of the folder" in done.err
+    assert "cannot write infra/cpu.yml: a link points outside the folder" in done.err
     assert (tmp_path / "mine.yml").read_text() == CLUSTER
     assert mlctl("pull", "infra/cpu.yml", "--write").code == 0
