@@ -154,7 +154,7 @@ def test_on_the_azure_backend_the_rest_goes_to_the_real_az(tmp_path: Path) -> No
 def test_where_there_is_no_real_az_that_is_said(tmp_path: Path) -> None:
     done = run('eval "$(mlctl az-shim --pass-through)"; az login || echo states $?', tmp_path)
     assert done.stdout == "states 127\n"
-    assert "there is no az on the path but that of mlctl" in done.stderr
+    assert "the only az on the path is that of mlctl" in done.stderr
 
 
 @pytest.mark.slow

@@ -405,7 +405,7 @@ def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
     assert "-compute: azureml:cpu  # small\n+compute: azureml:cpu-v2  # small\n" in planned.out
     assert "compute/cpu-v2 replaces it; it is deleted last" in planned.out
     assert "Plan: 1 to add, 1 to change, 1 to destroy." in planned.out
-    assert "The files are as they were" in planned.err
+    assert "The files are unchanged" in planned.err
     assert (infra / "cpu.yml").read_text() == before
     document = mlctl("plan", "infra", *FLAG, "-o", "json").json
     (old,) = (one for one in document["resource_changes"] if one["address"] == "compute/cpu")
@@ -546,7 +546,7 @@ def test_a_saved_plan_says_itself_how_things_are_replaced(
     resized(project(mlctl, tmp_path))
     assert mlctl("plan", "infra", "--out", "x.json").code == 0
     done = mlctl("apply", "x.json", *FLAG)
-    assert (done.code, "a saved plan says itself" in done.err) == (1, True)
+    assert (done.code, "a saved plan already says" in done.err) == (1, True)
 
 
 def test_an_answer_but_yes_leaves_files_and_workspace(

@@ -108,7 +108,7 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
 def _format(session: Session, file: _File, named: frozenset[Path]) -> _File:
     """Return the file in canonical layout; unchanged, with a note, if that is unsafe."""
     if file.path != _STDIN_NAME and files.leads_out(Path(file.path), named):
-        session.note(clean(f"note: {file.path}: unchanged, a link points outside the folder"))
+        session.note(clean(f"note: {file.path}: unchanged, a link leads out of the folder"))
         return file
     try:
         text = canonical(file.path, file.documents)

@@ -30,7 +30,7 @@ def read_text(file: Path) -> str:
     try:
         return files.read(files.expanded(file), _MAX_BYTES, pipes=True).decode()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise Permanent("CannotRead", f"cannot read `{file}`: {why}") from None
 
 
@@ -65,12 +65,12 @@ def start_of(texts: Sequence[str]) -> tuple[float | None, str | None]:
         if text in MOMENTS and moment is None:
             moment = text
         elif text in MOMENTS or (seconds is not None and colon):
-            raise UsageError("--start says the same twice: give one of them.")
+            raise UsageError("--start takes one time of day and one moment.")
         elif _is_part(hours, _HOURS) and len(minutes) == len("30") and _is_part(minutes, _MINUTES):
             seconds = float(int(hours) * 3600 + int(minutes) * 60)
         else:
             shape = f"write {' or '.join(MOMENTS)}, or a time of day, HH:MM"
-            raise InvalidValue(f"`{text}` is no moment: {shape}", flag="--start")
+            raise InvalidValue(f"`{text}` is not a moment: {shape}", flag="--start")
     return seconds, moment
 
 

@@ -61,7 +61,7 @@ def test_the_limits_of_the_account_are_set_listed_and_kept(pool: Run) -> None:
     grown = pool("batch-pool", "resize", "-n", "scoring-pool", "--vm-count", "4")
     assert (grown.code, "error[MLC409]" in grown.err) == (1, True)
     another = ("-f", "sample/scoring-pool.yml", "-n", "another")
-    assert "this account is limited to 1 Batch Pools" in pool("batch-pool", "create", *another).err
+    assert "limited to 1 Batch Pools" in pool("batch-pool", "create", *another).err
 
 
 def test_a_plan_over_the_limit_is_predicted_to_be_rejected(pool: Run) -> None:

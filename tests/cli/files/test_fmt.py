@@ -160,7 +160,7 @@ def test_a_link_out_of_the_folder_is_left_alone(mlctl: Run, project: Path) -> No
     (inside / "own-link.yml").symlink_to(inside / "deep" / "own.yml")
     done = mlctl("fmt", "inside")
     assert done.code == 0
-    assert "inside/link.yml: unchanged, a link points outside the folder" in done.err
+    assert "inside/link.yml: unchanged, a link leads out of the folder" in done.err
     assert outside.read_text() == MESSY
     assert (inside / "deep" / "own.yml").read_text() == NEAT
     assert mlctl("fmt", "inside/link.yml").out == "inside/link.yml\n"

@@ -77,7 +77,7 @@ def test_advice_about_what_is_live_writes_no_file(mlctl: Run, applied: Path) -> 
     before = sorted(Path().rglob("*"))
     done = mlctl("advise", *flags, "--weather", storm, "--runs", "50", "--patch")
     assert done.code == 0, done.err
-    assert "max_instances is left: no file sets it" in done.err
+    assert "max_instances is unchanged: no file sets it" in done.err
     assert sorted(Path().rglob("*")) == before
 
 

@@ -276,4 +276,4 @@ def test_what_is_said_in_several_environments_comes_through_in_any_encoding(tmp_
     variables = {"PYTHONIOENCODING": "latin-1"}
     line = ("validate", "cpu.yml", "--env", "all")
     done = finish(start(tmp_path, *line, env=variables, encoding="latin-1"))
-    assert (done.code, done.out.count("`café` is no valid name")) == (1, 2)
+    assert (done.code, done.out.count("`café` is not a valid name")) == (1, 2)
